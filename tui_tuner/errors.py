@@ -1,0 +1,70 @@
+"""Errors that are the user's to mend, shown as one message and never as a traceback.
+
+UserError
+ +- ProblemError      a mistake in kernel.toml or in the kernel it names
+ +- SettingsError     a mistake in the user's settings or on the command line
+ +- DeviceError       the device, its driver or its compiler cannot be used
+ +- SandboxError      untrusted source cannot be built safely here
+ +- JournalError      a run directory that cannot be read, resumed or replayed
+ +- ModelError        the language model cannot be used (see tui_tuner.llm.errors)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class UserError(Exception):
+    """A mistake with a place and a way out.
+
+    Args:
+        message: what is wrong, in one sentence.
+        hint: what to do about it.
+        file: the file the mistake is in.
+        line: its line, counted from 1.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        file: Path | str | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        place = "" if self.file is None else f"{self.file}: "
+        if self.file is not None and self.line is not None:
+            place = f"{self.file}:{self.line}: "
+        hint = "" if self.hint is None else f"\n  {self.hint}"
+        return f"{place}{self.message}{hint}"
+
+
+class ProblemError(UserError):
+    """A mistake in the problem file or the kernel it names."""
+
+
+class SettingsError(UserError):
+    """A mistake in the settings or on the command line."""
+
+
+class DeviceError(UserError):
+    """The device, its driver or its compiler cannot be used."""
+
+
+class SandboxError(UserError):
+    """Untrusted source cannot be built safely on this machine."""
+
+
+class JournalError(UserError):
+    """A run directory that cannot be read, resumed or replayed."""
+
+
+class ModelError(UserError):
+    """The language model cannot be used."""

@@ -1,0 +1,119 @@
+"""What the runner needs of a device: load, allocate, launch, time. One file a device beside this one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
+from tui_tuner.problem.geometry import Geometry
+
+KernelArgument = np.ndarray | np.generic
+"""An array (copied to the device) or a NumPy scalar (passed by value)."""
+
+
+class DeviceFault(Exception):
+    """A launch that failed.
+
+    Args:
+        kind: the class of the failure.
+        message: the reason in one line.
+        fatal: whether the device's context is lost and the runner must be replaced.
+    """
+
+    def __init__(self, kind: FailureKind, message: str, *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.fatal = fatal
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """A built kernel on the device."""
+
+    handle: Any
+    resources: Resources
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The arguments of one launch on the device.
+
+    Attributes:
+        arguments: the host values they were made from, in the kernel's order.
+        restored: indices of the arrays that are reset to their host value before every launch.
+        handle: the device's own record.
+    """
+
+    arguments: Sequence[KernelArgument]
+    restored: frozenset[int]
+    handle: Any
+
+
+class Device(ABC):
+    """One device inside the runner process; used from one thread only."""
+
+    info: DeviceInfo
+
+    @abstractmethod
+    def load(self, artifact: Path, symbol: str) -> LoadedKernel:
+        """Load a built kernel afresh, so that no state of an earlier load is left.
+
+        Raises:
+            DeviceFault: the artifact cannot be loaded (too much shared memory, missing symbol).
+        """
+
+    @abstractmethod
+    def unload(self, kernel: LoadedKernel) -> None:
+        """Give the kernel's module back."""
+
+    @abstractmethod
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        """Copy the arguments to the device between guards.
+
+        Args:
+            guard_end: whether the end of every array (else its start) lies against
+                memory that must not be touched.
+        """
+
+    @abstractmethod
+    def download(self, buffers: Buffers, index: int) -> np.ndarray:
+        """The present content of an array argument."""
+
+    @abstractmethod
+    def guard_violation(self, buffers: Buffers) -> str | None:
+        """Which guard was written to, in words, or None. Guards that fault at once need no check."""
+
+    @abstractmethod
+    def free(self, buffers: Buffers) -> None:
+        """Give the memory back."""
+
+    @abstractmethod
+    def launch(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> None:
+        """Restore, launch once and wait.
+
+        Raises:
+            DeviceFault: it could not be launched, or it failed or hung.
+        """
+
+    @abstractmethod
+    def time(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of so many launches, ms; before each the arrays are restored and the cache is cold
+        (except on CPU devices, whose caches stay warm).
+
+        Raises:
+            DeviceFault: as `launch`.
+        """
+
+    def close(self) -> None:
+        """Give the device back."""

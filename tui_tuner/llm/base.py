@@ -1,0 +1,107 @@
+"""The seam between the session and a language model: one request in, a stream of chunks out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """All that determines a reply.
+
+    Attributes:
+        purpose: what is asked for, as in "one_prompt"; names the prompt's template.
+        schema: JSON schema of the reply, None for free text.
+        max_tokens: limit of the reply.
+    """
+
+    purpose: str
+    messages: tuple[Message, ...]
+    schema: dict[str, Any] | None = None
+    max_tokens: int = 8192
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of a call and its price.
+
+    Attributes:
+        cost: US dollars; None where the price is unknown.
+        estimated: whether the counts are ours and not the provider's.
+    """
+
+    input: int = 0
+    output: int = 0
+    cost: float | None = 0.0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(self.input + other.input, self.output + other.output, cost, self.estimated or other.estimated)
+
+
+class Stop(StrEnum):
+    """Why a reply ended."""
+
+    COMPLETE = "complete"
+    LENGTH = "length"  # cut at max_tokens or at the end of the context
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of a streamed reply; the last one carries `stop` and `usage`.
+
+    Attributes:
+        thinking: reasoning, shown to the user and never parsed.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    stop: Stop | None = None
+    usage: Usage | None = None
+
+
+class Backend(Protocol):
+    """A language model.
+
+    Attributes:
+        name: provider and model as the user writes them, "ollama:qwen3-coder".
+        context_tokens: how many tokens prompt and reply may have together; None if unknown.
+    """
+
+    name: str
+    context_tokens: int | None
+
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """Send the request and yield its reply; the last chunk has a `stop`.
+
+        Raises:
+            tui_tuner.llm.errors.TransportError: no reply, or one that broke off.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A complete reply."""
+
+    text: str
+    thinking: str = ""
+    stop: Stop = Stop.COMPLETE
+    usage: Usage = field(default_factory=Usage)

@@ -1,0 +1,187 @@
+"""What is tuned: the problem file's tables as validated models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+type_names = Literal[
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
+]
+Value = bool | int | float | str
+"""A value of a tunable parameter."""
+Configuration = dict[str, Value]
+"""One value for each tunable parameter."""
+Expression = str | int
+"""Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
+Language = Literal["cuda", "opencl", "c"]
+Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
+Dimensions = Annotated[list[Expression], Field(min_length=1, max_length=3)]
+
+LANGUAGES: dict[str, Language] = {".cu": "cuda", ".cl": "opencl", ".c": "c", ".cc": "c", ".cpp": "c"}
+
+
+class Table(BaseModel):
+    """A table of the problem file: immutable, unknown keys refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Kernel(Table):
+    """The kernel to tune.
+
+    Attributes:
+        source: the file, relative to the problem file.
+        name: the kernel function; may carry template arguments, as in `scale<float>`.
+        language: from the file's ending where it is not given.
+        compiler_options: extra options for the compiler, the same for every candidate.
+    """
+
+    source: Path
+    name: str
+    language: Language | None = None
+    compiler_options: list[str] = []
+
+
+class Launch(Table):
+    """How many threads run; each expression is over sizes and tunables.
+
+    Attributes:
+        problem_size: elements along x, y, z.
+        grid_div_x: divisors of `problem_size[0]`; their product divides it, rounded up.
+            Without it the block size along x divides. The same along y and z.
+        grid: number of blocks along x, y, z, instead of problem size and divisors.
+        block_size: threads of a block along x, y, z; without it the tunables
+            `block_size_x`, `block_size_y`, `block_size_z`, each 1 where it is not a tunable.
+        shared_memory: dynamic shared memory of a block, bytes.
+    """
+
+    problem_size: Dimensions = [1]
+    grid_div_x: list[Expression] | None = None
+    grid_div_y: list[Expression] | None = None
+    grid_div_z: list[Expression] | None = None
+    grid: Dimensions | None = None
+    block_size: Dimensions | None = None
+    shared_memory: Expression = 0
+
+
+class Argument(Table):
+    """One argument of the kernel, in the order of its signature.
+
+    Attributes:
+        shape: of an array, expressions over sizes; None for a scalar.
+        value: of a scalar, a number or an expression over sizes.
+        output: whether the kernel writes the array and the result is checked.
+        fill: how an input array is filled. An output without `fill` starts poisoned;
+            with `fill` that content is restored before every launch.
+        low: lower bound of `uniform` and `integers` (included).
+        high: upper bound of `uniform` and `integers` (excluded).
+    """
+
+    name: str
+    dtype: type_names
+    shape: list[Expression] | None = None
+    value: Expression | float | None = None
+    output: bool = False
+    fill: Fill | None = None
+    low: float | None = None
+    high: Expression | float | None = None
+
+    @model_validator(mode="after")
+    def _scalar_or_array(self) -> Argument:
+        if (self.shape is None) == (self.value is None):
+            raise ValueError(f"argument '{self.name}' needs either shape (an array) or value (a scalar)")
+        if self.output and self.shape is None:
+            raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")
+        return self
+
+
+class Search(Table):
+    """What limits the search space: restrictions over tunables and sizes, all of which must hold."""
+
+    restrictions: list[str] = []
+
+
+class Work(Table):
+    """The work of one launch, for the roofline: expressions over sizes."""
+
+    flops: Expression = 0
+    bytes: Expression = 0
+
+
+class Test(Table):
+    """Sizes at which every candidate is verified; sizes not named keep the value of `[sizes]`."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    sizes: dict[str, int]
+
+
+class Reference(Table):
+    """Where the expected results come from: a NumPy function `file.py:function`.
+
+    It is called with every argument of the kernel by name (arrays of floats as float64) and
+    returns the output array, or a dictionary or tuple of the output arrays.
+    """
+
+    python: str
+
+
+class Tolerance(Table):
+    """How far a result may be off; what is not given follows `tui_tuner.evaluate.tolerance`."""
+
+    relative: float | None = None
+    absolute: float | None = None
+
+
+class Emulator(Table):
+    """Smaller sizes for the emulator, which runs a kernel on one CPU core."""
+
+    sizes: dict[str, int] = {}
+    tests: list[Test] | None = None
+
+
+class Problem(Table):
+    """A kernel with all that is needed to launch, verify and time it.
+
+    Attributes:
+        directory: of the problem file; every path in it is relative to this.
+        source_text: the text of the kernel's file.
+        defaults: the configuration of the kernel as given; the first value of each
+            tunable that is not named.
+    """
+
+    kernel: Kernel
+    sizes: dict[str, int] = {}
+    launch: Launch
+    arguments: Annotated[list[Argument], Field(min_length=1)]
+    tunables: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
+    defaults: Configuration = {}
+    search: Search = Search()
+    work: Work | None = None
+    tests: list[Test] = []
+    reference: Reference | None = None
+    tolerance: Tolerance = Tolerance()
+    emulator: Emulator | None = None
+
+    directory: Path = Path()
+    source_text: str = ""
+
+    @property
+    def language(self) -> Language:
+        """The kernel's language, from its table or its file's ending."""
+        return self.kernel.language or LANGUAGES[self.kernel.source.suffix]
+
+    @property
+    def default_configuration(self) -> Configuration:
+        """The configuration of the kernel as given."""
+        return {name: self.defaults.get(name, values[0]) for name, values in self.tunables.items()}
+
+    def on_emulator(self) -> Problem:
+        """The same problem at the sizes of its `[emulator]` table."""
+        if self.emulator is None:
+            return self
+        tests = self.tests if self.emulator.tests is None else self.emulator.tests
+        return self.model_copy(update={"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests})

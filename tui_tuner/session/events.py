@@ -1,0 +1,204 @@
+"""The one stream of events that the screen, the headless printer and the tests read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+from tui_tuner.strategies.steps import Decision, Proposal, Step
+
+
+class _Event(BaseModel):
+    """Something that happened.
+
+    Attributes:
+        elapsed: seconds since the session began, as first recorded.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    elapsed: float = 0.0
+
+
+class SessionStarted(_Event):
+    """First event of every session."""
+
+    type: Literal["session_started"] = "session_started"
+    run: str
+    directory: str
+    kernel: str
+    language: str
+    strategy: str
+    model: str | None
+    seed: int
+    baseline: Candidate
+    max_evaluations: int
+    resumed: bool = False
+
+
+class DeviceReady(_Event):
+    """The device is known; `sandbox` says in one line how builds are confined."""
+
+    type: Literal["device_ready"] = "device_ready"
+    device: DeviceInfo
+    sandbox: str
+
+
+class Note(_Event):
+    """A line of the story for people."""
+
+    type: Literal["note"] = "note"
+    level: Literal["info", "warning"] = "info"
+    text: str
+
+
+class StepChanged(_Event):
+    """A step is new or its state changed."""
+
+    type: Literal["step_changed"] = "step_changed"
+    step: Step
+
+
+class CandidateProposed(_Event):
+    """A new kernel to look at."""
+
+    type: Literal["candidate_proposed"] = "candidate_proposed"
+    step: int
+    candidate: Candidate
+    rationale: str = ""
+
+
+class ApprovalAsked(_Event):
+    """The session waits for the user."""
+
+    type: Literal["approval_asked"] = "approval_asked"
+    proposal: Proposal
+
+
+class ApprovalGiven(_Event):
+    """The user (or `--auto`) decided."""
+
+    type: Literal["approval_given"] = "approval_given"
+    step: int
+    decision: Decision
+
+
+class EvaluationStarted(_Event):
+    """A configuration is on its way: queued, building, then running."""
+
+    type: Literal["evaluation_started"] = "evaluation_started"
+    number: int
+    candidate: str
+    configuration: Configuration
+
+
+class EvaluationFinished(_Event):
+    """A configuration has its result."""
+
+    type: Literal["evaluation_finished"] = "evaluation_finished"
+    number: int
+    evaluation: Evaluation
+
+
+class Compared(_Event):
+    """A candidate was timed against the incumbent, interleaved."""
+
+    type: Literal["compared"] = "compared"
+    candidate: str
+    configuration: Configuration
+    comparison: Comparison
+
+
+class BaselineMeasured(_Event):
+    """The kernel as given, and with its own tunables tuned once that is known."""
+
+    type: Literal["baseline_measured"] = "baseline_measured"
+    given: Evaluation
+    tuned: Evaluation | None = None
+
+
+class IncumbentChanged(_Event):
+    """A new best; `speedup` is over the kernel as given, with the ends of its interval."""
+
+    type: Literal["incumbent_changed"] = "incumbent_changed"
+    candidate: Candidate
+    evaluation: Evaluation
+    speedup: tuple[float, float, float]
+
+
+class PromptSent(_Event):
+    """A prompt went to the model."""
+
+    type: Literal["prompt_sent"] = "prompt_sent"
+    call: int
+    purpose: str
+    text: str
+    tokens: int
+
+
+class ModelText(_Event):
+    """Words of the model as they arrive; not kept in the journal."""
+
+    type: Literal["model_text"] = "model_text"
+    call: int
+    text: str = ""
+    thinking: str = ""
+
+
+class ReplyReceived(_Event):
+    """A whole reply; `cost` in US dollars, None if unknown."""
+
+    type: Literal["reply_received"] = "reply_received"
+    call: int
+    text: str
+    thinking: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+class ReplyRefused(_Event):
+    """A reply that is put back to the model, with the reasons."""
+
+    type: Literal["reply_refused"] = "reply_refused"
+    call: int
+    problems: list[str]
+
+
+class SessionFinished(_Event):
+    """Last event: `status` is finished, no_improvement, failed or interrupted."""
+
+    type: Literal["session_finished"] = "session_finished"
+    status: Literal["finished", "no_improvement", "failed", "interrupted"]
+    reason: str
+    evaluations: int
+    model_calls: int
+    cost: float | None = 0.0
+    speedup: tuple[float, float, float] | None = None
+    result: str | None = None
+
+
+Event = Annotated[
+    SessionStarted
+    | DeviceReady
+    | Note
+    | StepChanged
+    | CandidateProposed
+    | ApprovalAsked
+    | ApprovalGiven
+    | EvaluationStarted
+    | EvaluationFinished
+    | Compared
+    | BaselineMeasured
+    | IncumbentChanged
+    | PromptSent
+    | ModelText
+    | ReplyReceived
+    | ReplyRefused
+    | SessionFinished,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,80 @@
+"""A step of the plan, the proposal put to the user, and the user's decision."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from tui_tuner.problem.candidate import Candidate
+
+
+class StepState(StrEnum):
+    """Where a step stands."""
+
+    PROPOSED = "proposed"
+    AWAITING = "awaiting you"
+    RUNNING = "running"
+    ACCEPTED = "accepted"
+    NEUTRAL = "neutral"
+    REJECTED = "rejected"
+    SKIPPED = "skipped"
+    DONE = "done"  # a step that measures and cannot be accepted, such as the baseline
+
+
+class Step(BaseModel):
+    """One line of the plan.
+
+    Attributes:
+        id: counts from 1.
+        reason: why it is rejected, skipped or neutral.
+        factor: speed-up over the incumbent of its time, with the ends of its interval.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    title: str
+    detail: str = ""
+    state: StepState = StepState.PROPOSED
+    reason: str = ""
+    factor: tuple[float, float, float] | None = None
+
+
+class Proposal(BaseModel):
+    """What is about to be done, for the user to decide on.
+
+    Attributes:
+        candidate: the kernel to be evaluated; None for a step that changes no source.
+        rationale: the model's own words on why.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    step: Step
+    candidate: Candidate | None = None
+    rationale: str = ""
+
+
+class Decision(BaseModel):
+    """The user's answer.
+
+    Attributes:
+        source: the kernel as the user edited it, for `edit`.
+        message: what the user says to the model, for `reject`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    action: Literal["approve", "edit", "skip", "reject"]
+    source: str | None = None
+    message: str = ""
+
+
+class Approver(Protocol):
+    """Decides on proposals: the screen, `--auto` and the tests each bring their own."""
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """Wait for the decision."""
+        ...
