@@ -144,6 +144,7 @@ class Evaluation(Result):
     Attributes:
         share: of the roofline, 0 to 1; None without a roofline.
         error: largest deviation from the reference, relative to the allowed one.
+        build_ms: how long the compiler ran, 0 where it never did.
     """
 
     candidate: str
@@ -156,8 +157,6 @@ class Evaluation(Result):
     build_ms: float = 0.0
     verify_ms: float = 0.0
     measure_ms: float = 0.0
-    built: bool = False
-    """Whether the compiler ran for it (False where the artifact was there already)."""
 
     @property
     def ok(self) -> bool:

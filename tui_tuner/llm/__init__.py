@@ -1,0 +1,1 @@
+"""Language models behind one seam: thin adapters, a retry policy, typed replies."""

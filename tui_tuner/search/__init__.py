@@ -1,0 +1,1 @@
+"""Search: kernel_tuner's strategies choose configurations in a process of their own."""

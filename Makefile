@@ -1,0 +1,33 @@
+# `make demo` and `make test` do their own set-up in .venv; they need Python 3.11+ and g++, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check clean
+
+demo: $(VENV)/demo
+	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator \
+	    --llm replay:sample_kernels/recorded/matmul.jsonl --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(VENV)/bin/python:
+	$(PYTHON) .ci/make_venv.py $(VENV)
+
+$(VENV)/demo: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/dev: $(VENV)/demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.llm.wires import REQUEST, SCHEMA
+from tui_tuner.llm.base import Chunk, Reply
+from tui_tuner.llm.command import CommandBackend
+from tui_tuner.llm.complete import complete
+from tui_tuner.llm.errors import BrokenOff, ServerFault, TimedOut, Unreachable
+
+
+def python(code: str, limit_s: float = 10) -> CommandBackend:
+    return CommandBackend([sys.executable, "-S", "-c", f"import sys, time, os\n{code}"], limit_s)
+
+
+async def run(code: str) -> Reply:
+    return await complete(python(code), REQUEST)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def gone(pid: int) -> bool:
+    deadline = time.monotonic() + 3
+    while is_alive(pid) and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+    return not is_alive(pid)
+
+
+async def test_the_program_reads_the_conversation_under_role_headings_with_the_schema() -> None:
+    reply = await run("sys.stdout.write(sys.stdin.read())")
+
+    assert "=== SYSTEM ===\nYou tune kernels.\n" in reply.text
+    assert "=== USER ===\nHow far shall I unroll?" in reply.text
+    assert str(SCHEMA["required"]).replace("'", '"') in reply.text
+    assert reply.text.endswith("=== ASSISTANT ===\n")
+
+
+async def test_the_counts_are_estimated_and_the_cost_is_unknown() -> None:
+    usage = (await run("print('x' * 299)")).usage
+
+    assert (usage.output, usage.cost, usage.estimated) == (100, None, True)
+
+
+async def test_output_arrives_while_the_program_still_runs() -> None:
+    backend = python("print('one', flush=True); time.sleep(30)")
+    chunks = backend.stream(REQUEST)
+
+    first = await asyncio.wait_for(anext(chunks), 5)
+    await chunks.aclose()
+
+    assert first.text == "one\n"
+
+
+async def test_a_failing_program_is_reported_with_its_status_and_its_last_words() -> None:
+    with pytest.raises(ServerFault) as caught:
+        await run("print('x' * 20000, 'not logged in', 'sk-0123456789abcdefghij', file=sys.stderr); sys.exit(3)")
+
+    assert caught.value.status == 3
+    assert "sk-0123" not in str(caught.value)
+
+
+async def test_a_program_that_says_nothing_broke_off() -> None:
+    with pytest.raises(BrokenOff, match="wrote nothing"):
+        await run("sys.stdin.read()")
+
+
+async def test_a_program_that_cannot_be_started_is_unreachable() -> None:
+    with pytest.raises(Unreachable):
+        await complete(CommandBackend(["/nowhere/to/be/found"], 5), REQUEST)
+
+
+CHILD_THEN_HANG = """
+import subprocess
+child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])
+print(os.getpid(), child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+async def test_a_late_program_is_killed_with_its_children() -> None:
+    said: list[str] = []
+
+    with pytest.raises(TimedOut):
+        await complete(python(CHILD_THEN_HANG, limit_s=1), REQUEST, lambda chunk: said.append(chunk.text))
+
+    pids = [int(pid) for pid in "".join(said).split()]
+    assert len(pids) == 2
+    assert all([await gone(pid) for pid in pids])
+
+
+async def test_a_cancelled_program_is_killed_with_its_children() -> None:
+    said: list[str] = []
+    begun = asyncio.Event()
+
+    def hear(chunk: Chunk) -> None:
+        said.append(chunk.text)
+        begun.set()
+
+    task = asyncio.create_task(complete(python(CHILD_THEN_HANG), REQUEST, hear))
+    await asyncio.wait_for(begun.wait(), 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert all([await gone(int(pid)) for pid in "".join(said).split()])
+
+
+async def test_a_child_left_behind_does_not_hold_the_reply_back() -> None:
+    code = """
+import subprocess
+subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'], stdout=subprocess.DEVNULL)
+print('done')
+"""
+    started = time.monotonic()
+
+    assert (await run(code)).text == "done\n"
+    assert time.monotonic() - started < 5
+
+
+async def test_invalid_and_split_utf_8_never_raises() -> None:
+    code = r"""
+for piece in (b'\xc2', b'\xb5 \xff\xfe ok \xf0\x9f', b'\x9a\x80 \xe2\x82'):
+    os.write(1, piece); time.sleep(0.02)
+"""
+    assert (await run(code)).text == "µ \ufffd\ufffd ok 🚀 \ufffd"
+
+
+async def test_large_prompts_and_large_replies_do_not_block_each_other() -> None:
+    backend = python("os.write(2, b'e' * 500000); sys.stdout.write('y' * 1000000); sys.stdin.read()")
+    large = type(REQUEST)("p", (type(REQUEST.messages[0])("user", "x" * 1_000_000),))
+
+    assert len((await complete(backend, large)).text) == 1_000_000
+
+
+async def test_a_program_that_never_stops_writing_is_stopped() -> None:
+    with pytest.raises(BrokenOff, match="more than"):
+        await run("while True: os.write(1, b'y' * 65536)")
+
+
+async def test_arguments_are_passed_as_they_are_and_no_shell_reads_them() -> None:
+    backend = CommandBackend([sys.executable, "-S", "-c", "import sys; print(sys.argv[1])", "$HOME; `id`"], 10)
+
+    assert (await complete(backend, REQUEST)).text == "$HOME; `id`\n"
+    assert os.sep not in backend.name

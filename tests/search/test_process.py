@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.search.spaces import START, SyntheticSpace, milliseconds
+from tui_tuner.search.client import Search
+from tui_tuner.search.connection import SearchError, SearchProcess
+
+JOB = {
+    "method": "pso",
+    "seed": 1,
+    "axes": {"a": [1, 2, 3]},
+    "points": [[1], [2], [3]],
+    "max_evaluations": 2,
+    "start": 0,
+}
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+def search_processes(parent: int) -> list[int]:
+    """Children of a process that run a search and are not zombies."""
+    found = []
+    for task in Path(f"/proc/{parent}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if b"tui_tuner.search.process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(int(child))
+    return found
+
+
+async def run_for_ever(started: asyncio.Event) -> None:
+    async with Search(SyntheticSpace(), max_evaluations=50, start=START) as search:
+        async for _ in search:
+            started.set()
+            await asyncio.sleep(3600)
+
+
+async def test_cancelling_the_search_kills_its_process():
+    started = asyncio.Event()
+    task = asyncio.create_task(run_for_ever(started))
+    await started.wait()
+    assert len(search_processes(os.getpid())) == 1
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert search_processes(os.getpid()) == []
+
+
+async def test_a_process_that_is_killed_is_reported_with_its_status():
+    async with Search(SyntheticSpace(), max_evaluations=50, start=START) as search:
+        batch = await anext(search)
+        os.kill(search_processes(os.getpid())[0], signal.SIGKILL)
+        with pytest.raises(SearchError, match="ended unexpectedly .status -9"):
+            await tell_and_go_on(search, batch)
+
+
+async def tell_and_go_on(search: Search, batch: list[dict]) -> None:
+    await search.tell([milliseconds(configuration) for configuration in batch])
+    await anext(search)
+
+
+async def test_a_strategy_that_raises_is_reported_in_its_own_words():
+    process = await SearchProcess.start({**JOB, "method": "no such strategy"})
+    try:
+        with pytest.raises(SearchError, match="the search failed: KeyError: 'no such strategy'"):
+            await process.next_batch()
+    finally:
+        await process.close()
+
+
+async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeypatch):
+    (tmp_path / "kernel_tuner.py").write_text("import os\nprint('out of luck', flush=True)\nos._exit(3)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = await SearchProcess.start(JOB)
+    try:
+        with pytest.raises(SearchError, match=r"status 3\):\n  out of luck"):
+            await process.next_batch()
+    finally:
+        await process.close()
+
+
+async def test_what_a_strategy_prints_does_not_disturb_the_conversation(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("print('{\"ask\": [99]}', flush=True)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = await SearchProcess.start(JOB)
+    try:
+        assert (await process.next_batch())[0] == 0
+    finally:
+        await process.close()
+
+
+PARENT = """
+import asyncio
+from tests.search.test_process import run_for_ever
+
+async def main():
+    started = asyncio.Event()
+    task = asyncio.create_task(run_for_ever(started))
+    await started.wait()
+    print("started", flush=True)
+    await task
+
+asyncio.run(main())
+"""
+
+
+def test_the_process_dies_with_the_program_that_started_it():
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout.readline() == b"started\n"
+        (search,) = search_processes(parent.pid)
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while is_running(search) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    assert not is_running(search)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_the_engine_side_imports_neither_kernel_tuner_nor_scipy():
+    code = "import sys, tui_tuner.search.client; print({'kernel_tuner', 'scipy', 'numpy'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert result.stdout == "set()\n"

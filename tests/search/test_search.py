@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tests.search.spaces import START, SyntheticSpace, is_valid, milliseconds
+from tui_tuner.errors import SettingsError
+from tui_tuner.problem.model import Configuration
+from tui_tuner.search.client import Search
+from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS
+
+BUDGET = 60
+Batches = list[list[Configuration]]
+
+
+async def asked(
+    method: str = DEFAULT_METHOD,
+    *,
+    seed: int = 1,
+    budget: int = BUDGET,
+    time: Callable[[Configuration], float | None] = milliseconds,
+) -> Batches:
+    batches = []
+    async with Search(SyntheticSpace(), method=method, seed=seed, max_evaluations=budget, start=START) as search:
+        async for batch in search:
+            batches.append(batch)
+            await search.tell([time(configuration) for configuration in batch])
+    return batches
+
+
+def flat(batches: Batches) -> list[Configuration]:
+    return [configuration for batch in batches for configuration in batch]
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_every_method_asks_for_valid_configurations_once_each_within_the_budget_and_the_start_first(method):
+    configurations = flat(await asked(method))
+
+    assert configurations[0] == START
+    assert 1 < len(configurations) <= BUDGET
+    assert all(is_valid(configuration) for configuration in configurations)
+    assert all(isinstance(configuration["use_shared"], bool) for configuration in configurations)
+    assert len({tuple(configuration.values()) for configuration in configurations}) == len(configurations)
+
+
+async def test_the_default_method_finds_the_known_optimum_of_a_smooth_space():
+    times = [milliseconds(configuration) for configuration in flat(await asked(budget=150))]
+
+    assert min(times) == 1.0
+    assert len(times) < 200
+
+
+@pytest.mark.parametrize("method", [DEFAULT_METHOD, "diff_evo", "bayes_opt", "pso"])
+async def test_the_same_seed_and_results_give_the_same_batches_again(method):
+    first, second, other = await asyncio.gather(asked(method), asked(method), asked(method, seed=2))
+
+    assert first == second
+    assert first != other
+
+
+async def test_other_results_lead_elsewhere():
+    usual, reversed_ = await asyncio.gather(asked(), asked(time=lambda configuration: 10 - milliseconds(configuration)))
+
+    assert usual[0] == reversed_[0]
+    assert usual != reversed_
+
+
+async def test_failures_are_told_and_the_search_goes_on_around_them():
+    def failing(configuration: Configuration) -> float | None:
+        return None if configuration["layout"] == "columns" else milliseconds(configuration)
+
+    configurations = flat(await asked(time=failing, budget=120))
+
+    assert len(configurations) == 120
+    assert any(failing(configuration) is None for configuration in configurations)
+    assert min(filter(None, map(failing, configurations))) < 1.5
+
+
+@pytest.mark.parametrize("method", [DEFAULT_METHOD, "genetic_algorithm", "simulated_annealing"])
+async def test_a_search_in_which_everything_fails_still_ends(method):
+    assert 1 < len(flat(await asked(method, time=lambda _: None))) <= BUDGET
+
+
+async def test_a_space_within_the_budget_is_evaluated_whole_in_one_batch_with_the_start_first():
+    size = len(list(SyntheticSpace().configurations()))
+    search = Search(SyntheticSpace(), max_evaluations=size, start=START)
+    async with search:
+        batches = [batch async for batch in search if await search.tell([1.0] * len(batch)) is None]
+
+    assert search.method.name == BRUTE_FORCE
+    assert [len(batch) for batch in batches] == [size]
+    assert batches[0][0] == START
+    assert search.reason == "every configuration evaluated"
+
+
+async def test_a_start_outside_the_space_is_not_evaluated():
+    outside = {**START, "block_size_x": 1024, "block_size_y": 8}
+    async with Search(SyntheticSpace(), max_evaluations=5, start=outside) as search:
+        batch = await anext(search)
+
+    assert outside not in batch
+
+
+async def test_the_caller_learns_why_the_search_is_over():
+    async with Search(SyntheticSpace(), method="minimize", max_evaluations=BUDGET) as search:
+        async for batch in search:
+            await search.tell([milliseconds(configuration) for configuration in batch])
+            assert search.reason == ""
+
+    assert search.reason == "converged"
+
+
+async def test_results_are_needed_for_each_configuration_before_the_next_batch():
+    async with Search(SyntheticSpace(), max_evaluations=5, start=START) as search:
+        batch = await anext(search)
+        with pytest.raises(RuntimeError, match="tell the results"):
+            await anext(search)
+        with pytest.raises(ValueError, match=f"{len(batch) + 1} results for {len(batch)} configurations"):
+            await search.tell([1.0] * (len(batch) + 1))
+
+
+async def test_the_random_numbers_of_this_process_are_left_alone():
+    random.seed(7)
+    before = random.getstate()
+    await asked(budget=10)
+
+    assert random.getstate() == before
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_name_and_the_whole_list():
+    with pytest.raises(SettingsError) as caught:
+        Search(SyntheticSpace(), max_evaluations=5, method="genetic_algoritm")
+
+    assert "did you mean 'genetic_algorithm'?" in caught.value.message
+    assert caught.value.hint is not None
+    assert all(method in caught.value.hint for method in METHODS)
+
+
+def test_an_empty_budget_is_refused():
+    with pytest.raises(ValueError, match="at least one evaluation"):
+        Search(SyntheticSpace(), max_evaluations=0)

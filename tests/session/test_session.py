@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tests.session.fakes import (
+    REWRITE,
+    FakeEvaluator,
+    ScriptedModel,
+    new_run,
+    reopened,
+    reply,
+    session_of,
+    wrong_result,
+)
+from tui_tuner.errors import JournalError
+from tui_tuner.headless import ApproveAll
+from tui_tuner.session.events import (
+    EvaluationFinished,
+    Event,
+    IncumbentChanged,
+    ReplyRefused,
+    SessionFinished,
+    StepChanged,
+)
+from tui_tuner.session.run_directory import open_run
+from tui_tuner.session.session import Session
+from tui_tuner.strategies.steps import Decision, Proposal, StepState
+
+
+async def all_events(session: Session, approver: object = None) -> list[Event]:
+    async with aclosing(session.events(approver or ApproveAll())) as stream:  # type: ignore[arg-type]
+        return [event async for event in stream]
+
+
+def finished(events: list[Event]) -> SessionFinished:
+    assert isinstance(events[-1], SessionFinished)
+    return events[-1]
+
+
+async def test_search_finds_the_best_block_size_and_writes_the_result(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    events = await all_events(session_of(run, FakeEvaluator(run.problem)))
+
+    assert finished(events).status == "finished"
+    best = [e for e in events if isinstance(e, IncumbentChanged)][-1]
+    assert best.evaluation.configuration == {"block_size_x": 256}
+    result = json.loads((run.path / "result.json").read_text())
+    assert result["best"]["configuration"] == {"block_size_x": 256}
+    assert result["evaluations"] == 3
+    assert "#define block_size_x 256" in (run.path / "best.cu").read_text()
+    assert "block_size_x = [256]" in (run.path / "best.toml").read_text()
+
+
+async def test_one_prompt_accepts_a_faster_rewrite(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    model = ScriptedModel(reply())
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), model))
+
+    assert finished(events).status == "finished"
+    assert finished(events).model_calls == 1
+    best = [e for e in events if isinstance(e, IncumbentChanged)][-1]
+    assert best.candidate.source == REWRITE
+    assert best.evaluation.configuration == {"block_size_x": 128, "work_per_thread": 4}
+    assert (run.path / "kernels" / f"{best.candidate.id}.cu").read_text() == REWRITE
+
+
+async def test_a_reply_with_another_signature_is_refused_and_asked_again(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    model = ScriptedModel(reply(code=REWRITE.replace("int n", "long n")), reply())
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), model))
+
+    refused = [e for e in events if isinstance(e, ReplyRefused)]
+    assert "same arguments" in refused[0].problems[0]
+    assert "same arguments" in model.requests[1].messages[-1].content
+    assert finished(events).model_calls == 2
+
+
+async def test_a_wrong_kernel_is_told_to_the_next_attempt_with_its_reason(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    model = ScriptedModel(reply(), reply(code=REWRITE.replace("2.0f", "(2.0f)")))
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.fail = lambda c, _: wrong_result() if c.source == REWRITE else None
+    events = await all_events(session_of(run, evaluator, model))
+
+    assert "y[3] is 0, expected 2" in model.requests[1].messages[-1].content
+    steps = {e.step.id: e.step for e in events if isinstance(e, StepChanged)}
+    assert steps[2].state is StepState.REJECTED
+    assert steps[3].state is StepState.ACCEPTED
+
+
+async def test_a_model_that_never_answers_right_leaves_the_tuned_baseline(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel("no", "no", "no")))
+
+    assert finished(events).status == "finished"
+    assert json.loads((run.path / "result.json").read_text())["best"]["configuration"] == {"block_size_x": 256}
+
+
+async def test_no_improvement_is_said(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    evaluator = FakeEvaluator(run.problem, fail=lambda _, c: None if c["block_size_x"] == 32 else wrong_result())
+    assert finished(await all_events(session_of(run, evaluator))).status == "no_improvement"
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 8])
+async def test_the_number_of_evaluations_is_never_exceeded(tmp_path: Path, most: int) -> None:
+    run = new_run(tmp_path, max_evaluations=most)
+    evaluator = FakeEvaluator(run.problem)
+    events = await all_events(session_of(run, evaluator, ScriptedModel(reply(), reply(), reply())))
+
+    assert 1 <= len(evaluator.evaluated) <= most
+    assert finished(events).evaluations == len(evaluator.evaluated)
+
+
+async def test_the_target_ends_the_session(tmp_path: Path) -> None:
+    run = new_run(tmp_path, target=1.5)
+    model = ScriptedModel(reply())
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), model))
+
+    assert "target" in finished(events).reason
+    assert model.requests == []
+
+
+class RejectOnce:
+    def __init__(self) -> None:
+        self.asked: list[Proposal] = []
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        self.asked.append(proposal)
+        if len(self.asked) == 2:
+            return Decision(action="reject", message="keep one element a thread")
+        return Decision(action="approve")
+
+
+async def test_what_the_user_says_against_a_step_reaches_the_next_prompt(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    model = ScriptedModel(reply(), reply())
+    approver = RejectOnce()
+    await all_events(session_of(run, FakeEvaluator(run.problem), model), approver)
+
+    assert "keep one element a thread" in model.requests[1].messages[-1].content
+    assert len(approver.asked) == 3
+
+
+class EditSecond:
+    async def decide(self, proposal: Proposal) -> Decision:
+        if proposal.candidate is None:
+            return Decision(action="approve")
+        return Decision(action="edit", source=proposal.candidate.source + "// mine\n")
+
+
+async def test_an_edited_kernel_is_the_one_that_is_evaluated(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply())), EditSecond())
+    best = [e for e in events if isinstance(e, IncumbentChanged)][-1]
+    assert best.candidate.source.endswith("// mine\n")
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_after(count: int) -> object:
+    def check(number: int) -> None:
+        if number == count:
+            raise Stop
+
+    return check
+
+
+@pytest.mark.parametrize("crash_after", [1, 2, 4, 6])
+async def test_a_resumed_session_asks_and_evaluates_nothing_twice(tmp_path: Path, crash_after: int) -> None:
+    whole_directory, parts_directory = tmp_path / "whole", tmp_path / "parts"
+    whole_directory.mkdir()
+    parts_directory.mkdir()
+    run = new_run(whole_directory)
+    whole = FakeEvaluator(run.problem)
+    await all_events(session_of(run, whole, ScriptedModel(reply())))
+
+    run = new_run(parts_directory)
+    first = FakeEvaluator(run.problem)
+    first.on_evaluate = stop_after(crash_after)  # type: ignore[assignment]
+    first_model = ScriptedModel(reply())
+    with pytest.raises(Stop):
+        await all_events(session_of(run, first, first_model))
+    run = reopened(parts_directory)
+    second, second_model = FakeEvaluator(run.problem), ScriptedModel(*first_model.replies)
+    events = await all_events(session_of(run, second, second_model))
+
+    done = [*first.evaluated, *second.evaluated]
+    assert len(first.evaluated) == crash_after - 1
+    assert sorted(map(str, done)) == sorted(map(str, whole.evaluated))
+    assert len(first_model.requests) + len(second_model.requests) == 1
+    assert finished(events).status == "finished"
+
+
+async def test_a_replay_needs_neither_device_nor_model(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    live = await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply())))
+    again = await all_events(session_of(open_run(run.path, resume=False), None))
+
+    assert finished(again).speedup == finished(live).speedup
+    timed = [e.evaluation for e in live if isinstance(e, EvaluationFinished)]
+    assert [e.evaluation for e in again if isinstance(e, EvaluationFinished)] == timed
+
+
+async def test_a_replay_of_an_interrupted_run_ends_where_the_record_ends(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.on_evaluate = stop_after(3)  # type: ignore[assignment]
+    with pytest.raises(Stop):
+        await all_events(session_of(run, evaluator, ScriptedModel(reply())))
+    events = await all_events(session_of(open_run(run.path, resume=False), None))
+    assert finished(events).status == "interrupted"
+
+
+async def test_a_run_is_not_resumed_on_another_device(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.on_evaluate = stop_after(3)  # type: ignore[assignment]
+    with pytest.raises(Stop):
+        await all_events(session_of(run, evaluator, ScriptedModel(reply())))
+    journal = run.path / "journal.jsonl"
+    journal.write_text(journal.read_text().replace("Fake GPU", "Other GPU"))
+    run = reopened(tmp_path)
+    with pytest.raises(JournalError, match="Other GPU"):
+        await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply())))
+
+
+async def test_closing_the_stream_interrupts_and_leaves_a_resumable_run(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    async with aclosing(session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply())).events(ApproveAll())) as s:
+        async for event in s:
+            if isinstance(event, EvaluationFinished):
+                break
+    run = reopened(tmp_path)
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply())))
+    assert finished(events).status == "finished"

@@ -1,0 +1,203 @@
+"""The command line: arguments only."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tui_tuner import __version__
+from tui_tuner.commands.front_ends import show
+from tui_tuner.commands.sessions import Prepared, new_session, replayed_session, resumed_session
+from tui_tuner.errors import SettingsError, UserError
+from tui_tuner.headless import ExitCode
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.settings import Settings, load_settings, settings_file
+from tui_tuner.text import clean
+
+COMMANDS = "init, resume, replay, runs, doctor, config"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code. A user's mistake is one message and never a traceback."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if arguments and arguments[0] in _COMMANDS:
+            return _COMMANDS[arguments[0]](arguments[1:])
+        return _tune(arguments)
+    except SettingsError as error:
+        return _fail(error, ExitCode.USAGE)
+    except UserError as error:
+        return _fail(error, ExitCode.FAILED)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+def _fail(error: UserError, code: ExitCode) -> ExitCode:
+    print(f"tuner-tui: {clean(str(error))}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    return code
+
+
+def _tell(text: str) -> None:
+    print(clean(text))  # noqa: T201 (standard output carries the data)
+
+
+def _parser(name: str, description: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(prog=f"tuner-tui {name}".strip(), description=description)
+
+
+def _tune(arguments: Sequence[str]) -> int:
+    parser = _parser("", "Tune a GPU kernel: a language model proposes, the machine decides.")
+    parser.epilog = f"commands: {COMMANDS}; `tuner-tui COMMAND --help` explains each"
+    parser.add_argument("kernel", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file with its .toml beside it")
+    parser.add_argument("--version", action="version", version=f"tuner-tui {__version__}")
+    parser.add_argument("--strategy", help="one_prompt (default) or search")
+    parser.add_argument("--search", metavar="METHOD", help="method of the parameter search")
+    parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help="auto (default), ollama, openai, anthropic, ...")
+    parser.add_argument("--device", help="auto (default), cuda[:N], opencl[:N], c, emulator")
+    parser.add_argument("--seed", type=int, help="of every random choice (default 0)")
+    parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
+    parser.add_argument(
+        "--allow-unconfined", action="store_true", default=None, help="build even where no sandbox can be had"
+    )
+    _add_budget(parser)
+    _add_front_end(parser)
+    chosen = parser.parse_args(arguments)
+    settings = load_settings()
+    options = _changed(settings.session, chosen)
+    prepared = new_session(chosen.kernel, options, settings, chosen.run_dir)
+    return _show(prepared, settings, chosen)
+
+
+def _resume(arguments: Sequence[str]) -> int:
+    parser = _parser("resume", "Go on with a run; nothing that is known is asked, built or measured again.")
+    parser.add_argument("run", type=Path, help="the run's directory")
+    _add_budget(parser)
+    _add_front_end(parser)
+    chosen = parser.parse_args(arguments)
+    settings = load_settings()
+    changes = _changes(chosen)
+    _changed(SessionOptions(), chosen)
+    return _show(resumed_session(chosen.run, changes, settings), settings, chosen)
+
+
+def _replay(arguments: Sequence[str]) -> int:
+    parser = _parser("replay", "Show a run again from its journal; needs neither GPU nor model.")
+    parser.add_argument("run", type=Path, help="the run's directory, or a journal")
+    _add_front_end(parser)
+    chosen = parser.parse_args(arguments)
+    return _show(replayed_session(chosen.run), load_settings(), chosen)
+
+
+def _init(arguments: Sequence[str]) -> int:
+    from tui_tuner.commands.init import write_problem_file
+
+    parser = _parser("init", "Write a first problem file from the kernel's own signature.")
+    parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file")
+    parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file")
+    parser.add_argument("--force", action="store_true", help="write over a problem file that is there")
+    chosen = parser.parse_args(arguments)
+    target = write_problem_file(chosen.kernel_file, chosen.kernel, force=chosen.force)
+    _tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {chosen.kernel_file}")
+    return ExitCode.FINISHED
+
+
+def _runs(arguments: Sequence[str]) -> int:
+    from tui_tuner.session.run_directory import RUNS, list_runs
+
+    parser = _parser("runs", "List the runs of a directory.")
+    parser.add_argument("directory", type=Path, nargs="?", default=RUNS)
+    for run in list_runs(parser.parse_args(arguments).directory):
+        state = run.get("error") or ("finished" if run["finished"] else "resumable")
+        _tell(f"{run['run']}  {run.get('created', '')}  {run.get('strategy', '')}  {run.get('model') or '-'}  {state}")
+    return ExitCode.FINISHED
+
+
+def _doctor(arguments: Sequence[str]) -> int:
+    from tui_tuner.commands.doctor import findings
+
+    _parser("doctor", "Say what this machine offers for tuning, and what is missing.").parse_args(arguments)
+
+    async def tell_all() -> None:
+        async for name, found in findings(load_settings()):
+            _tell(f"{name:<10} {found}")
+
+    asyncio.run(tell_all())
+    return ExitCode.FINISHED
+
+
+def _config(arguments: Sequence[str]) -> int:
+    import tomlkit
+
+    _parser("config", "Print the settings in force, as TOML.").parse_args(arguments)
+    settings = load_settings()
+    _tell(f"# {settings_file()}\n" + tomlkit.dumps(settings.model_dump(mode="json", exclude_none=True)))
+    return ExitCode.FINISHED
+
+
+_COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "init": _init,
+    "resume": _resume,
+    "replay": _replay,
+    "runs": _runs,
+    "doctor": _doctor,
+    "config": _config,
+}
+
+
+def _add_budget(parser: argparse.ArgumentParser) -> None:
+    budget = parser.add_argument_group("budget")
+    budget.add_argument("--max-evals", type=int, metavar="N", dest="max_evaluations", help="evaluations (default 85)")
+    budget.add_argument("--max-time", type=_seconds, metavar="20m", dest="max_seconds", help="time, as in 90s, 20m, 2h")
+    budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
+    budget.add_argument("--target", type=_factor, metavar="2x", help="stop at this speed-up over the kernel as given")
+
+
+def _add_front_end(parser: argparse.ArgumentParser) -> None:
+    front_end = parser.add_argument_group("front end")
+    front_end.add_argument("--auto", action="store_true", help="no screen: approve every step, print lines")
+    front_end.add_argument("--output", choices=("text", "json"), default="text", help="with --auto (default text)")
+    front_end.add_argument("--theme", help="theme of the screen")
+
+
+def _show(prepared: Prepared, settings: Settings, chosen: argparse.Namespace) -> int:
+    return show(prepared, settings, auto=chosen.auto, output=chosen.output, theme=chosen.theme)
+
+
+_OPTIONS = tuple(SessionOptions.model_fields)
+
+
+def _changes(chosen: argparse.Namespace) -> dict[str, object]:
+    return {name: value for name in _OPTIONS if (value := getattr(chosen, name, None)) is not None}
+
+
+def _changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
+    """The settings' options with those of the command line over them.
+
+    Raises:
+        SettingsError: a value is out of its range.
+    """
+    try:
+        return SessionOptions.model_validate({**options.model_dump(), **_changes(chosen)})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise SettingsError(f"{first['loc'][0]}: {first['msg']}") from error
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 20m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def _factor(text: str) -> float:
+    try:
+        return float(text.removesuffix("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x") from None

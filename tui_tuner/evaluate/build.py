@@ -1,0 +1,136 @@
+"""Build configurations in the sandbox: many at once, each only once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from tui_tuner.evaluate.build_cache import BuildCache
+from tui_tuner.evaluate.build_log import compile_failure
+from tui_tuner.evaluate.compilers.base import Compiler, Recipe, Refused
+from tui_tuner.evaluate.refuse import refuse
+from tui_tuner.evaluate.results import Build, Failure, FailureKind
+from tui_tuner.evaluate.sandbox.limits import Limits
+from tui_tuner.evaluate.sandbox.process import Completed
+from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration, Language
+
+BUILD_TIMEOUT_S = 60.0
+
+_FORMAT = 1  # of the cache; changes when what is recorded changes
+_KILLED = re.compile(r"signal 9\b|\bKilled\b")
+
+
+class Builder:
+    """Builds candidates with one compiler.
+
+    Args:
+        compiler: makes the recipe and reads the log.
+        cache: directory of finished builds.
+        jobs: how many compilers run at once; None for one a processor.
+        policy: whether building is allowed where the compiler cannot be confined.
+        language: of the candidates.
+        timeout_s: wall time of one build.
+    """
+
+    def __init__(  # noqa: PLR0913 - all but the compiler by name
+        self,
+        compiler: Compiler,
+        *,
+        cache: Path,
+        policy: Policy,
+        jobs: int | None = None,
+        language: Language = "cuda",
+        timeout_s: float = BUILD_TIMEOUT_S,
+    ) -> None:
+        self._compiler = compiler
+        self._cache = BuildCache(cache)
+        self._policy = policy
+        self._language = language
+        self._timeout_s = timeout_s
+        self._slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def build(self, candidate: Candidate, configuration: Configuration, options: Sequence[str] = ()) -> Build:
+        """The artifact of a configuration, or why there is none; what was built before is not built again.
+
+        Args:
+            options: the user's own compiler options; relative include paths mean nothing here.
+
+        Raises:
+            SandboxError: the compiler cannot be confined and the policy demands it.
+        """
+        try:
+            recipe = self._recipe(candidate, configuration, options)
+        except Refused as refused:
+            return Build(key="", failure=refused.failure)
+        key = self._key(candidate, recipe)
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        async with lock:
+            known = self._cache.load(key)
+            if known is not None:
+                return known
+            async with self._slots:
+                return await self._run(key, candidate, recipe)
+
+    def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
+        failure = refuse(candidate.source, self._language)
+        if failure is not None:
+            raise Refused(failure)
+        return self._compiler.recipe(candidate, configuration, options)
+
+    def _key(self, candidate: Candidate, recipe: Recipe) -> str:
+        """Hash of all that determines the artifact; defines, options and architecture stand in the command."""
+        content = [_FORMAT, self._compiler.toolchain, candidate.kernel, dict(recipe.files), recipe.command]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    async def _run(self, key: str, candidate: Candidate, recipe: Recipe) -> Build:
+        with tempfile.TemporaryDirectory(prefix="tuner-build-", ignore_cleanup_errors=True) as name:
+            directory = Path(name)
+            for file, text in recipe.files.items():
+                (directory / file).write_text(text, encoding="utf-8", errors="replace")
+            done = await run_confined(
+                recipe.command,
+                directory=directory,
+                policy=self._policy,
+                read=recipe.read,
+                write=recipe.devices,
+                timeout_s=self._timeout_s,
+                limits=self._limits(recipe),
+            )
+            return self._outcome(key, candidate, recipe, done, directory)
+
+    def _limits(self, recipe: Recipe) -> Limits:
+        """A compiler that opens a device maps far more addresses than it uses memory."""
+        cpu_s = int(self._timeout_s) + 10
+        return Limits(cpu_s=cpu_s, memory=0) if recipe.devices else Limits(cpu_s=cpu_s)
+
+    def _outcome(self, key: str, candidate: Candidate, recipe: Recipe, done: Completed, directory: Path) -> Build:
+        build = Build(key=key, milliseconds=done.milliseconds)
+        if done.timed_out:
+            message = f"the compiler was stopped after {self._timeout_s:g} s"
+            return build.model_copy(update={"failure": Failure(kind=FailureKind.BUILD_TIMEOUT, message=message)})
+        artifact = directory / recipe.artifact
+        if done.returncode != 0 or artifact.is_symlink() or not artifact.is_file():
+            failure = compile_failure(done.output, directory, recipe.read)
+            failed = build.model_copy(update={"failure": failure})
+            return failed if _was_killed(done) else self._cache.store(failed)
+        try:
+            symbol = self._compiler.symbol(candidate, done.output)
+        except Refused as refused:
+            return self._cache.store(build.model_copy(update={"failure": refused.failure}))
+        resources = self._compiler.resources(done.output, symbol)
+        return self._cache.store(build.model_copy(update={"symbol": symbol, "resources": resources}), artifact)
+
+
+def _was_killed(done: Completed) -> bool:
+    """Whether something from outside ended the compiler, which says nothing about the source."""
+    return done.returncode < 0 or _KILLED.search(done.output) is not None

@@ -1,0 +1,79 @@
+"""CUDA for the emulator: the kernel compiled as C++ with the emulator's headers and runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.emulator.rewriting import rewritten
+from tui_tuner.evaluate.emulator.sources import INCLUDE, RUNTIME, fingerprint, runtime_sources
+from tui_tuner.evaluate.results import Resources
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+
+SOURCE, LAUNCH, ARTIFACT = "kernel.cu", "launch.cpp", "kernel.so"
+SYMBOL = "tuner_launch"
+_OPTIONS = (
+    *("-O2", "-std=c++17", "-shared", "-fPIC", "-fvisibility=hidden", "-w", "-fmax-errors=20"),
+    # Longjmp between stacks is what the fortified one forbids.
+    *("-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"),
+    # Device code reads one type as another, and never errno.
+    *("-fno-strict-aliasing", "-fno-math-errno", "-fwrapv"),
+)
+_UNDERSTOOD = ("-D", "-U", "-I", "-std=c++", "-O")
+"""Beginnings of the options that mean the same to nvcc and to g++; the others are left out."""
+
+
+@dataclass(frozen=True)
+class EmulatorCompiler:
+    """The g++ that builds for the emulator.
+
+    Attributes:
+        program: absolute path of g++.
+        toolchain: its version and the emulator's.
+    """
+
+    program: Path
+    toolchain: str
+
+    @classmethod
+    def find(cls) -> EmulatorCompiler:
+        """The g++ of the search path.
+
+        Raises:
+            DeviceError: there is none, or it is too old.
+        """
+        gnu = find_gnu("g++")
+        return cls(gnu.program, f"{gnu.line}, emulator {fingerprint()}")
+
+    def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
+        """Compile the kernel, the runtime and the launch of this one kernel to a shared object.
+
+        Raises:
+            Refused: the source uses what the emulator cannot run.
+        """
+        files = {SOURCE: rewritten(candidate.source), LAUNCH: _launch(checked_name(candidate.kernel))}
+        understood = [option for option in options if option.startswith(_UNDERSTOOD)]
+        command = (
+            *(str(self.program), *_OPTIONS, *macros(configuration), *understood, f"-I{INCLUDE}"),
+            *(LAUNCH, *map(str, runtime_sources()), "-o", ARTIFACT),
+        )
+        return Recipe(files, command, ARTIFACT, read=(INCLUDE, RUNTIME, *include_paths(understood)))
+
+    def symbol(self, candidate: Candidate, log: str) -> str:  # noqa: ARG002 - the seam's signature
+        """The exported launch, the same for every kernel."""
+        return SYMBOL
+
+    def resources(self, log: str, symbol: str) -> Resources:  # noqa: ARG002 - the seam's signature
+        """None: g++ does not say."""
+        return Resources()
+
+
+def _launch(kernel: str) -> str:
+    return (
+        f'#include <tuner_emulator/device.h>\n#include "{SOURCE}"\n'
+        f"#include <tuner_emulator/launch.h>\nTUNER_EXPORT_LAUNCH({kernel})\n"
+    )

@@ -1,0 +1,60 @@
+"""Find gcc and g++ and name their versions."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tui_tuner.errors import DeviceError
+
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+_OLDEST = 11
+
+
+class Gnu(NamedTuple):
+    """A compiler of the GNU collection.
+
+    Attributes:
+        program: its absolute path.
+        name: name and version in short, as in "g++ 12.2".
+        line: the first line of what it prints about its version.
+    """
+
+    program: Path
+    name: str
+    line: str
+
+
+@cache
+def find_gnu(command: str) -> Gnu:
+    """The compiler `gcc` or `g++` of the search path.
+
+    Raises:
+        DeviceError: there is none, or it is too old.
+    """
+    program = shutil.which(command)
+    if program is None:
+        raise DeviceError(f"no {command} in PATH", hint=f"apt install {command}")
+    line = _first_line(program)
+    found = _VERSION.search(line.split(")")[-1])
+    version = found[0] if found else "0.0"
+    if int(version.split(".")[0]) < _OLDEST:
+        raise DeviceError(f"{program} is {line!r}: version {_OLDEST} is needed", hint=f"apt install {command}")
+    return Gnu(Path(program), f"{command} {'.'.join(version.split('.')[:2])}", line)
+
+
+def _first_line(program: str) -> str:
+    command = [program, "--version"]
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's compiler, asked for its version
+            command, capture_output=True, text=True, timeout=30, check=True, env=environment
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DeviceError(f"{program} cannot be run: {error}", hint="apt install g++") from error
+    return done.stdout.partition("\n")[0].strip()

@@ -1,0 +1,125 @@
+"""CUDA with nvcc: device code only, straight to a cubin for one architecture."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.ptxas import kernel_resources, kernel_symbol
+from tui_tuner.evaluate.results import Resources
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+
+SOURCE, INSTANCE, ARTIFACT = "kernel.cu", "instance.cu", "kernel.cubin"
+
+_HERE = re.compile(r"^#\$ _HERE_=(.+)$", re.MULTILINE)
+_RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
+_HINT = "install the CUDA toolkit, or the packages cuda-python and nvidia-cuda-nvrtc"
+
+
+@dataclass(frozen=True)
+class Nvcc:
+    """The nvcc of one toolkit for one architecture.
+
+    Attributes:
+        program: the toolkit's own nvcc, never a wrapper around it.
+        architecture: as in "sm_90a".
+        toolchain: name, version and architecture.
+        host_compiler: what nvcc preprocesses with, None for its own choice from the system's programs.
+    """
+
+    program: Path
+    architecture: str
+    toolchain: str
+    host_compiler: Path | None = None
+
+    @classmethod
+    def find(cls, architecture: str, program: Path | None = None) -> Nvcc:
+        """The nvcc of the settings, of CUDA_HOME, of the search path or of /usr/local/cuda.
+
+        Args:
+            architecture: of the device, as in "sm_90"; its own variant "sm_90a" is used where there is one,
+                since some instructions need it and a cubin only ever runs on the very device it is built for.
+            program: from the settings; then no other is tried.
+
+        Raises:
+            DeviceError: there is none, or it cannot build for this architecture.
+        """
+        for found in [program] if program is not None else _programs():
+            if found.is_file():
+                return cls._at(found, architecture)
+        where = "in CUDA_HOME, PATH or /usr/local/cuda" if program is None else f"at {program}"
+        raise DeviceError(f"no nvcc {where}", hint=_HINT)
+
+    @classmethod
+    def _at(cls, program: Path, architecture: str) -> Nvcc:
+        for variant in (f"{architecture}a", architecture):
+            here = _HERE.search(_run(program, "--dryrun", "-cubin", f"-arch={variant}", SOURCE))
+            if here is not None:
+                release = _RELEASE.search(_run(program, "--version"))
+                version = release[1] if release else "of unknown version"
+                real = Path(here[1]).resolve() / "nvcc"
+                return cls(real, variant, f"nvcc {version} {variant}", _foreign_host_compiler())
+        raise DeviceError(f"{program} cannot build for {architecture}", hint="install a CUDA toolkit that can")
+
+    def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
+        """Compile to a cubin; a template is instantiated from a file of its own."""
+        files, main = {SOURCE: candidate.source}, SOURCE
+        if "<" in checked_name(candidate.kernel):
+            files[INSTANCE], main = _instantiation(candidate.kernel), INSTANCE
+        host = () if self.host_compiler is None else ("-ccbin", str(self.host_compiler))
+        command = (
+            *(str(self.program), "-cubin", f"-arch={self.architecture}", "-std=c++17", "-w", "-Xptxas", "-v", *host),
+            *(*macros(configuration), *options, main, "-o", ARTIFACT),
+        )
+        toolkit = self.program.parent.parent
+        host_tree = () if self.host_compiler is None else (self.host_compiler.resolve().parent.parent,)
+        return Recipe(files, command, ARTIFACT, read=(toolkit, *host_tree, *include_paths(options)))
+
+    def symbol(self, candidate: Candidate, log: str) -> str:
+        """The kernel's mangled name, from ptxas's log."""
+        return kernel_symbol(candidate.kernel, log)
+
+    def resources(self, log: str, symbol: str) -> Resources:
+        """From ptxas's log."""
+        return kernel_resources(log, symbol)
+
+
+def _instantiation(kernel: str) -> str:
+    """A file that takes the address of a kernel template's instance, which makes the compiler build it."""
+    return f'#include "{SOURCE}"\nstatic auto* const tuned_instance = &{kernel};\n'
+
+
+def _programs() -> Iterator[Path]:
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if home := os.environ.get(variable):
+            yield Path(home, "bin", "nvcc")
+    if found := shutil.which("nvcc"):
+        yield Path(found)
+    yield Path("/usr/local/cuda/bin/nvcc")
+
+
+def _run(*command: Path | str) -> str:
+    """What a program of the toolkit prints; nothing where it fails."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of the toolkit, with arguments of ours
+            command, capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr if done.returncode == 0 else ""
+
+
+def _foreign_host_compiler() -> Path | None:
+    """The user's g++ where it is not among the system's programs, as in a conda environment."""
+    found = os.environ.get("NVCC_CCBIN") or shutil.which("g++")
+    if found is None or Path(found).resolve().is_relative_to("/usr"):
+        return None
+    return Path(found)

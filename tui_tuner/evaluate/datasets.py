@@ -1,0 +1,156 @@
+"""Inputs with their expected results: what a launch is checked against."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.evaluate.tolerance import FLOOR_CAP, Bound, Mismatch, bound, compare, largest_error
+from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.inputs import call_reference, make_arguments
+from tui_tuner.problem.model import Problem
+
+CONSTANT_NEEDS = 8
+"""Outputs with fewer elements may rightly be constant."""
+
+RunBaseline = Callable[[list[KernelArgument], int], dict[int, np.ndarray]]
+"""Runs the kernel as given on arguments at a test's index; the outputs by argument index."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Arguments of one launch with what it must compute.
+
+    Attributes:
+        index: of the test; the last one is the timed size.
+        label: the sizes in words.
+        expected: output arrays by argument index.
+        bounds: their allowed deviation.
+    """
+
+    index: int
+    label: str
+    arguments: list[KernelArgument]
+    expected: dict[int, np.ndarray]
+    bounds: dict[int, Bound]
+
+    @property
+    def arrays(self) -> frozenset[int]:
+        """Indices of the array arguments."""
+        return frozenset(i for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
+
+    def check(self, problem: Problem, outputs: Mapping[int, np.ndarray]) -> tuple[float, str | None]:
+        """Largest deviation relative to the allowed one, and what is wrong in words."""
+        worst = 0.0
+        for index, got in outputs.items():
+            share, mismatch = compare(got, self.expected[index], self.bounds[index])
+            worst = max(worst, share)
+            if mismatch is not None:
+                return worst, f"at {self.label}: {problem.arguments[index].name}{mismatch}"
+        return worst, None
+
+
+def test_sizes(problem: Problem) -> list[dict[str, int]]:
+    """The sizes of each test and, last, those that are timed."""
+    return [{**problem.sizes, **test.sizes} for test in problem.tests] + [dict(problem.sizes)]
+
+
+def label_of(sizes: Mapping[str, int]) -> str:
+    """The sizes in words, "n=512, m=3"."""
+    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "the only size"
+
+
+class DataSets:
+    """Makes data sets, always on a fresh secret seed; the kernel as given sets the allowed error."""
+
+    def __init__(self, problem: Problem, run_baseline: RunBaseline) -> None:
+        self._problem = problem
+        self._run_baseline = run_baseline
+        self._sizes = test_sizes(problem)
+        self._own_relative = 0.0
+
+    def make(self, index: int) -> DataSet:
+        """Fresh data for one test, or for the timed size at the last index.
+
+        Raises:
+            ProblemError: the kernel as given fails its own reference, or the check could not fail.
+        """
+        sizes = self._sizes[index]
+        arguments = make_arguments(self._problem, sizes, secrets.randbits(63))
+        outputs = self._run_baseline(arguments, index)
+        timed = index == len(self._sizes) - 1
+        if self._problem.reference is None or (timed and len(self._sizes) > 1):
+            expected, errors = outputs, self._scaled_errors(outputs)
+        else:
+            expected, errors = self._from_reference(arguments, outputs, sizes)
+        bounds = {i: self._bound(i, expected[i], sizes, errors[i]) for i in outputs}
+        data = DataSet(index, label_of(sizes), arguments, expected, bounds)
+        self._refuse_weak(data)
+        return data
+
+    def _from_reference(
+        self, arguments: list[KernelArgument], outputs: dict[int, np.ndarray], sizes: Mapping[str, int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, float]]:
+        by_name = call_reference(self._problem, arguments)
+        expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
+        errors = {i: largest_error(outputs[i], expected[i]) for i in outputs}
+        for i, output in outputs.items():
+            loosest = Bound(FLOOR_CAP * _rms(expected[i]), FLOOR_CAP)
+            allowed = loosest if np.issubdtype(output.dtype, np.floating) else Bound(0.0, 0.0)
+            if not self._has_own_tolerance:
+                self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
+            magnitude = _rms(expected[i])
+            if magnitude > 0 and np.issubdtype(output.dtype, np.floating):
+                self._own_relative = max(self._own_relative, errors[i] / magnitude)
+        return expected, errors
+
+    @property
+    def _has_own_tolerance(self) -> bool:
+        tolerance = self._problem.tolerance
+        return tolerance.absolute is not None or tolerance.relative is not None
+
+    def _scaled_errors(self, outputs: Mapping[int, np.ndarray]) -> dict[int, float]:
+        return {i: self._own_relative * _rms(output) for i, output in outputs.items()}
+
+    def _refuse_wrong_baseline(self, index: int, mismatch: Mismatch | None, sizes: Mapping[str, int]) -> None:
+        if mismatch is None:
+            return
+        name = self._problem.arguments[index].name
+        raise ProblemError(
+            f"the kernel as given does not match its reference at {label_of(sizes)}: {name}{mismatch}",
+            hint="correct the kernel, [launch], [[arguments]] or the reference; or set [tolerance]",
+        )
+
+    def _bound(self, index: int, expected: np.ndarray, sizes: Mapping[str, int], own_error: float) -> Bound:
+        dtype = np.dtype(self._problem.arguments[index].dtype)
+        return bound(expected, dtype, self._operations(expected, sizes), self._problem.tolerance, own_error)
+
+    def _operations(self, expected: np.ndarray, sizes: Mapping[str, int]) -> float:
+        work = self._problem.work
+        if work is None or not work.flops:
+            return 1024.0
+        return float(evaluate(work.flops, sizes)) / max(1, expected.size)
+
+    def _refuse_weak(self, data: DataSet) -> None:
+        for index, expected in data.expected.items():
+            constants = [np.zeros_like(expected)]
+            if expected.size >= CONSTANT_NEEDS and np.issubdtype(expected.dtype, np.floating):
+                constants.append(np.full_like(expected, np.mean(expected)))
+            initial = np.asarray(data.arguments[index])
+            for fake in (*constants, initial):
+                if compare(fake.astype(expected.dtype), expected, data.bounds[index])[1] is None:
+                    name = self._problem.arguments[index].name
+                    raise ProblemError(
+                        f"at {data.label} a kernel that computes nothing would pass the check of '{name}'",
+                        hint="choose inputs ([[arguments]] fill, low, high) whose result differs from a constant",
+                    )
+
+
+def _rms(values: np.ndarray) -> float:
+    finite = values[np.isfinite(values)].astype(np.float64)
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0

@@ -1,0 +1,54 @@
+"""CuPy: kernel_tuner's backend, with loading of cubins."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+from kernel_tuner.backends.cupy import CupyFunctions
+
+from tui_tuner.evaluate.devices.backends.base import (
+    EventPair,
+    LoadedFunction,
+    Opaque,
+    allow_function_shared,
+    function_resources,
+)
+from tui_tuner.evaluate.devices.cuda_driver import Driver
+
+
+class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyped
+    """Launches through CuPy."""
+
+    errors = (RuntimeError,)
+
+    def __init__(self, ordinal: int, library: Driver) -> None:
+        super().__init__(device=ordinal)
+        self.version = f"cupy {cupy.__version__}"
+        self.stream_handle = int(self.stream.ptr)
+        self._library = library
+
+    def load(self, image: bytes, symbol: str) -> LoadedFunction:
+        """Load a cubin as a bare module: `RawModule` would hand out the one it loaded before from the same path."""
+        module = cupy.cuda.Module()
+        module.load(image)
+        function = module.get_function(symbol)
+        return LoadedFunction(module, function, function_resources(self._library, int(function.ptr)))
+
+    def unload(self, loaded: LoadedFunction) -> None:
+        """Nothing: the module is unloaded with its last reference."""
+
+    def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
+        """Set the function's limit of dynamic shared memory."""
+        allow_function_shared(self._library, int(loaded.function.ptr), nbytes)
+
+    def pointer(self, address: int) -> Opaque:
+        """An address is passed by value like any 64-bit scalar."""
+        return np.uint64(address)
+
+    def event_pair(self) -> EventPair:
+        """Two events with timing."""
+        return EventPair(cupy.cuda.Event(), cupy.cuda.Event())
+
+    def elapsed_ms(self, pair: EventPair) -> float:
+        """Time between the two."""
+        return float(cupy.cuda.get_elapsed_time(pair.start, pair.end))

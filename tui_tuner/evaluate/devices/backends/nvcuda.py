@@ -1,0 +1,88 @@
+"""cuda-python: kernel_tuner's backend, with loading of cubins and with its return codes heeded."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import numpy as np
+from cuda.bindings import driver
+from kernel_tuner.backends.nvcuda import CudaFunctions
+
+from tui_tuner.evaluate.devices.backends.base import (
+    EventPair,
+    LoadedFunction,
+    Opaque,
+    allow_function_shared,
+    function_resources,
+)
+from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda_errors import CudaError
+
+
+class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is untyped
+    """Launches through cuda-python."""
+
+    errors = (RuntimeError,)
+
+    def __init__(self, ordinal: int, library: Driver) -> None:
+        super().__init__(device=ordinal)
+        self.version = f"cuda-python {version('cuda-bindings')}"
+        self.stream_handle = int(self.stream)
+        self._library = library
+
+    def load(self, image: bytes, symbol: str) -> LoadedFunction:
+        """Load a cubin."""
+        held = np.frombuffer(image, np.uint8)
+        module = _value("cuModuleLoadData", driver.cuModuleLoadData(held.ctypes.data))
+        try:
+            function = _value("cuModuleGetFunction", driver.cuModuleGetFunction(module, symbol.encode()))
+        except CudaError:
+            driver.cuModuleUnload(module)
+            raise
+        return LoadedFunction(module, function, function_resources(self._library, int(function)))
+
+    def unload(self, loaded: LoadedFunction) -> None:
+        """Unload the module."""
+        _value("cuModuleUnload", driver.cuModuleUnload(loaded.module))
+
+    def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
+        """Set the function's limit of dynamic shared memory."""
+        allow_function_shared(self._library, int(loaded.function), nbytes)
+
+    def pointer(self, address: int) -> Opaque:
+        """The type that marks device addresses in `run_kernel`."""
+        return driver.CUdeviceptr(address)
+
+    def run_kernel(
+        self,
+        func: Opaque,
+        gpu_args: list[Opaque],
+        threads: tuple[int, int, int],
+        grid: tuple[int, int, int],
+        stream: Opaque = None,
+    ) -> None:
+        """Launch as kernel_tuner does, whose own method (1.5) loses the error of a launch that is refused."""
+        types = tuple(
+            None if isinstance(argument, driver.CUdeviceptr) else np.ctypeslib.as_ctypes_type(argument.dtype)
+            for argument in gpu_args
+        )
+        arguments = (tuple(gpu_args), types)
+        where = self.stream if stream is None else stream
+        _value("cuLaunchKernel", driver.cuLaunchKernel(func, *grid, *threads, self.smem_size, where, arguments, 0))
+
+    def event_pair(self) -> EventPair:
+        """Two events with timing."""
+        return EventPair(
+            _value("cuEventCreate", driver.cuEventCreate(0)), _value("cuEventCreate", driver.cuEventCreate(0))
+        )
+
+    def elapsed_ms(self, pair: EventPair) -> float:
+        """Time between the two."""
+        return float(_value("cuEventElapsedTime", driver.cuEventElapsedTime(pair.start, pair.end)))
+
+
+def _value(call: str, result: tuple[Opaque, ...]) -> Opaque:
+    code, *values = result
+    if int(code):
+        raise CudaError(int(code), call)
+    return values[0] if values else None

@@ -1,0 +1,188 @@
+"""An NVIDIA GPU: kernel_tuner's backends launch and time, the driver's own library keeps the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices.backends import open_backend
+from tui_tuner.evaluate.devices.backends.base import LoadedFunction, Opaque, by_value
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda_errors import CudaError, fault_of
+from tui_tuner.evaluate.devices.cuda_info import device_info
+from tui_tuner.evaluate.devices.cuda_timing import CudaTimer
+from tui_tuner.evaluate.devices.guarded_memory import GuardedArray, GuardedMemory
+from tui_tuner.problem.geometry import Geometry
+
+
+@dataclass(frozen=True)
+class DeviceArrays:
+    """The arguments of one launch in device memory.
+
+    Attributes:
+        arrays: index of an argument to its memory.
+        pristine: index of a restored argument to the address of its untouched copy.
+        arguments: what the backend launches with.
+    """
+
+    arrays: dict[int, GuardedArray]
+    pristine: dict[int, int]
+    arguments: list[Opaque]
+
+
+class CudaDevice(Device):
+    """One GPU.
+
+    A launch that does not end is not noticed here: whoever started this process ends it, so the time limits
+    of `launch` and `time` are not used.
+
+    Args:
+        ordinal: number of the device among the visible ones.
+        backend: cuda-python, pycuda, cupy, or auto for the first that works.
+
+    Raises:
+        DeviceError: no driver, no such device or no such package.
+    """
+
+    def __init__(self, ordinal: int = 0, backend: str = "auto") -> None:
+        self._driver = Driver()
+        device = self._driver.device(ordinal)
+        self._backend = open_backend(backend, ordinal, self._driver)
+        self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
+        self.info = device_info(self._driver, device, self._backend.version)
+        self.pci_bus_id = self._driver.pci_bus_id(device)
+        try:
+            self._memory = GuardedMemory(self._driver, device)
+            self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
+            self.info = self.info.model_copy(update={"event_gap": self._event_gap()})
+        except CudaError as error:
+            raise DeviceError(f"the GPU cannot be used: {error}", hint="is another process using all of it?") from error
+
+    def _event_gap(self) -> float:
+        gaps = self._timer.time(20, lambda: None, lambda: None)
+        return statistics.median(gaps)
+
+    def load(self, artifact: Path, symbol: str) -> LoadedKernel:
+        """Load a cubin afresh."""
+        with self._faults():
+            loaded = self._backend.load(artifact.read_bytes(), symbol)
+        return LoadedKernel(loaded, loaded.resources)
+
+    def unload(self, kernel: LoadedKernel) -> None:
+        """Unload the module; on a lost context there is nothing to unload."""
+        with contextlib.suppress(CudaError):
+            self._backend.unload(kernel.handle)
+
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        """Copy the arguments into guarded memory.
+
+        Raises:
+            DeviceFault: out of memory.
+        """
+        record = DeviceArrays({}, {}, [])
+        buffers = Buffers(arguments, restored, record)
+        try:
+            with self._faults():
+                for index, argument in enumerate(arguments):
+                    record.arguments.append(self._place(record, index, argument, restored, guard_end))
+        except DeviceFault:
+            self.free(buffers)
+            raise
+        return buffers
+
+    def _place(
+        self, record: DeviceArrays, index: int, argument: KernelArgument, restored: frozenset[int], guard_end: bool
+    ) -> Opaque:
+        if not isinstance(argument, np.ndarray):
+            return by_value(argument)
+        array = self._memory.allocate(argument.nbytes, guard_end=guard_end)
+        record.arrays[index] = array
+        host = np.ascontiguousarray(argument)
+        if host.nbytes:
+            self._driver.upload(array.address, host)
+        if index in restored and host.nbytes:
+            record.pristine[index] = self._driver.allocate(host.nbytes)
+            self._driver.upload(record.pristine[index], host)
+        return self._backend.pointer(array.address)
+
+    def download(self, buffers: Buffers, index: int) -> np.ndarray:
+        """The present content of an array argument."""
+        host = np.empty_like(np.asarray(buffers.arguments[index]), order="C")
+        if host.nbytes:
+            with self._faults():
+                self._driver.download(host, buffers.handle.arrays[index].address)
+        return host
+
+    def guard_violation(self, buffers: Buffers) -> str | None:
+        """Which argument's guard was written to; what lies beyond the guards faults at once."""
+        with self._faults():
+            for index, array in buffers.handle.arrays.items():
+                damage = self._memory.violation(array)
+                if damage is not None:
+                    return f"argument {index + 1}: {damage}"
+        return None
+
+    def free(self, buffers: Buffers) -> None:
+        """Give the memory back; on a lost context it goes with the process."""
+        record: DeviceArrays = buffers.handle
+        for array in record.arrays.values():
+            with contextlib.suppress(CudaError):
+                array.release()
+        for address in record.pristine.values():
+            with contextlib.suppress(CudaError):
+                self._driver.free(address)
+        record.arrays.clear()
+        record.pristine.clear()
+
+    def launch(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> None:
+        """Restore, launch once and wait; `timeout_s` is the parent's to enforce."""
+        with self._faults():
+            run = self._prepare(kernel, buffers, geometry)
+            self._restore(buffers)
+            run()
+            self._driver.synchronize()
+
+    def time(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of so many launches, ms, each on restored arrays and a cold L2; `timeout_s` is the parent's."""
+        with self._faults():
+            run = self._prepare(kernel, buffers, geometry)
+            return self._timer.time(launches, lambda: self._restore(buffers), run)
+
+    def _prepare(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> Callable[[], None]:
+        loaded: LoadedFunction = kernel.handle
+        static_bytes = loaded.resources.shared_bytes or 0
+        if geometry.shared_bytes + static_bytes > self.info.shared_bytes:
+            self._backend.allow_shared(loaded, geometry.shared_bytes)
+        self._backend.smem_size = geometry.shared_bytes
+        arguments = buffers.handle.arguments
+        return lambda: self._backend.run_kernel(loaded.function, arguments, geometry.block, geometry.grid)
+
+    def _restore(self, buffers: Buffers) -> None:
+        record: DeviceArrays = buffers.handle
+        for index, source in record.pristine.items():
+            array = record.arrays[index]
+            self._driver.copy_async(array.address, source, array.layout.nbytes, self._backend.stream_handle)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            raise fault_of(error, self._driver.sticky_error()) from error
+
+    def close(self) -> None:
+        """Give the scratch memory back."""
+        with contextlib.suppress(CudaError):
+            self._timer.close()

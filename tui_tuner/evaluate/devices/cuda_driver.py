@@ -1,0 +1,203 @@
+"""The CUDA driver's library through ctypes: memory, waiting and attributes, the same whatever package launches.
+
+It works in the context that is current in the calling thread. Every call returns its own error code, which
+matters: kernel_tuner 1.5 drops the codes that cuda-python returns from launches and waits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_ushort, c_void_p
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices.cuda_errors import CudaError
+
+LIBRARY = "libcuda.so.1"
+
+
+class Location(ctypes.Structure):
+    """CUmemLocation."""
+
+    _fields_ = (("type", c_int), ("id", c_int))
+
+
+class AllocationProperties(ctypes.Structure):
+    """CUmemAllocationProp."""
+
+    _fields_ = (
+        ("type", c_int),
+        ("requested_handle_types", c_int),
+        ("location", Location),
+        ("win32_handle_meta_data", c_void_p),
+        ("flags", ctypes.c_ubyte * 8),
+    )
+
+
+class AccessDescription(ctypes.Structure):
+    """CUmemAccessDesc."""
+
+    _fields_ = (("location", Location), ("flags", c_int))
+
+
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuInit": (c_uint,),
+    "cuDeviceGetCount": (POINTER(c_int),),
+    "cuDeviceGet": (POINTER(c_int), c_int),
+    "cuDeviceGetName": (c_char_p, c_int, c_int),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
+    "cuDeviceTotalMem_v2": (POINTER(c_size_t), c_int),
+    "cuDeviceGetPCIBusId": (c_char_p, c_int, c_int),
+    "cuCtxSynchronize": (),
+    "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
+    "cuMemFree_v2": (c_uint64,),
+    "cuMemcpyHtoD_v2": (c_uint64, c_void_p, c_size_t),
+    "cuMemcpyDtoH_v2": (c_void_p, c_uint64, c_size_t),
+    "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
+    "cuMemsetD16_v2": (c_uint64, c_ushort, c_size_t),
+    "cuMemsetD32Async": (c_uint64, c_uint, c_size_t, c_void_p),
+    "cuMemGetAllocationGranularity": (POINTER(c_size_t), POINTER(AllocationProperties), c_int),
+    "cuMemAddressReserve": (POINTER(c_uint64), c_size_t, c_size_t, c_uint64, c_uint64),
+    "cuMemAddressFree": (c_uint64, c_size_t),
+    "cuMemCreate": (POINTER(c_uint64), c_size_t, POINTER(AllocationProperties), c_uint64),
+    "cuMemRelease": (c_uint64,),
+    "cuMemMap": (c_uint64, c_size_t, c_size_t, c_uint64, c_uint64),
+    "cuMemUnmap": (c_uint64, c_size_t),
+    "cuMemSetAccess": (c_uint64, c_size_t, POINTER(AccessDescription), c_size_t),
+    "cuFuncGetAttribute": (POINTER(c_int), c_int, c_void_p),
+    "cuFuncSetAttribute": (c_void_p, c_int, c_int),
+}
+
+
+class Driver:
+    """The library, initialised.
+
+    Raises:
+        DeviceError: there is no driver, or it does not start.
+    """
+
+    def __init__(self) -> None:
+        try:
+            library = ctypes.CDLL(LIBRARY)
+            self._functions = {name: getattr(library, name) for name in SIGNATURES}
+        except (OSError, AttributeError) as error:
+            raise DeviceError("there is no usable NVIDIA driver here", hint=str(error)) from error
+        for name, types in SIGNATURES.items():
+            self._functions[name].argtypes = types
+            self._functions[name].restype = c_int
+        try:
+            self.call("cuInit", 0)
+        except CudaError as error:
+            raise DeviceError(
+                f"the NVIDIA driver does not start: {error}", hint="see what `nvidia-smi` says"
+            ) from error
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function of the library.
+
+        Raises:
+            CudaError: it returned an error.
+        """
+        code = self._functions[name](*arguments)
+        if code:
+            raise CudaError(code, name)
+
+    def device_count(self) -> int:
+        """Number of devices; 0 where the driver finds none."""
+        count = c_int()
+        self.call("cuDeviceGetCount", byref(count))
+        return count.value
+
+    def device(self, ordinal: int) -> int:
+        """The handle of a device.
+
+        Raises:
+            DeviceError: there is no such device.
+        """
+        handle = c_int()
+        try:
+            self.call("cuDeviceGet", byref(handle), ordinal)
+        except CudaError as error:
+            raise DeviceError(
+                f"there is no CUDA device {ordinal}", hint=f"devices here: {self.device_count()}"
+            ) from error
+        return handle.value
+
+    def device_name(self, device: int) -> str:
+        """The device's name."""
+        return self._text("cuDeviceGetName", device)
+
+    def pci_bus_id(self, device: int) -> str:
+        """Where the device is plugged in, as NVML knows it too."""
+        return self._text("cuDeviceGetPCIBusId", device)
+
+    def _text(self, name: str, device: int) -> str:
+        text = ctypes.create_string_buffer(256)
+        self.call(name, text, len(text), device)
+        return text.value.decode(errors="replace")
+
+    def attribute(self, device: int, number: int) -> int:
+        """A CUdevice_attribute."""
+        value = c_int()
+        self.call("cuDeviceGetAttribute", byref(value), number, device)
+        return value.value
+
+    def total_memory(self, device: int) -> int:
+        """Memory of the device, bytes."""
+        size = c_size_t()
+        self.call("cuDeviceTotalMem_v2", byref(size), device)
+        return size.value
+
+    def function_attribute(self, function: int, number: int) -> int:
+        """A CUfunction_attribute of a loaded function."""
+        value = c_int()
+        self.call("cuFuncGetAttribute", byref(value), number, function)
+        return value.value
+
+    def synchronize(self) -> None:
+        """Wait until the device has done everything.
+
+        Raises:
+            CudaError: something that was launched failed; most such errors stay with the context.
+        """
+        self.call("cuCtxSynchronize")
+
+    def sticky_error(self) -> int:
+        """What waiting for the device returns: 0 as long as the context is usable."""
+        try:
+            self.synchronize()
+        except CudaError as error:
+            return error.code
+        return 0
+
+    def allocate(self, nbytes: int) -> int:
+        """Address of ordinary device memory."""
+        address = c_uint64()
+        self.call("cuMemAlloc_v2", byref(address), nbytes)
+        return address.value
+
+    def free(self, address: int) -> None:
+        """Give ordinary memory back."""
+        self.call("cuMemFree_v2", address)
+
+    def upload(self, address: int, array: np.ndarray) -> None:
+        """Copy a contiguous host array to the device."""
+        self.call("cuMemcpyHtoD_v2", address, array.ctypes.data, array.nbytes)
+
+    def download(self, array: np.ndarray, address: int) -> None:
+        """Fill a contiguous host array from the device."""
+        self.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
+
+    def copy_async(self, target: int, source: int, nbytes: int, stream: int) -> None:
+        """Queue a copy from device to device."""
+        self.call("cuMemcpyDtoDAsync_v2", target, source, nbytes, stream)
+
+    def fill_async(self, address: int, nbytes: int, stream: int) -> None:
+        """Queue writing zeros; `nbytes` is a multiple of 4."""
+        self.call("cuMemsetD32Async", address, 0, nbytes // 4, stream)
+
+    def fill16(self, address: int, value: int, nbytes: int) -> None:
+        """Write a 16-bit value over and over; `nbytes` is a multiple of 2."""
+        self.call("cuMemsetD16_v2", address, value, nbytes // 2)

@@ -1,0 +1,77 @@
+"""Which devices there are, and in words what is missing for the others."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+LIMIT_S = 60.0
+CHILD = "tui_tuner.evaluate.devices.probe_child"
+
+
+class DeviceReport(BaseModel):
+    """What a look at this machine found.
+
+    Attributes:
+        cuda_devices: names, in the driver's order.
+        cuda_problem: why there are none.
+        backends: packages that can drive a CUDA device, with their versions.
+        backend_problems: the other such packages, and why they cannot.
+        opencl_devices: "platform.device" to name.
+        opencl_problem: why there are none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cuda_devices: list[str] = []
+    cuda_problem: str = ""
+    backends: dict[str, str] = {}
+    backend_problems: dict[str, str] = {}
+    opencl_devices: dict[str, str] = {}
+    opencl_problem: str = ""
+
+    @property
+    def no_cuda(self) -> str:
+        """Why no CUDA device can be used; empty where one can."""
+        if not self.cuda_devices:
+            return self.cuda_problem or "no GPU was found"
+        if not self.backends:
+            return "none of cuda-python, pycuda and cupy can be used"
+        return ""
+
+    def lines(self) -> list[str]:
+        """All of it, a line for each thing found or missing."""
+        lines = [f"cuda:{number}: {name}" for number, name in enumerate(self.cuda_devices)]
+        lines += [f"cuda: {self.cuda_problem}"] if not self.cuda_devices else []
+        lines += [f"{name} {version}" for name, version in self.backends.items()]
+        lines += [f"{name}: {problem}" for name, problem in self.backend_problems.items()]
+        lines += [f"opencl:{place}: {name}" for place, name in self.opencl_devices.items()]
+        lines += [f"opencl: {self.opencl_problem}"] if not self.opencl_devices else []
+        return lines
+
+
+async def probe_devices() -> DeviceReport:
+    """Look in a child process, which is killed when a driver makes it hang."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", CHILD), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
+    )
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        return _nothing(f"looking for devices took more than {LIMIT_S:.0f} s")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    try:
+        return DeviceReport.model_validate_json(output.splitlines()[-1])
+    except (IndexError, ValidationError):
+        return _nothing(f"looking for devices ended with status {process.returncode}")
+
+
+def _nothing(problem: str) -> DeviceReport:
+    return DeviceReport(cuda_problem=problem, opencl_problem=problem)

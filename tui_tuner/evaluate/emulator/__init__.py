@@ -1,0 +1,1 @@
+"""CUDA on one CPU core: headers and a runtime that g++ compiles a kernel with."""

@@ -1,0 +1,29 @@
+// CUDA's qualifiers as what g++ understands.
+#pragma once
+
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 700
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __noinline__ __attribute__((noinline))
+// Without `inline`, which sources often add themselves and which may stand only once.
+#define __forceinline__ __attribute__((always_inline))
+#define __assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#define __builtin_assume(condition) __assume(condition)
+
+// Thread-local storage is one stretch of memory that the runtime can find and poison,
+// whatever template or inline function the variables belong to. Extern declarations are
+// rewritten before the compiler sees them.
+#define __shared__ static thread_local
+
+// Device code means PTX by `asm`. The system's headers write `__asm__`.
+#define asm _Pragma("GCC error \"the emulator cannot run inline PTX: use a CUDA GPU\"") __asm__

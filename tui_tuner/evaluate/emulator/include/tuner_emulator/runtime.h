@@ -1,0 +1,53 @@
+// What a running thread asks of the runtime, which is compiled on its own: to the kernel's
+// compiler these are calls that may change any memory, as barriers must be.
+#pragma once
+#include "vectors.h"
+
+#pragma GCC visibility push(hidden)
+
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+constexpr int warpSize = 32;
+
+namespace tuner_emulator {
+
+struct BarrierVote {
+    int voters;  // threads that arrived
+    int ayes;    // of them, those whose predicate held
+};
+
+enum class Exchange { sync, shuffle, ballot, match, add, min, max, bit_and, bit_or, bit_xor };
+
+/* Waits until every thread of the block that has not exited is here. */
+BarrierVote block_barrier(bool predicate, const char* operation, int line);
+
+/* Waits until every lane in `mask` that has not exited is here; returns this lane's result. */
+unsigned long long warp_exchange(
+    Exchange exchange, unsigned mask, unsigned long long deposit, int source, const char* operation, int line);
+
+/* The lanes of the warp that stand at the same line once nothing else can run. */
+unsigned active_mask(int line);
+
+/* Lets the block's other threads run before this one goes on. */
+void yield();
+
+/* Ends the launch as failed. */
+[[noreturn]] void trap(const char* reason, int line);
+
+/* Position of the running thread in its warp, 0 to 31. */
+int lane();
+
+struct Launch {
+    const unsigned* geometry;  // grid x, y, z, block x, y, z, bytes of dynamic shared memory
+    void** arguments;          // each points to the argument's value
+    void (*thread)(void** arguments);
+    char* message;             // receives the reason of a failed launch
+    unsigned message_bytes;
+};
+
+/* Runs every block of a launch; returns 0, or a status as in `tui_tuner.evaluate.devices.native_launch`. */
+int run(const Launch& launch);
+
+}  // namespace tuner_emulator
+
+#pragma GCC visibility pop

@@ -1,0 +1,143 @@
+// A launch: its blocks one after another, over shared memory that starts each of them poisoned.
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "threads.h"
+
+// Every `extern __shared__` array is this symbol. The page after it must not be touched.
+constexpr unsigned PAGE = 4096, SHARED_LIMIT = 232448, STATIC_LIMIT = 49152, MARGIN = 1024;
+extern "C" {
+alignas(PAGE) __attribute__((visibility("hidden"))) char tuner_dynamic_shared[234 * 1024];
+}
+static_assert(sizeof tuner_dynamic_shared >= SHARED_LIMIT + MARGIN, "the margin lies behind the largest array");
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace tuner_emulator {
+
+// Not a number as half, float or double, and an index far out of bounds as an integer.
+constexpr unsigned char POISON = 0xff, UNTOUCHED = 0xa5;
+
+static char* message;
+static unsigned message_bytes;
+
+void explain(const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, message_bytes, format, values);
+    va_end(values);
+}
+
+void trap(const char* reason, int line) {
+    explain("%s in line %d (block %u,%u,%u, thread %u,%u,%u)", reason, line, blockIdx.x, blockIdx.y, blockIdx.z,
+            threadIdx.x, threadIdx.y, threadIdx.z);
+    stop(TRAPPED);
+}
+
+struct Shared {
+    char* start;
+    size_t bytes;
+};
+
+struct ModuleIndex {
+    unsigned long module, offset;
+};
+extern "C" void* __tls_get_addr(ModuleIndex*);
+
+// The static shared variables are the thread-local storage of this library.
+static int find_storage(dl_phdr_info* info, size_t, void* result) {
+    const ElfW(Phdr)* storage = nullptr;
+    bool is_this = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr)& part = info->dlpi_phdr[i];
+        if (part.p_type == PT_TLS) storage = &part;
+        if (part.p_type == PT_LOAD) is_this |= (size_t)&threadIdx - info->dlpi_addr - part.p_vaddr < part.p_memsz;
+    }
+    if (!is_this) return 0;
+    if (storage) {
+        ModuleIndex index = {info->dlpi_tls_modid, 0};
+        *(Shared*)result = {(char*)__tls_get_addr(&index), storage->p_memsz};
+    }
+    return 1;
+}
+
+static Shared static_shared() {
+    Shared shared = {nullptr, 0};
+    dl_iterate_phdr(find_storage, &shared);
+    return shared;
+}
+
+static bool fits(const Shared& variables, unsigned dynamic_bytes) {
+    unsigned long long block = (unsigned long long)blockDim.x * blockDim.y * blockDim.z;
+    if (block == 0 || block > MAX_THREADS) {
+        explain("%llu threads a block: a block has 1 to %u", block, MAX_THREADS);
+        return false;
+    }
+    if (variables.bytes > STATIC_LIMIT || variables.bytes + dynamic_bytes > SHARED_LIMIT) {
+        explain("%zu bytes of static and %u of dynamic shared memory: a block has at most %u and, together, %u",
+                variables.bytes, dynamic_bytes, STATIC_LIMIT, SHARED_LIMIT);
+        return false;
+    }
+    return true;
+}
+
+static bool margin_written(unsigned dynamic_bytes) {
+    for (unsigned i = dynamic_bytes; i < dynamic_bytes + MARGIN; i++)
+        if ((unsigned char)tuner_dynamic_shared[i] != UNTOUCHED) return true;
+    return false;
+}
+
+static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool descending) {
+    memset(tuner_dynamic_shared, POISON, dynamic_bytes);
+    if (variables.bytes) memset(variables.start, POISON, variables.bytes);
+    Status status = run_block(descending);
+    if (status == FINISHED && margin_written(dynamic_bytes)) {
+        explain("block %u,%u,%u wrote past the end of its %u bytes of dynamic shared memory", blockIdx.x, blockIdx.y,
+                blockIdx.z, dynamic_bytes);
+        return OVERRUN;
+    }
+    return status;
+}
+
+static Status run_grid(const Shared& variables, unsigned dynamic_bytes) {
+    // Threads have no order. That of neighbouring blocks is opposite, so that a missing barrier shows.
+    bool descending = true;
+    for (unsigned z = 0; z < gridDim.z; z++)
+        for (unsigned y = 0; y < gridDim.y; y++)
+            for (unsigned x = 0; x < gridDim.x; x++, descending = !descending) {
+                blockIdx = {x, y, z};
+                Status status = run_one(variables, dynamic_bytes, descending);
+                if (status != FINISHED) return status;
+            }
+    return FINISHED;
+}
+
+int run(const Launch& launch) {
+    message = launch.message;
+    message_bytes = launch.message_bytes;
+    const unsigned* g = launch.geometry;
+    gridDim = dim3(g[0], g[1], g[2]);
+    blockDim = dim3(g[3], g[4], g[5]);
+    Shared variables = static_shared();
+    if (!fits(variables, g[6])) return REFUSED;
+    prepare_threads(blockDim, launch.thread, launch.arguments);
+    memset(tuner_dynamic_shared + g[6], UNTOUCHED, MARGIN);
+    Status status = run_grid(variables, g[6]);
+    return status == FINISHED ? 0 : status;
+}
+
+}  // namespace tuner_emulator
+
+extern "C" __attribute__((visibility("default"))) unsigned tuner_static_shared() {
+    return (unsigned)tuner_emulator::static_shared().bytes;
+}
+
+/* Tells the fault handler which thread ran: block x, y, z, thread x, y, z. */
+extern "C" void tuner_place(unsigned* place) {
+    uint3 both[2] = {blockIdx, threadIdx};
+    memcpy(place, both, sizeof both);
+}

@@ -1,0 +1,64 @@
+// The threads of one block as fibers on one core. A thread runs until it must wait; only then does
+// another stack come into use, so that a block without barriers is a loop on a single stack.
+#pragma once
+#include <setjmp.h>
+
+#include <tuner_emulator/runtime.h>
+
+namespace tuner_emulator {
+
+constexpr unsigned MAX_THREADS = 1024, WARP = 32;
+
+enum class Wait { none, barrier, exchange, active_mask };
+
+struct Thread {
+    jmp_buf context;
+    uint3 index;
+    Wait waits;
+    const char* operation;  // what it waits in
+    int line;
+    Exchange exchange;
+    unsigned mask;
+    int source;
+    unsigned long long deposit, result;
+};
+
+struct Warp {
+    unsigned live;     // lanes that have not exited
+    unsigned waiting;  // of them, those in an exchange
+};
+
+// How a block ends; what `run` returns, and what setjmp gives, where 0 stands for the first return.
+enum Status { FINISHED = 1, DEADLOCK = 2, TRAPPED = 3, OVERRUN = 4, REFUSED = 5 };
+
+extern Thread threads[MAX_THREADS];
+extern Warp warps[MAX_THREADS / WARP];
+extern Thread* running;
+
+/* Readies the threads for launches with blocks of this many threads. */
+void prepare_threads(const dim3& block, void (*body)(void**), void** arguments);
+
+/* Runs the threads of one block, the last first where `descending`; returns its status. */
+Status run_block(bool descending);
+
+/* Suspends the running thread until it is woken. */
+void wait(Wait reason, const char* operation, int line);
+void wake(Thread& thread);
+
+/* Ends the block from inside. */
+[[noreturn]] void stop(Status status);
+
+/* To be called when a thread has exited: others may have waited for it. */
+void settle_barrier();
+void settle_warp(Warp& warp, Thread* lanes);
+
+/* Wakes the threads that wait in `active_mask`; whether there were any. */
+bool release_active_masks();
+
+unsigned live_threads();
+unsigned block_threads();
+
+/* Why the last launch failed. */
+void explain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace tuner_emulator

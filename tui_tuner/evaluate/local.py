@@ -1,0 +1,235 @@
+"""Evaluation on this machine: confined builds, many at once, and one runner that owns the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_tuner.errors import DeviceError, ProblemError
+from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.datasets import test_sizes
+from tui_tuner.evaluate.devices.ceilings import copy_candidate, multiply_add_candidate
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
+from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.requests import (
+    Compare,
+    Compared,
+    Evaluate,
+    Evaluated,
+    Executable,
+    LaunchShape,
+    MeasureCeilings,
+    Open,
+    Opened,
+    Prepare,
+)
+from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
+from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.geometry import geometry
+from tui_tuner.problem.model import Configuration, Problem
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """Where and how to evaluate.
+
+    Attributes:
+        device: as the user names it, "auto", "cuda:0", "emulator".
+        cache: directory of built artifacts.
+        log: file for what device libraries print.
+        jobs: builds at once.
+        nvcc: path of the CUDA compiler, None to look for it.
+    """
+
+    device: str
+    cache: Path
+    log: Path
+    jobs: int
+    policy: Policy
+    nvcc: Path | None = None
+
+
+class LocalEvaluator:
+    """Evaluates candidates of one problem on one device of this machine."""
+
+    def __init__(self, problem: Problem, options: LocalOptions) -> None:
+        self._given_problem = problem
+        self._problem = problem
+        self._options = options
+        self._supervisor = Supervisor(options.log)
+        self._builder: Builder | None = None
+        self._device: DeviceInfo | None = None
+        self._roofline: Roofline | None = None
+
+    async def start(self) -> Started:
+        """Take the device, measure its ceilings, check and time the kernel as given."""
+        choice, note = await choose_device(self._options.device, self._given_problem.language)
+        self._problem = self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
+        opened = await self._supervisor.open(Open(device=str(choice), problem=self._problem))
+        if not isinstance(opened, Opened):
+            raise RuntimeError(f"unexpected answer to open: {opened!r}")
+        report = await self._options.policy.prove()
+        compiler = compiler_for(choice, opened.device, self._problem)
+        self._builder = Builder(
+            compiler,
+            cache=self._options.cache,
+            policy=self._options.policy,
+            jobs=self._options.jobs,
+            language=self._problem.language,
+        )
+        device = await self._measure_ceilings(opened.device, self._builder)
+        self._device = device.model_copy(update={"toolchain": compiler.toolchain})
+        self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
+        given = await self._check_baseline()
+        return Started(device=self._device, sandbox=report.line, note=note, given=given)
+
+    async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
+        """Build, verify and measure one configuration."""
+        built = await self._executable(candidate, configuration)
+        if isinstance(built, Failure):
+            return Evaluation(candidate=candidate.id, configuration=configuration, failure=built)
+        build, executable = built
+        if executable is None:
+            return self._evaluation(candidate, configuration, build, Evaluated(failure=build.failure))
+        try:
+            answer = await self._supervisor.ask(Evaluate(executable=executable, best_ms=best_ms))
+        except RunnerDied as died:
+            answer = Evaluated(failure=died.failure)
+        if not isinstance(answer, Evaluated):
+            raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
+        return self._evaluation(candidate, configuration, build, answer)
+
+    async def compare(
+        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+    ) -> Comparison:
+        """Time two configurations in turns; both were built before."""
+        old = await self._must_build(*incumbent)
+        new = await self._must_build(*challenger)
+        try:
+            answer = await self._supervisor.ask(Compare(incumbent=old, challenger=new, delta=delta))
+        except RunnerDied as died:
+            return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=died.failure)
+        if not isinstance(answer, Compared):
+            raise RuntimeError(f"unexpected answer to compare: {answer!r}")
+        return answer.comparison
+
+    async def close(self) -> None:
+        """End the runner."""
+        await self._supervisor.close()
+
+    async def _check_baseline(self) -> Evaluation:
+        candidate = baseline(self._problem)
+        configuration = candidate.default_configuration
+        source = self._problem.directory / self._problem.kernel.source
+        built = await self._executable(candidate, configuration)
+        if isinstance(built, Failure):
+            raise ProblemError(f"the kernel as given cannot run: {built.message}", file=source)
+        build, executable = built
+        if executable is None:
+            failure = build.failure
+            detail = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
+            raise ProblemError(f"the kernel as given does not build: {detail}", file=source)
+        try:
+            answer = await self._supervisor.open(Prepare(baseline=executable))
+        except RunnerDied as died:
+            answer = Evaluated(failure=died.failure)
+        if not isinstance(answer, Evaluated):
+            raise RuntimeError(f"unexpected answer to prepare: {answer!r}")
+        if answer.failure is not None:
+            raise ProblemError(
+                f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
+                hint="check [launch], [[arguments]] and [defaults] of the problem file",
+                file=source,
+            )
+        return self._evaluation(candidate, configuration, build, answer)
+
+    async def _executable(
+        self, candidate: Candidate, configuration: Configuration
+    ) -> Failure | tuple[Build, Executable | None]:
+        shapes = self._shapes(candidate, configuration)
+        if isinstance(shapes, Failure):
+            return shapes
+        if self._builder is None:
+            raise RuntimeError("the evaluator is not started")
+        build = await self._builder.build(candidate, configuration, self._problem.kernel.compiler_options)
+        if build.artifact is None:
+            return build, None
+        return build, Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
+
+    async def _must_build(self, candidate: Candidate, configuration: Configuration) -> Executable:
+        built = await self._executable(candidate, configuration)
+        if isinstance(built, Failure) or built[1] is None:
+            raise RuntimeError(f"{candidate.id} was evaluated before but does not build any more: {built}")
+        return built[1]
+
+    def _shapes(self, candidate: Candidate, configuration: Configuration) -> list[LaunchShape] | Failure:
+        """One launch shape for each test and the timed size, or why the configuration is invalid."""
+        try:
+            for restriction in candidate.restrictions:
+                if not evaluate(restriction, {**self._problem.sizes, **configuration}):
+                    return Failure(kind=FailureKind.INVALID, message=f"breaks the restriction {restriction}")
+            shapes = [geometry(candidate.launch, sizes, configuration) for sizes in test_sizes(self._problem)]
+        except ExpressionError as error:
+            return Failure(kind=FailureKind.INVALID, message=str(error))
+        return self._beyond_limits(shapes[-1].block, shapes[-1].shared_bytes) or [
+            LaunchShape(grid=s.grid, block=s.block, shared_bytes=s.shared_bytes) for s in shapes
+        ]
+
+    def _beyond_limits(self, block: tuple[int, int, int], shared_bytes: int) -> Failure | None:
+        if self._device is None or self._device.kind == "c":
+            return None
+        threads = block[0] * block[1] * block[2]
+        if threads > self._device.max_threads_per_block:
+            limit = self._device.max_threads_per_block
+            return Failure(kind=FailureKind.INVALID, message=f"{threads} threads a block, the device has {limit}")
+        if shared_bytes > self._device.shared_bytes_optin:
+            limit = self._device.shared_bytes_optin
+            message = f"{shared_bytes} bytes of shared memory a block, the device has {limit}"
+            return Failure(kind=FailureKind.INVALID, message=message)
+        return None
+
+    def _evaluation(
+        self, candidate: Candidate, configuration: Configuration, build: Build, answer: Evaluated
+    ) -> Evaluation:
+        timing, failure, share = answer.timing, answer.failure, None
+        if timing is not None and self._roofline is not None:
+            share = self._roofline.share(timing.median)
+            if self._roofline.impossible(timing.median):
+                message = f"{timing.median:.4g} ms is less than moving its bytes takes ({self._roofline.memory_ms:.4g} ms)"
+                timing, failure = None, Failure(kind=FailureKind.IMPLAUSIBLE, message=message)
+        return Evaluation(
+            candidate=candidate.id,
+            configuration=configuration,
+            timing=timing,
+            failure=failure,
+            resources=build.resources,
+            share=share,
+            error=answer.error,
+            build_ms=build.milliseconds,
+            verify_ms=answer.verify_ms,
+            measure_ms=answer.measure_ms,
+        )
+
+    async def _measure_ceilings(self, device: DeviceInfo, builder: Builder) -> DeviceInfo:
+        """The device with its measured ceilings, where it is one that has some."""
+        if device.kind != "cuda":
+            return device
+        kernels = []
+        for candidate in (copy_candidate(), multiply_add_candidate()):
+            build = await builder.build(candidate, {}, [])
+            if build.artifact is None:
+                message = "" if build.failure is None else build.failure.message
+                raise DeviceError(
+                    f"the compiler cannot build for {device.architecture}: {message}",
+                    hint="`tuner-tui doctor` shows the toolchain; install a CUDA toolkit that knows this device",
+                )
+            kernels.append(Executable(artifact=build.artifact, symbol=build.symbol, shapes=[]))
+        moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
+        answer = await self._supervisor.ask(
+            MeasureCeilings(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved)
+        )
+        return answer.device if isinstance(answer, Opened) else device

@@ -1,0 +1,123 @@
+"""Timing: enough launches for a narrow interval, few for what is hopeless, pairs in turns for a verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tui_tuner.evaluate.results import Timing
+from tui_tuner.evaluate.statistics import median_interval, ratio_interval, settled
+
+TimeLaunches = Callable[[int], list[float]]
+"""Times so many launches, ms each."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to measure.
+
+    Attributes:
+        precision: half width of the interval at which to stop, relative to the median.
+        warmup_s: seconds of launches before the first sample.
+        limit_s: seconds of samples at most.
+        hopeless: multiple of the incumbent's time from which on three samples are enough.
+    """
+
+    samples: int = 10
+    most_samples: int = 200
+    precision: float = 0.005
+    warmup_s: float = 0.05
+    limit_s: float = 0.6
+    hopeless: float = 3.0
+    pairs: int = 30
+    most_pairs: int = 120
+    pair_limit_s: float = 6.0
+
+
+def measure(launches: TimeLaunches, patience: Patience, *, best_ms: float | None, cpu: bool) -> Timing:
+    """The time of one launch with its 95 % interval.
+
+    Stops when the interval is narrow enough (the stop rule of nvbench, on the median), when the time
+    is spent, or after three samples where the first is `hopeless` times the incumbent's.
+    """
+    first = launches(1)[0]
+    if best_ms is not None and first > patience.hopeless * best_ms:
+        return _timing([first, *launches(2)], cpu)
+    _warm_up(launches, first, patience)
+    samples = list(launches(_batch(first, patience.samples)))
+    start = time.perf_counter()
+    while _more(samples, patience) and time.perf_counter() - start < patience.limit_s:
+        samples += launches(_batch(first, patience.samples))
+    return _timing(samples, cpu)
+
+
+def _batch(first_ms: float, most: int) -> int:
+    return max(1, min(most, int(200 / max(first_ms, 0.01))))
+
+
+def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience) -> None:
+    start = time.perf_counter()
+    while time.perf_counter() - start < patience.warmup_s:
+        launches(_batch(first_ms, 5))
+
+
+def _more(samples: list[float], patience: Patience) -> bool:
+    if len(samples) < patience.samples:
+        return True
+    return len(samples) < patience.most_samples and not settled(samples, patience.precision)
+
+
+def _timing(samples: list[float], cpu: bool) -> Timing:
+    median, low, high = median_interval(samples)
+    return Timing(median=median, low=low, high=high, samples=len(samples), cpu=cpu)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Times of incumbent and challenger, taken in turns, ms."""
+
+    times: list[tuple[float, float]]
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """Incumbent's time / challenger's time: median with the ends of its interval."""
+        return ratio_interval(self.times)
+
+    def timing(self, which: int, *, cpu: bool) -> Timing:
+        """Time of the incumbent (0) or the challenger (1)."""
+        return _timing([pair[which] for pair in self.times], cpu)
+
+
+def in_turns(incumbent: TimeLaunches, challenger: TimeLaunches, patience: Patience, delta: float) -> Pairs:
+    """Pairs of times in random order, so that drift of the clock hits both alike.
+
+    Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side,
+    or when it is narrower than delta / 2, or when the time or the pairs are used up.
+    """
+    for warm in (incumbent, challenger):
+        warm(1)
+    order = np.random.default_rng()
+    times: list[tuple[float, float]] = []
+    start = time.perf_counter()
+    while len(times) < patience.most_pairs:
+        if order.random() < 0.5:
+            old, new = incumbent(1)[0], challenger(1)[0]
+        else:
+            new, old = challenger(1)[0], incumbent(1)[0]
+        times.append((old, new))
+        spent = time.perf_counter() - start
+        if len(times) >= 8 and (spent > patience.pair_limit_s or _decided(times, patience, delta)):
+            break
+    return Pairs(times)
+
+
+def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:
+    if len(times) % 5:
+        return False
+    _, low, high = ratio_interval(times)
+    if high / low - 1 < delta / 2:
+        return True
+    return len(times) >= patience.pairs and not low <= 1 + delta <= high

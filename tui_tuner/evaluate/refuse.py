@@ -1,0 +1,132 @@
+"""Refuse source that reaches for files outside itself, with a message that says what to do.
+
+A courtesy: the sandbox is what keeps files safe. Spellings that get past this scan are denied there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.problem.model import Language
+
+MAX_BYTES = 2**18
+SUFFIXES: dict[Language, str] = {"cuda": ".cu", "opencl": ".cl", "c": ".cpp"}
+"""Ending of the file that a kernel is built from, by language."""
+
+_TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))
+_TRIGRAPH = re.compile(r"\?\?([=/'()!<>-])")
+_CONTINUED = re.compile(r"\\[ \t\v\f]*$")
+_MERGED = "\x00"  # stands for a line break inside a comment; the source itself has none
+_LEXEME = re.compile(
+    r"""
+      (?P<keep> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"   # raw string
+              | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])+' | [A-Za-z_]\w* | \d[\w']* )
+    | (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_DIRECTIVE = re.compile(r"\s*(?:\#|%:)\s*(?P<name>\w+)\s*(?P<rest>.*)")
+_NAMED_FILE = re.compile(r'"(?P<quoted>[^"]*)"|<(?P<angled>[^>]*)>')
+_HAS_FILE = re.compile(r"\b__has_(?:include|include_next|embed)\s*\(\s*(?P<argument>[^)]*)")
+_DEPENDENCY = re.compile(r"\bGCC\s+dependency\b")
+_STRING_SEAM = re.compile(r'"\s*"')
+_ASSEMBLER_FILE = re.compile(r'"[^"]*\.\s*(?:incbin|include)\b', re.IGNORECASE)
+
+
+def refuse(source: str, language: Language) -> Failure | None:
+    """Why the source is not built, or None.
+
+    Args:
+        source: the whole text of the kernel's file.
+        language: decides the file's name in the message.
+    """
+    if len(source.encode(errors="replace")) > MAX_BYTES:
+        return _failure(f"the source is longer than {MAX_BYTES // 1024} KiB: make it shorter")
+    if "\x00" in source:
+        return _failure("the source holds a NUL character: send plain text")
+    for number, line in logical_lines(source):
+        reason = _directive(line) or _has_file(line) or _other(line)
+        if reason:
+            return _failure(f"kernel{SUFFIXES[language]}:{number}: {reason}")
+    return None
+
+
+def logical_lines(source: str) -> Iterator[tuple[int, str]]:
+    """The lines as a preprocessor sees them, each with the number of the line it begins on.
+
+    Trigraphs are translated, continued lines joined, comments replaced by a space.
+    """
+    text = _TRIGRAPH.sub(lambda found: _TRIGRAPHS[found[1]], source.replace("\r\n", "\n").replace("\r", "\n"))
+    numbers, lines = _joined(text.split("\n"))
+    index = 0
+    for line in _LEXEME.sub(_without_comment, "\n".join(lines)).split("\n"):
+        yield numbers[index], line.replace(_MERGED, "")
+        index += 1 + line.count(_MERGED)
+
+
+def _joined(physical: list[str]) -> tuple[list[int], list[str]]:
+    """Continued lines made one, with the number of the first."""
+    numbers: list[int] = []
+    lines: list[str] = []
+    continued = False
+    for number, line in enumerate(physical, 1):
+        text = _CONTINUED.sub("", line)
+        if continued:
+            lines[-1] += text
+        else:
+            numbers.append(number)
+            lines.append(text)
+        continued = text != line
+    return numbers, lines
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    comment = found["comment"]
+    return found[0] if comment is None else " " + _MERGED * comment.count("\n")
+
+
+def _directive(line: str) -> str | None:
+    found = _DIRECTIVE.match(line)
+    if found is None:
+        return None
+    name, rest = found["name"], found["rest"].strip()
+    if name in ("include", "include_next", "import"):
+        return _file(f"#{name}", rest)
+    if name == "embed":
+        return "#embed is not allowed: write the data into the source"
+    if (name == "line" and not rest.isdecimal()) or (name.isdecimal() and rest):
+        return "a line marker with a file name is not allowed: remove it"
+    return None
+
+
+def _has_file(line: str) -> str | None:
+    for found in _HAS_FILE.finditer(line):
+        if reason := _file("__has_include", found["argument"]):
+            return reason
+    return None
+
+
+def _file(what: str, argument: str) -> str | None:
+    named = _NAMED_FILE.match(argument)
+    if named is None:
+        return f"{what} through a macro is not allowed: name the header itself"
+    path = (named["quoted"] or named["angled"] or "").replace("\\", "/")
+    if path.startswith(("/", "~")) or path[1:2] == ":":
+        return f"{what} of an absolute path is not allowed: include headers of the toolkit by name"
+    if ".." in path.split("/"):
+        return f"{what} of a path with '..' is not allowed: put what you need of it into the source"
+    return None
+
+
+def _other(line: str) -> str | None:
+    if _DEPENDENCY.search(line):
+        return "#pragma GCC dependency is not allowed: remove it"
+    if _ASSEMBLER_FILE.search(_STRING_SEAM.sub("", line)):
+        return "assembler directives that read files are not allowed: remove them"
+    return None
+
+
+def _failure(message: str) -> Failure:
+    return Failure(kind=FailureKind.REFUSED, message=message)

@@ -1,0 +1,122 @@
+"""What the evaluator asks of the runner, and what the runner answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Timing
+from tui_tuner.problem.model import Problem
+
+
+class Frame(BaseModel):
+    """One message between evaluator and runner."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LaunchShape(Frame):
+    """Blocks, threads of a block and dynamic shared memory (bytes) of one launch."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int = 0
+
+
+class Executable(Frame):
+    """A built configuration: `shapes` holds one launch for each test and, last, one for the timed size."""
+
+    artifact: str
+    symbol: str
+    shapes: list[LaunchShape]
+
+
+class Open(Frame):
+    """Take the device."""
+
+    type: Literal["open"] = "open"
+    device: str
+    problem: Problem
+
+
+class MeasureCeilings(Frame):
+    """Measure bandwidth and peak with the built ceiling kernels, over so many bytes."""
+
+    type: Literal["ceilings"] = "ceilings"
+    copy_kernel: Executable
+    fma_kernel: Executable
+    bytes: int
+
+
+class Prepare(Frame):
+    """Check the kernel as given against its reference and keep what the checks of candidates need."""
+
+    type: Literal["prepare"] = "prepare"
+    baseline: Executable
+
+
+class Evaluate(Frame):
+    """Verify and measure; `best_ms` is the incumbent's time, for stopping hopeless ones early."""
+
+    type: Literal["evaluate"] = "evaluate"
+    executable: Executable
+    best_ms: float | None = None
+
+
+class Compare(Frame):
+    """Time challenger and incumbent in turns on data that neither has seen."""
+
+    type: Literal["compare"] = "compare"
+    incumbent: Executable
+    challenger: Executable
+    delta: float
+
+
+class Phase(Frame):
+    """What the runner does now; it must say the next thing within `limit_s`."""
+
+    type: Literal["phase"] = "phase"
+    text: str
+    limit_s: float
+
+
+class Opened(Frame):
+    """The device is taken."""
+
+    type: Literal["opened"] = "opened"
+    device: DeviceInfo
+
+
+class Evaluated(Frame):
+    """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced."""
+
+    type: Literal["evaluated"] = "evaluated"
+    timing: Timing | None = None
+    failure: Failure | None = None
+    error: float | None = None
+    verify_ms: float = 0.0
+    measure_ms: float = 0.0
+    fatal: bool = False
+
+
+class Compared(Frame):
+    """Outcome of compare."""
+
+    type: Literal["compared"] = "compared"
+    comparison: Comparison
+    fatal: bool = False
+
+
+class Failed(Frame):
+    """The request could not be served, for a reason that is the user's to mend."""
+
+    type: Literal["failed"] = "failed"
+    message: str
+    hint: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+Asked = Annotated[Open | MeasureCeilings | Prepare | Evaluate | Compare, Field(discriminator="type")]
+Answered = Annotated[Phase | Opened | Evaluated | Compared | Failed, Field(discriminator="type")]

@@ -1,0 +1,123 @@
+"""The runner process: it alone holds the device, and it can be killed.
+
+Started as `python -m tui_tuner.evaluate.runner FD`; speaks frames of `tui_tuner.evaluate.requests` over
+the socket FD until that is closed. Its standard output and error are the device libraries' own.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+
+from pydantic import TypeAdapter
+
+from tui_tuner.errors import UserError
+from tui_tuner.evaluate.channel import ChannelClosed, receive, send
+from tui_tuner.evaluate.devices.base import Device, DeviceFault
+from tui_tuner.evaluate.devices.choose import DeviceChoice, open_device
+from tui_tuner.evaluate.requests import (
+    Asked,
+    Compare,
+    Evaluate,
+    Evaluated,
+    Failed,
+    Frame,
+    MeasureCeilings,
+    Open,
+    Opened,
+    Phase,
+    Prepare,
+)
+from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.evaluate.sandbox.limits import die_with_parent
+from tui_tuner.evaluate.workbench import Workbench
+
+OPEN_LIMIT_S = 120.0
+CEILING_LIMIT_S = 60.0
+
+
+class Runner:
+    """Serves requests one after another."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._device: Device | None = None
+        self._workbench: Workbench | None = None
+
+    def serve(self) -> None:
+        """Answer until the other side closes, or until the device's context is lost."""
+        adapter: TypeAdapter[Asked] = TypeAdapter(Asked)
+        while True:
+            try:
+                request = adapter.validate_python(receive(self._connection))
+            except ChannelClosed:
+                return
+            answer = self._answer(request)
+            send(self._connection, answer.model_dump(mode="json"))
+            if getattr(answer, "fatal", False):
+                return
+
+    def _answer(self, request: Asked) -> Frame:
+        try:
+            return self._serve_one(request)
+        except UserError as error:
+            file = None if error.file is None else str(error.file)
+            return Failed(message=error.message, hint=error.hint, file=file, line=error.line)
+        except DeviceFault as fault:
+            return Evaluated(failure=Failure(kind=fault.kind, message=fault.message), fatal=fault.fatal)
+        except MemoryError:
+            return Failed(
+                message="the arrays of this problem do not fit in memory", hint="choose smaller [sizes] or [[tests]]"
+            )
+
+    def _serve_one(self, request: Asked) -> Frame:
+        match request:
+            case Open():
+                return self._open(request)
+            case MeasureCeilings():
+                return self._measure_ceilings(request)
+            case Prepare():
+                return self._bench.prepare(request.baseline)
+            case Evaluate():
+                return self._bench.evaluate(request.executable, request.best_ms)
+            case Compare():
+                return self._bench.compare(request.incumbent, request.challenger, request.delta)
+
+    @property
+    def _bench(self) -> Workbench:
+        if self._workbench is None:
+            raise DeviceFault(FailureKind.CRASH, "the runner has no device yet", fatal=True)
+        return self._workbench
+
+    def _open(self, request: Open) -> Opened:
+        self._say("opening the device", OPEN_LIMIT_S)
+        self._device = open_device(DeviceChoice.parse(request.device))
+        self._workbench = Workbench(self._device, request.problem, self._say)
+        return Opened(device=self._device.info)
+
+    def _measure_ceilings(self, request: MeasureCeilings) -> Opened:
+        from tui_tuner.evaluate.devices.ceilings import measure_ceilings
+
+        self._say("measuring the device's ceilings", CEILING_LIMIT_S)
+        if self._device is None:
+            raise DeviceFault(FailureKind.CRASH, "the runner has no device yet", fatal=True)
+        return Opened(device=measure_ceilings(self._device, request.copy_kernel, request.fma_kernel, request.bytes))
+
+    def _say(self, text: str, limit_s: float) -> None:
+        send(self._connection, Phase(text=text, limit_s=limit_s).model_dump(mode="json"))
+
+
+def main(serve: Callable[[socket.socket], None] = lambda connection: Runner(connection).serve()) -> None:
+    """Entry point of the process."""
+    die_with_parent()
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    serve(connection)
+    sys.stdout.flush()
+    # The driver's own clean-up may hang on a lost context: nothing is left that needs it.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The program between us and a compiler: confines itself, then becomes the compiler. Standard library only.
+
+Arguments: `strict` (end where confinement cannot be had), `parent=PID`, `limits=CPU,MEMORY,FILE,DESCRIPTORS`,
+`read=PATH` and `write=PATH` as often as needed, `--`, the command.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from tui_tuner.evaluate.sandbox.landlock import Confinement, confine
+from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits, die_with_parent
+from tui_tuner.evaluate.sandbox.namespace import leave_network
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+UNCONFINED = 125
+"""Exit status: confinement was demanded and is not available."""
+NOT_STARTED = 127
+"""Exit status: the command cannot be run."""
+REPORT = "TUNER_CONFINEMENT"
+"""Environment variable that tells the command how it is confined: Landlock ABI, then the network's state."""
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Confine this process and run the command in its place."""
+    end = arguments.index("--")
+    options, command = arguments[:end], arguments[end + 1 :]
+    parent = _values(options, "parent=")[0]
+    die_with_parent(int(parent))
+    namespace = leave_network()
+    apply_limits(Limits(*map(int, _values(options, "limits=")[0].split(","))))
+    try:
+        confinement = confine(read=_values(options, "read="), write=_values(options, "write="))
+    except OSError as error:
+        _end(UNCONFINED, str(error))
+    if "strict" in options and not (confinement.abi and (namespace or confinement.tcp_refused)):
+        _end(UNCONFINED, "neither Landlock nor a network namespace can be had")
+    os.environ[REPORT] = f"{confinement.abi} {_network(confinement, namespace)}"
+    try:
+        os.execv(command[0], command)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        _end(NOT_STARTED, f"{command[0]}: {error.strerror}")
+
+
+def _values(options: Sequence[str], prefix: str) -> list[str]:
+    return [option.removeprefix(prefix) for option in options if option.startswith(prefix)]
+
+
+def _network(confinement: Confinement, namespace: bool) -> str:
+    if namespace:
+        return "namespace"
+    return "tcp" if confinement.tcp_refused else "open"
+
+
+def _end(status: int, message: str) -> NoReturn:
+    sys.stderr.write(f"sandbox: {message}\n")
+    raise SystemExit(status)

@@ -1,0 +1,153 @@
+"""Start one command through the launcher, read what it prints, and end all of it in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_tuner.evaluate.sandbox.launcher import UNCONFINED
+from tui_tuner.evaluate.sandbox.limits import Limits, environment
+
+SYSTEM_READ = tuple(
+    map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/dev/urandom"))
+)
+SYSTEM_WRITE = (Path("/dev/null"),)
+
+_PACKAGES = str(Path(__file__).parents[3])
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from tui_tuner.evaluate.sandbox.launcher import main; main(sys.argv[2:])"
+)
+_GRACE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended.
+
+    Attributes:
+        returncode: its exit status, negative for a signal.
+        output: what it printed on either stream, the middle left out where it was too much.
+        timed_out: whether it was killed for taking too long.
+        milliseconds: wall time from start to end, ms.
+    """
+
+    returncode: int
+    output: str
+    timed_out: bool
+    milliseconds: float
+
+    @property
+    def refused(self) -> bool:
+        """Whether the launcher could not confine it and so did not run it."""
+        return self.returncode == UNCONFINED and self.output.startswith("sandbox: ")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command and what it may touch besides the system's programs and libraries.
+
+    Attributes:
+        command: the program's absolute path and its arguments.
+        directory: work directory, readable and writable; also home and place of temporary files.
+        read: more paths it may read and execute.
+        write: more paths it may read and write, device nodes included.
+    """
+
+    command: Sequence[str]
+    directory: Path
+    read: Sequence[Path] = ()
+    write: Sequence[Path] = ()
+
+
+async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limits, strict: bool) -> Completed:
+    """Run a job through the launcher; on time-out or cancellation its whole process group is killed.
+
+    Args:
+        output_limit: bytes of output that are kept.
+        strict: whether it must not run unless it can be confined.
+    """
+    output = _Output(output_limit)
+    began = time.perf_counter()
+    timed_out = False
+    process = await _start(job, limits, strict)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await output.read(process)
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+    finally:
+        if process.returncode is None:
+            await _kill(process)
+    milliseconds = 1000 * (time.perf_counter() - began)
+    returncode = -signal.SIGKILL if process.returncode is None else process.returncode
+    return Completed(returncode, output.text(), timed_out, milliseconds)
+
+
+async def _start(job: Job, limits: Limits, strict: bool) -> Process:
+    directory = job.directory.resolve()
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGES),
+        *(("strict",) if strict else ()),
+        f"parent={os.getpid()}",
+        f"limits={','.join(map(str, limits))}",
+        *(f"read={path}" for path in _resolved((*SYSTEM_READ, *job.read))),
+        *(f"write={path}" for path in _resolved((*SYSTEM_WRITE, directory, *job.write))),
+        "--",
+        *job.command,
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=STDOUT,
+        cwd=directory,
+        env=environment(job.command[0], directory),
+        start_new_session=True,
+    )
+
+
+def _resolved(paths: Sequence[Path]) -> list[str]:
+    return list(dict.fromkeys(str(path.resolve()) for path in paths))
+
+
+async def _kill(process: Process) -> None:
+    """Kill the process group (a compiler driver alone would leave its compilers behind) and reap its leader."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE_S):
+            await process.wait()
+
+
+class _Output:
+    """The first and the last bytes of a stream, half of the limit each."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head = b""
+        self._tail: deque[int] = deque(maxlen=limit - self._half)
+        self._bytes = 0
+
+    async def read(self, process: Process) -> None:
+        """Take in all that the process prints, until it prints no more."""
+        assert process.stdout is not None  # noqa: S101 - it was started with a pipe
+        while chunk := await process.stdout.read(65536):
+            self._bytes += len(chunk)
+            room = self._half - len(self._head)
+            self._head += chunk[:room]
+            self._tail.extend(chunk[room:])
+
+    def text(self) -> str:
+        """What was kept, with a line that says how much was not."""
+        tail = bytes(self._tail)
+        left_out = self._bytes - len(self._head) - len(tail)
+        middle = f"\n[{left_out} bytes left out]\n" if left_out else ""
+        return self._head.decode(errors="replace") + middle + tail.decode(errors="replace")

@@ -1,0 +1,192 @@
+"""The parent's side of the runner: starts it, watches it, kills it when it hangs, replaces it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
+from tui_tuner.evaluate.requests import Answered, Asked, Evaluated, Failed, Opened, Phase, Prepare
+from tui_tuner.evaluate.results import Failure, FailureKind
+
+GRACE_S = 5.0
+"""How long after its own limit the runner may still answer before it is killed."""
+KILL_S = 10.0
+KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "OCL_", "POCL_", "OMP_", "LC_")
+
+
+class RunnerDied(Exception):
+    """The runner is gone.
+
+    Args:
+        failure: what the last request is to be blamed for.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def environment() -> dict[str, str]:
+    """What the runner inherits: nothing that could hold a key."""
+    return {
+        name: value for name, value in os.environ.items() if name in KEPT_VARIABLES or name.startswith(KEPT_PREFIXES)
+    }
+
+
+class RunnerProcess:
+    """One runner process."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+        self._answers: TypeAdapter[Answered] = TypeAdapter(Answered)
+
+    @classmethod
+    async def start(cls, log: Path) -> RunnerProcess:
+        """Start it; what its libraries print goes to `log`."""
+        ours, theirs = socket.socketpair()
+        with theirs, log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "tui_tuner.evaluate.runner",
+                str(theirs.fileno()),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                env=environment(),
+            )
+        reader, writer = await asyncio.open_connection(sock=ours)
+        return cls(process, reader, writer)
+
+    async def ask(self, request: Asked) -> Opened | Evaluated | Answered:
+        """Send a request and wait for its answer.
+
+        Raises:
+            UserError: the runner says that the user must mend something.
+            RunnerDied: it crashed, or it hung and was killed.
+        """
+        doing, limit_s = "starting", 60.0
+        try:
+            self._writer.write(encode(request.model_dump(mode="json")))
+            await self._writer.drain()
+            while True:
+                async with asyncio.timeout(limit_s + GRACE_S):
+                    answer = self._answers.validate_python(await receive_async(self._reader))
+                if not isinstance(answer, Phase):
+                    return _raise_failed(answer)
+                doing, limit_s = answer.text, answer.limit_s
+        except TimeoutError:
+            await self.kill()
+            failure = Failure(kind=FailureKind.TIMEOUT, message=f"{doing}: no end after {limit_s:.0f} s")
+            raise RunnerDied(failure) from None
+        except (ChannelClosed, ConnectionError):
+            code = await self.kill()
+            failure = Failure(kind=FailureKind.CRASH, message=f"{doing}: the process ended ({_why(code)})")
+            raise RunnerDied(failure) from None
+        except asyncio.CancelledError:
+            await self.kill()
+            raise
+
+    async def kill(self) -> int | None:
+        """End the process and all it started; its exit status, None if it cannot be had."""
+        self._writer.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KILL_S):
+                return await self._process.wait()
+        return None
+
+
+def _raise_failed(answer: Answered) -> Answered:
+    if isinstance(answer, Failed):
+        raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
+    return answer
+
+
+def _why(code: int | None) -> str:
+    if code is None:
+        return "and does not go away"
+    if code < 0:
+        return signal.Signals(-code).name
+    return f"exit status {code}"
+
+
+class Supervisor:
+    """A runner that is always there: replaced after a crash, brought to the same state again.
+
+    Args:
+        opening: the requests that bring a fresh runner to work, in their order.
+        log: where the device libraries' own output goes.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._process: RunnerProcess | None = None
+        self._opening: list[Asked] = []
+        self._lock = asyncio.Lock()
+
+    async def open(self, request: Asked) -> Answered:
+        """Ask once now, and again of every runner that follows a crash."""
+        answer = await self.ask(request)
+        self._opening.append(request)
+        return answer
+
+    async def ask(self, request: Asked) -> Answered:
+        """Ask the runner, one request at a time.
+
+        Raises:
+            UserError: the runner says that the user must mend something.
+            RunnerDied: the request ended the runner; the next request gets a fresh one.
+            DeviceError: the kernel as given, good before, fails on a fresh runner: the device is unwell.
+        """
+        async with self._lock:
+            process = self._process or await self._start()
+            self._process = None
+            answer = await process.ask(request)
+            if getattr(answer, "fatal", False):
+                await process.kill()
+            else:
+                self._process = process
+            return answer
+
+    async def _start(self) -> RunnerProcess:
+        for attempt in range(2):
+            process = await RunnerProcess.start(self._log)
+            try:
+                for request in self._opening:
+                    answer = await process.ask(request)
+                    if isinstance(request, Prepare) and isinstance(answer, Evaluated) and answer.failure is not None:
+                        raise RunnerDied(answer.failure)
+            except RunnerDied as died:
+                await process.kill()
+                if attempt:
+                    raise DeviceError(
+                        f"the device is unwell: the kernel as given fails on a fresh process ({died.failure.message})",
+                        hint="look at nvidia-smi and the driver's log, then `tuner-tui resume` the run",
+                    ) from died
+            else:
+                return process
+        raise AssertionError("unreachable")
+
+    async def close(self) -> None:
+        """End the runner."""
+        if self._process is not None:
+            await self._process.kill()
+            self._process = None

@@ -1,0 +1,115 @@
+"""How far a result may be off: bounded by the baseline's own error, never by a fixed loose number.
+
+The allowed error of an output is the larger of `MARGIN` times the error that the kernel as given has
+against the reference, and a floor of a few units in the last place that grows with the square root of
+the number of operations behind one element (the random walk of rounding errors; N. Higham, Accuracy
+and Stability of Numerical Algorithms, section 2.8) and with the output's own magnitude.
+Integers and booleans must match exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tui_tuner.problem.model import Tolerance
+
+MARGIN = 4.0
+FLOOR_ULPS = 8.0
+FLOOR_CAP = 1e-2
+"""No floor lets more than this share of the output's magnitude pass."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The worst element of a wrong output."""
+
+    index: tuple[int, ...]
+    got: float
+    expected: float
+    reason: str
+
+    def __str__(self) -> str:
+        place = ",".join(str(i) for i in self.index)
+        return f"[{place}] is {self.got:.9g}, expected {self.expected:.9g} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one output may deviate: |got - expected| <= absolute + relative * |expected|."""
+
+    absolute: float
+    relative: float
+
+
+def bound(expected: np.ndarray, dtype: np.dtype, operations: float, tolerance: Tolerance, own_error: float) -> Bound:
+    """The allowed deviation of an output.
+
+    Args:
+        expected: the reference's result.
+        dtype: the type the kernel computes in.
+        operations: behind one output element, for the growth of rounding errors.
+        tolerance: the user's own bounds, which replace ours.
+        own_error: largest absolute error of the kernel as given.
+    """
+    if not np.issubdtype(dtype, np.floating):
+        return Bound(0.0, 0.0)
+    if tolerance.absolute is not None or tolerance.relative is not None:
+        return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
+    ulp = float(np.finfo(dtype).eps)
+    floor = min(FLOOR_ULPS * ulp * max(1.0, operations) ** 0.5, FLOOR_CAP)
+    return Bound(max(MARGIN * own_error, floor * _magnitude(expected)), FLOOR_ULPS * ulp)
+
+
+def _magnitude(values: np.ndarray) -> float:
+    finite = values[np.isfinite(values)].astype(np.float64)
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+
+
+def largest_error(got: np.ndarray, expected: np.ndarray) -> float:
+    """Largest absolute deviation where both are finite."""
+    both = np.isfinite(got) & np.isfinite(expected)
+    if not both.any():
+        return 0.0
+    return float(np.max(np.abs(got[both].astype(np.float64) - expected[both].astype(np.float64))))
+
+
+def compare(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[float, Mismatch | None]:
+    """Largest deviation relative to the allowed one (1 is the limit), and the worst element if it is over."""
+    if np.issubdtype(got.dtype, np.floating):
+        return _compare_floats(got, expected, allowed)
+    wrong = got != expected
+    if not wrong.any():
+        return 0.0, None
+    return float("inf"), _mismatch(got, expected, int(np.argmax(wrong)), f"{_share(wrong)} differ")
+
+
+def _compare_floats(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[float, Mismatch | None]:
+    finite = np.isfinite(expected)
+    if not np.array_equal(np.isnan(got), np.isnan(expected)):
+        wrong = np.isnan(got) != np.isnan(expected)
+        return float("inf"), _mismatch(got, expected, int(np.argmax(wrong)), f"{_share(wrong)} not written or NaN")
+    infinite = ~finite & ~np.isnan(expected)
+    wrong = (infinite & (got != expected)) | (finite & np.isinf(got))
+    if wrong.any():
+        return float("inf"), _mismatch(got, expected, int(np.argmax(wrong)), "infinity")
+    reference = np.where(finite, expected, 0).astype(np.float64)
+    deviation = np.abs(np.where(finite, got, 0).astype(np.float64) - reference)
+    limit = allowed.absolute + allowed.relative * np.abs(reference) + np.finfo(np.float64).tiny
+    share = deviation / limit
+    worst = int(np.argmax(share)) if share.size else 0
+    largest = float(share.flat[worst]) if share.size else 0.0
+    if largest <= 1:
+        return largest, None
+    reason = f"{_share(share > 1)} off, allowed {float(limit.flat[worst]):.3g}"
+    return largest, _mismatch(got, expected, worst, reason)
+
+
+def _share(wrong: np.ndarray) -> str:
+    return f"{int(wrong.sum())} of {wrong.size} elements"
+
+
+def _mismatch(got: np.ndarray, expected: np.ndarray, flat: int, reason: str) -> Mismatch:
+    index = tuple(int(i) for i in np.unravel_index(flat, got.shape))
+    return Mismatch(index, float(got.flat[flat]), float(expected.flat[flat]), reason)

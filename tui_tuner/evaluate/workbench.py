@@ -1,0 +1,211 @@
+"""Verification and measurement on one device, inside the runner process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from tui_tuner.evaluate.datasets import DataSet, DataSets, test_sizes
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.measure import Patience, TimeLaunches, in_turns, measure
+from tui_tuner.evaluate.requests import Compared, Evaluated, Executable, LaunchShape
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
+from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.model import Problem
+
+FIRST_LIMIT_S = 60.0
+"""Limit of a launch before the kernel as given has been timed."""
+LIMIT_S = 3.0
+LIMIT_FACTOR = 50.0
+
+Say = Callable[[str, float], None]
+"""Tells the parent what is done now and within how many seconds it hears again."""
+
+
+class WrongResult(Exception):
+    """A launch that ran and computed something else."""
+
+
+class Workbench:
+    """Checks and times executables of one problem; used from one thread."""
+
+    def __init__(self, device: Device, problem: Problem, say: Say) -> None:
+        self._device = device
+        self._problem = problem
+        self._say = say
+        self._patience = Patience()
+        self._limit_s = FIRST_LIMIT_S
+        self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
+        self._datasets = DataSets(problem, self._run_baseline)
+        self._tests: list[DataSet] = []
+        self._timed: DataSet | None = None
+        self._timed_buffers: Buffers | None = None
+        self._baseline: Executable | None = None
+
+    def prepare(self, baseline: Executable) -> Evaluated:
+        """Check the kernel as given, keep data and tolerances for all candidates, and time it.
+
+        Raises:
+            ProblemError: it fails its own reference, or a check could not fail.
+        """
+        self._baseline = baseline
+        last = len(test_sizes(self._problem)) - 1
+        try:
+            self._tests = [self._datasets.make(index) for index in range(last)]
+            self._timed = self._datasets.make(last)
+            self._timed_buffers = self._device.allocate(self._timed.arguments, self._timed.arrays)
+        except DeviceFault as fault:
+            return _failed(fault)
+        outcome = self.evaluate(baseline, None)
+        if outcome.timing is not None:
+            self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
+        return outcome
+
+    def evaluate(self, executable: Executable, best_ms: float | None) -> Evaluated:
+        """Verify at every test, then at the timed size, then time."""
+        start = time.perf_counter()
+        verified = start
+        error = 0.0
+        try:
+            with self._loaded(executable) as kernel:
+                error = max((self._verify(kernel, data, executable) for data in self._tests), default=0.0)
+            verified = time.perf_counter()
+            # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
+            with self._loaded(executable) as kernel:
+                timing, timed_error = self._measure(kernel, executable.shapes[-1], best_ms)
+        except (DeviceFault, WrongResult) as fault:
+            return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
+        return Evaluated(
+            timing=timing,
+            error=max(error, timed_error),
+            verify_ms=(verified - start) * 1000,
+            measure_ms=(time.perf_counter() - verified) * 1000,
+        )
+
+    def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> Compared:
+        """Verify the challenger on data that it has not seen, then time both in turns there."""
+        try:
+            with self._loaded(challenger) as kernel:
+                for test in self._tests:
+                    self._verify(kernel, self._datasets.make(test.index), challenger)
+            fresh = self._datasets.make(len(self._tests))
+            return self._in_turns(fresh, incumbent, challenger, delta)
+        except (DeviceFault, WrongResult) as fault:
+            failed = _failed(fault)
+            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
+            return Compared(comparison=comparison, fatal=failed.fatal)
+
+    def _in_turns(self, data: DataSet, incumbent: Executable, challenger: Executable, delta: float) -> Compared:
+        cpu = self._device.info.cpu_times
+        with self._buffers(data) as buffers, self._loaded(incumbent) as old, self._loaded(challenger) as new:
+            pairs = in_turns(
+                self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger"),
+                self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent"),
+                self._patience,
+                delta,
+            )
+            self._launch(new, buffers, challenger.shapes[-1], "last check")
+            self._check_outputs(data, buffers)
+        ratio, low, high = pairs.ratio
+        comparison = Comparison(
+            ratio=ratio,
+            low=low,
+            high=high,
+            pairs=len(pairs.times),
+            incumbent=pairs.timing(0, cpu=cpu),
+            challenger=pairs.timing(1, cpu=cpu),
+        )
+        return Compared(comparison=comparison)
+
+    def _verify(self, kernel: LoadedKernel, data: DataSet, executable: Executable) -> float:
+        with self._buffers(data) as buffers:
+            self._launch(kernel, buffers, executable.shapes[data.index], f"verify at {data.label}")
+            violation = self._device.guard_violation(buffers)
+            if violation is not None:
+                raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+            self._check_inputs(data, buffers)
+            return self._check_outputs(data, buffers)
+
+    def _measure(self, kernel: LoadedKernel, shape: LaunchShape, best_ms: float | None) -> tuple[Timing, float]:
+        if self._timed is None or self._timed_buffers is None:
+            raise RuntimeError("the workbench is not prepared")
+        buffers = self._timed_buffers
+        self._launch(kernel, buffers, shape, f"verify at {self._timed.label}")
+        self._check_outputs(self._timed, buffers)
+        launches = self._timer(kernel, buffers, shape, f"time at {self._timed.label}")
+        timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times)
+        return timing, self._check_outputs(self._timed, buffers)
+
+    def _timer(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> TimeLaunches:
+        def launches(count: int) -> list[float]:
+            limit = self._limit_s + self._limit_s * count / 10
+            self._say(what, limit)
+            return self._device.time(kernel, buffers, _geometry(shape), count, limit)
+
+        return launches
+
+    def _launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
+        self._say(what, self._limit_s)
+        self._device.launch(kernel, buffers, _geometry(shape), self._limit_s)
+
+    def _check_inputs(self, data: DataSet, buffers: Buffers) -> None:
+        for index in data.arrays.difference(self._outputs):
+            if not _same_bytes(self._device.download(buffers, index), np.asarray(data.arguments[index])):
+                raise WrongResult(f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'")
+
+    def _check_outputs(self, data: DataSet, buffers: Buffers) -> float:
+        outputs = {i: self._device.download(buffers, i) for i in self._outputs}
+        error, wrong = data.check(self._problem, outputs)
+        if wrong is not None:
+            raise WrongResult(wrong)
+        return error
+
+    def _run_baseline(self, arguments: list[KernelArgument], index: int) -> dict[int, np.ndarray]:
+        if self._baseline is None:
+            raise RuntimeError("the workbench is not prepared")
+        arrays = frozenset(i for i, a in enumerate(arguments) if isinstance(a, np.ndarray))
+        buffers = self._device.allocate(arguments, arrays)
+        try:
+            with self._loaded(self._baseline) as kernel:
+                self._launch(kernel, buffers, self._baseline.shapes[index], "the kernel as given")
+                return {i: self._device.download(buffers, i) for i in self._outputs}
+        finally:
+            self._device.free(buffers)
+
+    @contextmanager
+    def _loaded(self, executable: Executable) -> Iterator[LoadedKernel]:
+        kernel = self._device.load(Path(executable.artifact), executable.symbol)
+        try:
+            yield kernel
+        finally:
+            self._device.unload(kernel)
+
+    @contextmanager
+    def _buffers(self, data: DataSet) -> Iterator[Buffers]:
+        """Buffers whose rear (even tests) or front (odd tests) lies against a guard."""
+        restored = frozenset(self._outputs)
+        buffers = self._device.allocate(data.arguments, restored, guard_end=data.index % 2 == 0)
+        try:
+            yield buffers
+        finally:
+            self._device.free(buffers)
+
+
+def _geometry(shape: LaunchShape) -> Geometry:
+    return Geometry(shape.grid, shape.block, shape.shared_bytes)
+
+
+def _same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a.reshape(-1).view(np.uint8), np.ascontiguousarray(b).reshape(-1).view(np.uint8))
+
+
+def _failed(fault: DeviceFault | WrongResult, *, verify_ms: float = 0.0) -> Evaluated:
+    if isinstance(fault, WrongResult):
+        failure = Failure(kind=FailureKind.WRONG_RESULT, message=str(fault))
+        return Evaluated(failure=failure, verify_ms=verify_ms)
+    failure = Failure(kind=fault.kind, message=fault.message)
+    return Evaluated(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)

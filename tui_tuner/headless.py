@@ -1,0 +1,186 @@
+"""A session without a screen: the story on standard error, the result on standard output."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing
+from enum import IntEnum
+from typing import TextIO
+
+from tui_tuner.problem.model import Configuration
+from tui_tuner.session import events
+from tui_tuner.session.session import Session
+from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.text import clean
+
+
+class ExitCode(IntEnum):
+    """What the program returns to the shell."""
+
+    FINISHED = 0
+    FAILED = 1
+    USAGE = 2
+    NO_IMPROVEMENT = 3
+    INTERRUPTED = 130
+
+
+EXIT_CODES = {
+    "finished": ExitCode.FINISHED,
+    "failed": ExitCode.FAILED,
+    "no_improvement": ExitCode.NO_IMPROVEMENT,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+
+
+class ApproveAll:
+    """Approves every step: what `--auto` means."""
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """Approve."""
+        return Decision(action="approve")
+
+
+async def run_headless(session: Session, *, json: bool, out: TextIO = sys.stdout, err: TextIO = sys.stderr) -> ExitCode:
+    """Run to the end.
+
+    Args:
+        json: every event as one JSON object a line on `out`, instead of the result as text.
+
+    Raises:
+        UserError: something that the user must mend.
+    """
+    code = ExitCode.FAILED
+    story = Story()
+    async with aclosing(session.events(ApproveAll())) as stream:
+        async for event in stream:
+            if json and not isinstance(event, events.ModelText):
+                print(event.model_dump_json(), file=out, flush=True)
+            line = story.line(event)
+            if line is not None:
+                print(f"{_clock(event.elapsed)} {clean(line)}", file=err, flush=True)
+            if isinstance(event, events.SessionFinished):
+                code = EXIT_CODES[event.status]
+                if not json:
+                    print(clean(story.result(event)), file=out, flush=True)
+    return code
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"[{minutes:02d}:{rest:02d}]"
+
+
+class Story:
+    """Events in words; remembers what the words need."""
+
+    def __init__(self) -> None:
+        self._unit = "ms"
+        self._given: events.BaselineMeasured | None = None
+        self._best: events.IncumbentChanged | None = None
+
+    def line(self, event: events.Event) -> str | None:
+        """One line for an event, None for events that say nothing new."""
+        self._remember(event)
+        match event:
+            case events.SessionStarted():
+                return self._started(event)
+            case events.DeviceReady():
+                return self._device(event)
+            case events.BaselineMeasured():
+                return self._baseline(event)
+            case events.EvaluationFinished():
+                return self._evaluated(event)
+            case events.IncumbentChanged():
+                return f"new best: {_factor(event.speedup)} over the kernel as given"
+        return _plain_line(event)
+
+    def result(self, event: events.SessionFinished) -> str:
+        """The result in words."""
+        lines = [f"{event.status.replace('_', ' ')}: {event.reason}"]
+        if self._given is not None and self._given.given.timing is not None:
+            lines.append(f"as given  {self._time(self._given.given.timing.median)}")
+        if self._best is not None and self._best.evaluation.timing is not None:
+            best = self._best.evaluation
+            share = "" if best.share is None else f", {best.share:.0%} of the roofline"
+            lines.append(f"best      {self._time(self._best.evaluation.timing.median)}{share}, {_values(best.configuration)}")
+        if event.speedup is not None:
+            lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
+        lines.append(f"effort    {event.evaluations} evaluations, {event.model_calls} model calls{_cost(event.cost)}")
+        if event.result is not None:
+            lines.append(f"written   {event.result} and best.* beside it")
+        return "\n".join(lines)
+
+    def _remember(self, event: events.Event) -> None:
+        match event:
+            case events.DeviceReady():
+                self._unit = "ms CPU time" if event.device.cpu_times else "ms"
+            case events.BaselineMeasured():
+                self._given = event
+            case events.IncumbentChanged():
+                self._best = event
+
+    def _time(self, milliseconds: float) -> str:
+        return f"{milliseconds:.4g} {self._unit}"
+
+    def _started(self, event: events.SessionStarted) -> str:
+        model = event.model or "no model"
+        how = "resumed" if event.resumed else "started"
+        return f"{how}: {event.kernel}, strategy {event.strategy}, {model}, seed {event.seed}, in {event.directory}"
+
+    def _device(self, event: events.DeviceReady) -> str:
+        device = event.device
+        limits = "" if device.memory_gbs is None else f", {device.memory_gbs:.0f} GB/s"
+        peak = "" if device.flops_gflops is None else f", {device.flops_gflops / 1000:.1f} TFLOP/s float32"
+        return f"device: {device.name} ({device.backend}){limits}{peak}; builds: {event.sandbox}"
+
+    def _baseline(self, event: events.BaselineMeasured) -> str | None:
+        given = event.given.timing
+        if event.tuned is not None or given is None:
+            return None
+        share = "" if event.given.share is None else f", {event.given.share:.1%} of the roofline"
+        return f"as given: {self._time(given.median)} [{given.low:.4g}, {given.high:.4g}]{share}"
+
+    def _evaluated(self, event: events.EvaluationFinished) -> str:
+        evaluation = event.evaluation
+        head = f"#{event.number} {_values(evaluation.configuration)}"
+        if evaluation.timing is not None:
+            return f"{head}: {self._time(evaluation.timing.median)}"
+        failure = evaluation.failure
+        return head if failure is None else f"{head}: {failure.kind}: {failure.message}"
+
+
+def _plain_line(event: events.Event) -> str | None:
+    match event:
+        case events.StepChanged():
+            return _step(event.step)
+        case events.CandidateProposed():
+            return f"proposed for step {event.step}: {' '.join(event.rationale.split()) or event.candidate.title}"
+        case events.PromptSent():
+            return f"prompt {event.call} ({event.purpose}): about {event.tokens} tokens"
+        case events.ReplyReceived():
+            return f"reply {event.call}: {event.output_tokens} tokens{_cost(event.cost)}"
+        case events.ReplyRefused():
+            return f"reply {event.call} refused: {'; '.join(event.problems)}"
+        case events.Note():
+            return f"{'warning: ' if event.level == 'warning' else ''}{event.text}"
+    return None
+
+
+def _step(step: Step) -> str:
+    factor = "" if step.factor is None else f" {_factor(step.factor)}"
+    reason = f" ({step.reason})" if step.reason else ""
+    return f"step {step.id} {step.title}: {step.state}{factor}{reason}"
+
+
+def _values(configuration: Configuration) -> str:
+    return " ".join(f"{name}={value}" for name, value in configuration.items()) or "as it is"
+
+
+def _factor(factor: tuple[float, float, float]) -> str:
+    return f"{factor[0]:.2f}x [{factor[1]:.2f}, {factor[2]:.2f}]"
+
+
+def _cost(cost: float | None) -> str:
+    if cost is None:
+        return ", price unknown"
+    return f", {cost:.4f} $" if cost else ""

@@ -1,0 +1,143 @@
+"""Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from tui_tuner.errors import ModelError
+from tui_tuner.llm.base import Chunk, Request, Stop
+from tui_tuner.llm.errors import Site, TransportError
+from tui_tuner.llm.faults import connection_fault, status_fault
+from tui_tuner.llm.hosts import is_loopback, shown
+from tui_tuner.llm.prices import Counts, usage
+from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.streams import Pace, guarded
+
+if TYPE_CHECKING:
+    from anthropic import AsyncStream
+    from anthropic.types import RawMessageStreamEvent
+
+_URL = "https://api.anthropic.com"
+_PACE = Pace(first_s=600, between_s=90)
+_CONNECT_S = 5
+_STOPS = {
+    "end_turn": Stop.COMPLETE,
+    "stop_sequence": Stop.COMPLETE,
+    "max_tokens": Stop.LENGTH,
+    "model_context_window_exceeded": Stop.LENGTH,
+    "refusal": Stop.REFUSED,
+}
+_STATUS_INSIDE = {  # an error inside a stream has status 200; its type tells
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+class AnthropicBackend:
+    """A model of Anthropic.
+
+    Args:
+        url: of the server; None: Anthropic's own.
+
+    Raises:
+        ModelError: the `anthropic` package is not installed.
+    """
+
+    context_tokens: int | None = None
+
+    def __init__(
+        self, model: str, key: str, settings: ModelSettings, url: str | None = None, pace: Pace = _PACE
+    ) -> None:
+        try:
+            import anthropic
+            import httpx2
+        except ImportError:
+            raise ModelError("the anthropic package is missing", hint="pip install 'tuner-tui[anthropic]'") from None
+        url = url or _URL
+        self.name = f"anthropic:{model}"
+        self._model, self._pace = model, pace
+        self._temperature = settings.temperature
+        self._site = Site("anthropic", shown(url), (key,))
+        self._client = anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=url,
+            max_retries=0,
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                timeout=httpx2.Timeout(pace.first_s, connect=_CONNECT_S),
+                follow_redirects=False,
+                trust_env=not is_loopback(url),
+            ),
+        )
+
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """Send the request and yield its reply; see `Backend.stream`."""
+        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._client.close()
+
+    async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
+        stop: Stop | None = None
+        counts = Counts(0, 0)
+        stream: AsyncStream[RawMessageStreamEvent] = await self._client.messages.create(**self._arguments(request))
+        async with stream:
+            async for event in stream:
+                match event.type:
+                    case "message_start":
+                        counts = _prompt_counts(event.message.usage)
+                    case "content_block_delta" if event.delta.type == "text_delta":
+                        yield Chunk(text=event.delta.text)
+                    case "content_block_delta" if event.delta.type == "thinking_delta":
+                        yield Chunk(thinking=event.delta.thinking)
+                    case "message_delta":
+                        stop = _STOPS.get(event.delta.stop_reason or "")
+                        counts = Counts(counts.input, event.usage.output_tokens, counts.cached, counts.cache_write)
+        if stop is not None:
+            yield Chunk(stop=stop, usage=usage(self.name, counts))
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+        turns = [message for message in request.messages if message.role != "system"]
+        arguments: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in turns],
+            "max_tokens": request.max_tokens,
+            "stream": True,
+        }
+        if system:
+            arguments["system"] = system
+        if request.schema is not None:
+            arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
+        if self._temperature is not None:
+            # Only older models take one, so the client has no parameter for it; the others refuse it by name.
+            arguments["extra_body"] = {"temperature": self._temperature}
+        return arguments
+
+    def _translate(self, error: Exception) -> TransportError | None:
+        import anthropic
+
+        if isinstance(error, anthropic.APIStatusError):
+            status = error.status_code
+            inside = _STATUS_INSIDE.get(error.type or "") if status == 200 else status
+            return status_fault(self._site, inside, str(error.body or error.message), error.response.headers)
+        if isinstance(error, anthropic.APIConnectionError):
+            return connection_fault(self._site, error.__cause__ or error)
+        if isinstance(error, anthropic.APIError):
+            return status_fault(self._site, None, error.message)
+        return connection_fault(self._site, error)
+
+
+def _prompt_counts(counts: Any) -> Counts:  # noqa: ANN401 (an optional package's type)
+    """Return the prompt's tokens; Anthropic counts those of its cache apart."""
+    cached, written = counts.cache_read_input_tokens or 0, counts.cache_creation_input_tokens or 0
+    return Counts(counts.input_tokens + cached + written, 0, cached, written)

@@ -1,0 +1,170 @@
+"""From `--llm` and the settings to a back end. No provider's package is imported before it is chosen."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+
+from tui_tuner.errors import ModelError, SettingsError
+from tui_tuner.llm.base import Backend
+from tui_tuner.llm.hosts import ollama_url
+from tui_tuner.llm.settings import ModelSettings
+
+SPECS = (
+    "auto",
+    "none",
+    "ollama[:MODEL]",
+    "openai[:MODEL]",
+    "openrouter[:MODEL]",
+    "anthropic[:MODEL]",
+    "command[:PROGRAM]",
+    "replay:FILE",
+)
+"""All forms that `choose` understands."""
+
+_PROVIDERS = tuple(spec.partition("[")[0].partition(":")[0] for spec in SPECS)
+_AUTO_ORDER = ("ollama", "anthropic", "openai", "openrouter")
+_DEFAULT_MODELS = {
+    "anthropic": "claude-sonnet-5-5",
+    "openai": "gpt-6.1-sol",
+    "openrouter": "anthropic/claude-sonnet-5.5",
+}
+
+
+async def choose(spec: str, settings: ModelSettings, tell: Callable[[str], None] | None = None) -> Backend | None:
+    """Return the back end that the user asked for, ready to stream.
+
+    Args:
+        spec: one of SPECS; `auto` takes a running Ollama, else the first provider with a key.
+        tell: called for each provider that `auto` passes over, with the reason.
+
+    Returns:
+        None for `none`, and for `auto` where no provider can be used.
+
+    Raises:
+        SettingsError: the spec or the settings are wrong.
+        ModelError: the provider asked for cannot be used.
+    """
+    provider, detail = parse_spec(spec)
+    match provider:
+        case "none":
+            return None
+        case "auto":
+            return await _auto(settings, tell or (lambda _: None))
+        case "command":
+            return _command(detail or settings.command, settings)
+        case "replay":
+            return _replay(detail)
+    return await _served(provider, detail or settings.model, settings)
+
+
+def parse_spec(spec: str) -> tuple[str, str | None]:
+    """Split a spec into provider and detail: a model, a program or a file.
+
+    Raises:
+        SettingsError: there is no such provider, or it takes no detail.
+    """
+    provider, _, detail = spec.strip().partition(":")
+    if provider not in _PROVIDERS:
+        near = get_close_matches(provider.lower(), _PROVIDERS, n=1)
+        meant = f"did you mean '{near[0]}'? " if near else ""
+        raise SettingsError(f"there is no model provider '{provider}'", hint=f"{meant}There are: {', '.join(SPECS)}")
+    if detail and provider in ("auto", "none"):
+        raise SettingsError(f"'{provider}' takes nothing behind it", hint=f"There are: {', '.join(SPECS)}")
+    return provider, detail or None
+
+
+async def _auto(settings: ModelSettings, tell: Callable[[str], None]) -> Backend | None:
+    if settings.base_url is not None:
+        raise SettingsError(
+            "base_url is set, but not for which provider", hint="name it, as in: --llm openai, or --llm ollama"
+        )
+    for provider in _AUTO_ORDER:
+        try:
+            _check_serves(provider, settings.model)
+            return await _served(provider, settings.model, settings)
+        except ModelError as error:
+            tell(f"{provider}: {error.message}")
+    return None
+
+
+def _check_serves(provider: str, model: str | None) -> None:
+    """Refuse a model whose name tells that it is another provider's."""
+    if model is None or provider == "ollama":
+        return
+    serves = {"anthropic": model.startswith("claude"), "openrouter": "/" in model}
+    if not serves.get(provider, not any(serves.values())):
+        raise ModelError(f"does not serve '{model}'")
+
+
+async def _served(provider: str, model: str | None, settings: ModelSettings) -> Backend:
+    match provider:
+        case "ollama":
+            return await _ollama(model, settings)
+        case "anthropic":
+            return _anthropic(model, settings)
+    return _openai(provider, model, settings)
+
+
+async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
+    from tui_tuner.llm.ollama import OllamaBackend
+    from tui_tuner.llm.ollama_models import installed_models, pick
+
+    url = ollama_url(settings.base_url or os.environ.get("OLLAMA_HOST"))
+    return OllamaBackend(pick(await installed_models(url), model), url, settings)
+
+
+def _anthropic(model: str | None, settings: ModelSettings) -> Backend:
+    from tui_tuner.llm.anthropic import AnthropicBackend
+
+    url = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+    return AnthropicBackend(model or _DEFAULT_MODELS["anthropic"], _needed_key("anthropic"), settings, url)
+
+
+def _openai(provider: str, model: str | None, settings: ModelSettings) -> Backend:
+    from tui_tuner.llm.openai import OPENAI, OPENROUTER, Dialect, OpenAIBackend
+
+    own = OPENAI if provider == "openai" else OPENROUTER
+    elsewhere = settings.base_url or (os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None)
+    if elsewhere is None or elsewhere.rstrip("/") == own.base_url:
+        return OpenAIBackend(model or _DEFAULT_MODELS[provider], _needed_key(provider), settings, own)
+    if model is None:
+        raise ModelError(f"which model of {elsewhere}?", hint=f"name it, as in: --llm {provider}:MODEL")
+    return OpenAIBackend(model, _key(provider), settings, Dialect(provider, elsewhere))
+
+
+def _key(provider: str) -> str | None:
+    return os.environ.get(f"{provider.upper()}_API_KEY", "").strip() or None
+
+
+def _needed_key(provider: str) -> str:
+    key = _key(provider)
+    if key is None:
+        raise ModelError(f"{provider.upper()}_API_KEY is not set", hint="export it; keys are read from nowhere else")
+    return key
+
+
+def _command(line: str | None, settings: ModelSettings) -> Backend:
+    from tui_tuner.llm.command import CommandBackend
+
+    try:
+        argv = shlex.split(line or "")
+    except ValueError as error:
+        raise SettingsError(f"the command cannot be read: {error}") from None
+    if not argv:
+        raise SettingsError("which program?", hint="name it, as in: --llm 'command:llm -m MODEL'")
+    if shutil.which(argv[0]) is None:
+        raise ModelError(f"there is no program '{argv[0]}'")
+    return CommandBackend(argv, settings.timeout_s)
+
+
+def _replay(file: str | None) -> Backend:
+    from tui_tuner.llm.replay import ReplayBackend
+
+    if file is None:
+        raise SettingsError("which recording?", hint="name it, as in: --llm replay:FILE")
+    return ReplayBackend(Path(file).expanduser())

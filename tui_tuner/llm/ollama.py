@@ -1,0 +1,137 @@
+"""Ollama over its own API, which alone can set the size of the context."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from tui_tuner.llm.base import Chunk, Message, Request, Stop, Usage
+from tui_tuner.llm.errors import ContextTooLong, Site, TransportError
+from tui_tuner.llm.faults import connection_fault, status_fault
+from tui_tuner.llm.hosts import is_loopback, shown
+from tui_tuner.llm.prices import Counts, estimated_usage, usage
+from tui_tuner.llm.schema import repeating_schema
+from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.streams import Pace, closing, guarded
+from tui_tuner.llm.tokens import estimate_messages, fewest
+
+if TYPE_CHECKING:
+    import ollama
+
+_PACE = Pace(first_s=600, between_s=120)  # a cold model loads for minutes; a schema restarts it after thinking
+_CONNECT_S = 5
+_LEAST_REPLY = 1024  # tokens that must be left for a reply
+_STOPS = {"stop": Stop.COMPLETE, "length": Stop.LENGTH}
+
+
+class OllamaBackend:
+    """A model of an Ollama server.
+
+    Ollama cuts what is too long without a word, so each call is checked before and after:
+    a reply from a cut prompt or a window that slid raises ContextTooLong.
+
+    Args:
+        url: of the server.
+    """
+
+    def __init__(self, model: str, url: str, settings: ModelSettings, pace: Pace = _PACE) -> None:
+        import ollama
+
+        self.name = f"ollama:{model}"
+        # A load-time option: one value for the session, or every change reloads the model.
+        self._num_ctx = 1 << (settings.context_tokens - 1).bit_length()
+        self.context_tokens: int | None = self._num_ctx
+        self._model = model
+        self._temperature = settings.temperature
+        self._pace = pace
+        self._site = Site("ollama", shown(url))
+        self._loaded_checked = False
+        self._client = ollama.AsyncClient(
+            host=url,
+            timeout=httpx.Timeout(pace.first_s, connect=_CONNECT_S),
+            follow_redirects=False,
+            trust_env=not is_loopback(url),  # a proxy cannot reach this machine's server
+        )
+
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """Send the request and yield its reply; see `Backend.stream`."""
+        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
+        messages = repeating_schema(request)
+        said: list[str] = []
+        # Returns at once: the request goes out with the first step of the iteration.
+        parts = await self._client.chat(
+            self._model,
+            [{"role": message.role, "content": message.content} for message in messages],
+            stream=True,
+            format=request.schema,
+            options=self._options(request, messages),
+        )
+        async with closing(parts) as received:
+            async for part in received:
+                text, thinking = part.message.content or "", part.message.thinking or ""
+                if text or thinking:
+                    said += [thinking, text]
+                    yield Chunk(text, thinking)
+                if part.done and part.done_reason in _STOPS:
+                    await self._refuse_cut_prompt(messages, part)
+                    yield Chunk(stop=_STOPS[part.done_reason], usage=self._usage(part, request, "".join(said)))
+
+    def _options(self, request: Request, messages: tuple[Message, ...]) -> dict[str, Any]:
+        window, prompt = self.context_tokens or self._num_ctx, estimate_messages(messages)
+        room = window - prompt
+        if room < min(request.max_tokens, _LEAST_REPLY):
+            raise ContextTooLong(f"about {prompt} tokens of prompt leave no room in a context of {window}", self._site)
+        options: dict[str, Any] = {"num_ctx": self._num_ctx, "num_predict": min(request.max_tokens, room)}
+        return options if self._temperature is None else {**options, "temperature": self._temperature}
+
+    async def _refuse_cut_prompt(self, messages: tuple[Message, ...], last: ollama.ChatResponse) -> None:
+        if not self._loaded_checked:
+            await self._note_loaded_context()
+        prompt, reply = last.prompt_eval_count or 0, last.eval_count or 0
+        window = self.context_tokens or self._num_ctx
+        if prompt + reply >= window:
+            reason = f"prompt ({prompt}) and reply ({reply}) filled the context of {window} tokens, which then slid"
+            raise self._cut(reason, prompt, reply)
+        if 0 < prompt < fewest(messages):
+            raise self._cut(f"the server read only {prompt} tokens of the prompt and dropped the rest", prompt, reply)
+
+    def _cut(self, reason: str, prompt: int, reply: int) -> ContextTooLong:
+        error = ContextTooLong(f"{reason}; raise context_tokens or shorten the kernel", self._site)
+        error.usage = usage(self.name, Counts(prompt, reply))
+        return error
+
+    async def _note_loaded_context(self) -> None:
+        """Take over the context that the server really loaded, which may be smaller than asked for."""
+        import ollama
+
+        self._loaded_checked = True
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                running = (await self._client.ps()).models
+        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError):
+            return  # the reply is here; an unanswered question about the server must not lose it
+        names = {self._model, f"{self._model}:latest"}
+        loaded = [model.context_length for model in running if names & {model.model, model.name}]
+        self.context_tokens = min([self._num_ctx, *filter(None, loaded)])
+
+    def _usage(self, last: ollama.ChatResponse, request: Request, said: str) -> Usage:
+        if not last.prompt_eval_count or last.eval_count is None:
+            return estimated_usage(self.name, request, said)
+        return usage(self.name, Counts(last.prompt_eval_count, last.eval_count))
+
+    def _translate(self, error: Exception) -> TransportError | None:
+        import ollama
+
+        if isinstance(error, ollama.ResponseError):
+            status = error.status_code if error.status_code > 0 else None
+            return status_fault(self._site, status, str(error.error))
+        return connection_fault(self._site, error)

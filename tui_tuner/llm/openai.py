@@ -1,0 +1,154 @@
+"""OpenAI's Chat Completions, and every server that speaks them: OpenRouter, vLLM, llama.cpp, LM Studio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui_tuner.errors import ModelError
+from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm.errors import Site, TransportError
+from tui_tuner.llm.faults import connection_fault, status_fault
+from tui_tuner.llm.hosts import host_of, is_loopback, shown
+from tui_tuner.llm.prices import Counts, estimated_usage, usage
+from tui_tuner.llm.schema import repeating_schema
+from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.streams import Pace, guarded
+
+if TYPE_CHECKING:
+    from openai import AsyncStream
+    from openai.types import CompletionUsage
+    from openai.types.chat import ChatCompletionChunk
+
+_PACE = Pace(first_s=600, between_s=90)  # a reasoning model may think for minutes before its first word
+_CONNECT_S = 5
+_STOPS = {"stop": Stop.COMPLETE, "length": Stop.LENGTH, "content_filter": Stop.REFUSED}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a server's speech differs from the others'.
+
+    Attributes:
+        limit: the parameter that limits the reply; OpenAI's newer models refuse the older name,
+            most other servers know no other.
+        own: whether the server is the provider's own, and not one that the user named.
+    """
+
+    provider: str
+    base_url: str
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    own: bool = False
+
+    def name(self, model: str) -> str:
+        """Return the back end's name; a server of the user's own is part of it."""
+        return f"{self.provider}:{model}" + ("" if self.own else f"@{host_of(self.base_url)}")
+
+
+OPENAI = Dialect("openai", "https://api.openai.com/v1", "max_completion_tokens", own=True)
+OPENROUTER = Dialect("openrouter", "https://openrouter.ai/api/v1", own=True)
+
+
+class OpenAIBackend:
+    """A model behind Chat Completions.
+
+    Args:
+        key: the API key; None for a server that needs none.
+
+    Raises:
+        ModelError: the `openai` package is not installed.
+    """
+
+    context_tokens: int | None = None
+
+    def __init__(
+        self, model: str, key: str | None, settings: ModelSettings, dialect: Dialect = OPENAI, pace: Pace = _PACE
+    ) -> None:
+        try:
+            import httpx2
+            import openai
+        except ImportError:
+            raise ModelError("the openai package is missing", hint="pip install 'tuner-tui[openai]'") from None
+        self.name = dialect.name(model)
+        self._model, self._dialect, self._pace = model, dialect, pace
+        self._temperature = settings.temperature
+        self._site = Site(dialect.provider, shown(dialect.base_url), (key,) if key else ())
+        local = is_loopback(dialect.base_url)
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=dialect.base_url,
+            max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=httpx2.Timeout(pace.first_s, connect=_CONNECT_S), follow_redirects=False, trust_env=not local
+            ),
+        )
+
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """Send the request and yield its reply; see `Backend.stream`."""
+        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._client.close()
+
+    async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
+        stop: Stop | None = None
+        counts: CompletionUsage | None = None
+        said: list[str] = []
+        stream: AsyncStream[ChatCompletionChunk] = await self._client.chat.completions.create(
+            **self._arguments(request)
+        )
+        async with stream:
+            async for part in stream:
+                counts = part.usage or counts
+                for choice in part.choices or ():  # the chunk with the usage has none
+                    delta, extra = choice.delta, choice.delta.model_extra or {}
+                    text = f"{delta.content or ''}{delta.refusal or ''}"
+                    thinking = extra.get("reasoning_content") or extra.get("reasoning") or ""
+                    stop = Stop.REFUSED if delta.refusal else stop or _STOPS.get(choice.finish_reason or "")
+                    if text or thinking:
+                        said += [thinking, text]
+                        yield Chunk(text, thinking)
+        if stop is not None:
+            yield Chunk(stop=stop, usage=self._usage(counts, request, "".join(said)))
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        # Only OpenAI's own models are shown the schema that binds them.
+        messages = request.messages if self._dialect is OPENAI else repeating_schema(request)
+        arguments: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            self._dialect.limit: request.max_tokens,
+        }
+        if request.schema is not None:
+            schema = {"name": request.purpose, "schema": request.schema, "strict": True}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return arguments if self._temperature is None else {**arguments, "temperature": self._temperature}
+
+    def _usage(self, counts: CompletionUsage | None, request: Request, said: str) -> Usage:
+        if counts is None:
+            return estimated_usage(self.name, request, said)
+        details = counts.prompt_tokens_details
+        cached, written = (details.cached_tokens, details.cache_write_tokens) if details else (0, 0)
+        priced = usage(self.name, Counts(counts.prompt_tokens, counts.completion_tokens, cached or 0, written or 0))
+        charged = (counts.model_extra or {}).get("cost")  # OpenRouter says what it charged
+        return priced if charged is None else Usage(priced.input, priced.output, float(charged))
+
+    def _translate(self, error: Exception) -> TransportError | None:
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            return status_fault(self._site, error.status_code, error.response.text, error.response.headers)
+        if isinstance(error, openai.APIConnectionError):
+            return connection_fault(self._site, error.__cause__ or error)
+        if isinstance(error, openai.APIError):
+            return status_fault(self._site, _status_inside(error), f"{error.message} {error.body or ''}")
+        return connection_fault(self._site, error)
+
+
+def _status_inside(error: Any) -> int | None:  # noqa: ANN401 (an optional package's type)
+    """Return the HTTP status that some servers give as the code of an error inside a stream."""
+    return int(error.code) if str(error.code or "").isdecimal() else None

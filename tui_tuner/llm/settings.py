@@ -1,0 +1,29 @@
+"""The user's settings of the language model."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ModelSettings(BaseModel):
+    """Settings of the model; none of them is a key, since keys come from the environment only.
+
+    Attributes:
+        model: the model's name at its provider; None: a default, or the largest that Ollama has.
+        base_url: another server that speaks the provider's API; None: the provider's own.
+        temperature: None: the provider's default, which some models insist on.
+        context_tokens: what prompt and reply may have together, for Ollama; rounded up to a power of two.
+        max_tokens: limit of one reply.
+        timeout_s: wall-clock limit of one call with its retries, seconds.
+        command: the program for the `command` provider, with its arguments.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://\S+$")
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    context_tokens: int = Field(default=32768, ge=2048, le=2**20)
+    max_tokens: int = Field(default=16384, ge=256)
+    timeout_s: float = Field(default=900.0, gt=0)
+    command: str | None = None

@@ -1,0 +1,104 @@
+"""Loading a problem: the file beside the kernel, read, validated and checked against the kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.check_arguments import check_arguments
+from tui_tuner.problem.check_launch import check_launch
+from tui_tuner.problem.check_names import check_names
+from tui_tuner.problem.check_space import check_space
+from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.place import Place
+from tui_tuner.problem.reference import find_reference
+from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.validation import read_toml, validated
+
+
+def load_problem(path: Path) -> Problem:
+    """Load a problem from its `.toml` file, or from the kernel's file with the `.toml` beside it.
+
+    Raises:
+        ProblemError: a file is missing, or what it says is not possible; with line and way out.
+    """
+    file = path if path.suffix == ".toml" else path.with_suffix(".toml")
+    text = _read_problem_file(file, path)
+    place = Place.of(text, file) if read_toml(text, file) else Place(file, {})
+    problem = _validated(text, file.parent, place)
+    source = file.parent / problem.kernel.source
+    problem = _checked(problem, _read_source(source, place), place)
+    if problem.reference is not None:
+        _check_reference(problem, place)
+    return problem
+
+
+def parse_problem(text: str, *, directory: Path, file: Path, source_text: str) -> Problem:
+    """The problem from texts that were read before; no file is opened.
+
+    Args:
+        text: of the problem file.
+        directory: what paths in it are relative to.
+        file: the name that errors give.
+        source_text: of the kernel's file.
+
+    Raises:
+        ProblemError: what the text says is not possible.
+    """
+    place = Place.of(text, file) if read_toml(text, file) else Place(file, {})
+    return _checked(_validated(text, directory, place), source_text, place)
+
+
+def _read_problem_file(file: Path, given: Path) -> str:
+    kernel = given if given.suffix != ".toml" else given.with_suffix(".cu")
+    if not file.is_file():
+        missing = given if given.suffix in LANGUAGES and not given.exists() else file
+        what = "problem file" if missing == file else "kernel file"
+        raise ProblemError(f"there is no {what} {missing}", hint=f"write one with: tuner-tui init {kernel}")
+    return _read(file)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise ProblemError(f"{file} cannot be read: {error.strerror}", file=file) from None
+    except UnicodeDecodeError:
+        raise ProblemError("this is not UTF-8 text", file=file) from None
+
+
+def _read_source(source: Path, place: Place) -> str:
+    if source.is_file():
+        return _read(source)
+    message = f"the kernel's file {source} is missing"
+    raise place.error(message, "kernel", "source", hint="the path is relative to the problem file")
+
+
+def _validated(text: str, directory: Path, place: Place) -> Problem:
+    problem = validated(read_toml(text, place.file), place, directory)
+    if problem.kernel.language is None and problem.kernel.source.suffix not in LANGUAGES:
+        message = f"the ending '{problem.kernel.source.suffix}' says no language"
+        raise place.error(message, "kernel", "source", hint='add language = "cuda", "opencl" or "c" to [kernel]')
+    return problem
+
+
+def _checked(problem: Problem, source_text: str, place: Place) -> Problem:
+    problem = problem.model_copy(update={"source_text": source_text})
+    try:
+        signature = find_kernel(source_text, problem.language, problem.kernel.name)
+    except ProblemError as error:
+        raise place.error(error.message, "kernel", "name", hint=error.hint) from None
+    check_names(problem, signature, place)
+    check_arguments(problem, signature, place)
+    check_space(problem, place)
+    check_launch(problem, place)
+    return problem
+
+
+def _check_reference(problem: Problem, place: Place) -> None:
+    try:
+        find_reference(problem)
+    except ProblemError as error:
+        if error.line is not None:
+            raise
+        raise place.error(error.message, "reference", "python", hint=error.hint) from None

@@ -1,0 +1,141 @@
+"""On which line of a TOML text each key, table and array element stands, for messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import tomli
+
+KeyPath = tuple[str | int, ...]
+
+_STRING = r'"""(?:\\[\s\S]|(?!""")[\s\S])*"{3,5}|' + r"'''[\s\S]*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'"
+_TOKEN = re.compile(
+    rf"(?P<comment>\#[^\n]*)|(?P<string>{_STRING})|(?P<mark>[][{{}}=,.\n])|(?P<word>[^\s][^][{{}}=,.\s\#]*)"
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word, string, bracket, sign or end of line, with its line from 1."""
+
+    text: str
+    line: int
+
+    @property
+    def key(self) -> str:
+        """The text as a key: without its quotes."""
+        if self.text[0] in "\"'":
+            return str(tomli.loads(f"key = {self.text}")["key"])
+        return self.text
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """The line of everything in a well-formed TOML text, by its path, as in ("arguments", 0, "dtype")."""
+    return _Scanner(text).scan()
+
+
+def line_of(lines: Mapping[KeyPath, int], path: Sequence[str | int]) -> int | None:
+    """The line of a path, or of the nearest table around it; None for the whole text."""
+    for length in range(len(path), 0, -1):
+        if (line := lines.get(tuple(path[:length]))) is not None:
+            return line
+    return None
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    line = 1
+    for match in _TOKEN.finditer(text):
+        if match["comment"] is None:
+            yield Token(match.group(), line)
+        line += match.group().count("\n")
+
+
+class _Scanner:
+    """Walks the tokens of one text; a token at a time, never back."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [*_tokens(text), Token("\n", text.count("\n") + 1)]
+        self._next = 0
+        self._lines: dict[KeyPath, int] = {}
+        self._elements: dict[KeyPath, int] = {}
+
+    def scan(self) -> dict[KeyPath, int]:
+        table: KeyPath = ()
+        while self._next < len(self._tokens):
+            if self._peek() == "\n":
+                self._next += 1
+            elif self._peek() == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+        return self._lines
+
+    def _peek(self) -> str:
+        return self._tokens[self._next].text
+
+    def _take(self) -> Token:
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+    def _header(self) -> KeyPath:
+        line = self._take().line
+        is_array = self._peek() == "["
+        if is_array:
+            self._next += 1
+        path = self._key((), "]")
+        self._next += is_array
+        if is_array:
+            self._elements[path] = self._elements.get(path, -1) + 1
+            self._note(path, line)
+            path = (*path, self._elements[path])
+        self._note(path, line)
+        return path
+
+    def _key(self, path: KeyPath, end: str) -> KeyPath:
+        """A dotted key up to and including the sign behind it."""
+        while (token := self._take()).text != end:
+            if token.text == ".":
+                continue
+            path = (*path, token.key)
+            self._note(path, token.line)
+            if path in self._elements and self._peek() != end:
+                path = (*path, self._elements[path])
+        return path
+
+    def _note(self, path: KeyPath, line: int) -> None:
+        self._lines.setdefault(path, line)
+
+    def _pair(self, table: KeyPath) -> None:
+        self._value(self._key(table, "="))
+
+    def _value(self, path: KeyPath) -> None:
+        if self._peek() == "[":
+            self._array(path)
+        elif self._peek() == "{":
+            self._inline_table(path)
+        else:
+            while self._peek() not in {",", "]", "}", "\n"}:
+                self._next += 1
+
+    def _array(self, path: KeyPath) -> None:
+        self._next += 1
+        index = 0
+        while self._peek() != "]":
+            if self._peek() in {",", "\n"}:
+                self._next += 1
+                continue
+            self._note((*path, index), self._tokens[self._next].line)
+            self._value((*path, index))
+            index += 1
+        self._next += 1
+
+    def _inline_table(self, path: KeyPath) -> None:
+        self._next += 1
+        while self._peek() != "}":
+            if self._peek() in {",", "\n"}:
+                self._next += 1
+            else:
+                self._pair(path)
+        self._next += 1

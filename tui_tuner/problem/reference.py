@@ -1,0 +1,174 @@
+"""The user's own NumPy reference: found without importing it, and called for the expected results."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.nearest import suggestion
+
+
+@dataclass(frozen=True)
+class ReferenceFunction:
+    """Where the reference stands.
+
+    Attributes:
+        line: of its `def`, from 1.
+    """
+
+    file: Path
+    name: str
+    line: int
+
+
+def find_reference(problem: Problem) -> ReferenceFunction:
+    """Find the reference's function in its file, which is parsed and not imported.
+
+    Raises:
+        ProblemError: the file or function is missing, or it does not take the kernel's arguments by name.
+    """
+    if problem.reference is None:
+        raise ProblemError("there is no reference", hint='add [reference] with python = "file.py:function"')
+    name, function = _split(problem.reference.python)
+    file = problem.directory / name
+    functions = {node.name: node for node in _tree(file).body if isinstance(node, ast.FunctionDef)}
+    if function not in functions:
+        hint = suggestion(function, functions, "functions")
+        raise ProblemError(f"the reference has no function '{function}'", hint=hint, file=file)
+    found = functions[function]
+    _refuse_other_parameters(problem, found.args, ReferenceFunction(file, function, found.lineno))
+    return ReferenceFunction(file, function, found.lineno)
+
+
+def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic]) -> dict[str, np.ndarray]:
+    """The expected outputs by argument name, from the user's function.
+
+    It receives every argument by name: read-only copies, floating-point arrays as float64, scalars as Python numbers.
+
+    Raises:
+        ProblemError: it raises, or returns something else than the outputs; with the line in the user's file.
+    """
+    reference = find_reference(problem)
+    named = {a.name: _given(value) for a, value in zip(problem.arguments, arguments, strict=True)}
+    try:
+        returned = _load(reference)(**named)
+    except Exception as error:  # whatever the user's code raises is the user's to mend
+        raise _failure(reference, error) from error
+    outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
+    return _checked(reference, _by_name(reference, returned, list(outputs)), outputs)
+
+
+def _split(text: str) -> tuple[str, str]:
+    file, colon, function = text.rpartition(":")
+    if not colon or not file or not function.isidentifier():
+        raise ProblemError(f"'{text}' names no function", hint='write python = "file.py:function"')
+    return file, function
+
+
+def _tree(file: Path) -> ast.Module:
+    try:
+        return ast.parse(file.read_text("utf-8"))
+    except OSError as error:
+        raise ProblemError(
+            f"the reference {file} cannot be read: {error.strerror}", hint="correct [reference] python"
+        ) from None
+    except UnicodeDecodeError:
+        raise ProblemError("the reference is not UTF-8 text", file=file) from None
+    except (SyntaxError, ValueError) as error:
+        line = error.lineno if isinstance(error, SyntaxError) else None
+        raise ProblemError(f"the reference is not Python: {error.args[0]}", file=file, line=line) from None
+
+
+def _refuse_other_parameters(problem: Problem, taken: ast.arguments, place: ReferenceFunction) -> None:
+    named = {parameter.arg for parameter in (*taken.args, *taken.kwonlyargs)}
+    given = [argument.name for argument in problem.arguments]
+    if taken.kwarg is None and (missing := [name for name in given if name not in named]):
+        message = f"the reference {place.name}() does not take the kernel's argument '{missing[0]}'"
+    else:
+        needed = [p.arg for p in taken.args[: len(taken.args) - len(taken.defaults)]]
+        needed += [p.arg for p, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if default is None]
+        if not (foreign := [name for name in needed if name not in given]) and not taken.posonlyargs:
+            return
+        message = f"the reference {place.name}() wants {', '.join(foreign) or 'arguments by position'}"
+    hint = f"write def {place.name}({', '.join(given)}): it is called with these by name"
+    raise ProblemError(message, hint=hint, file=place.file, line=place.line)
+
+
+def _given(value: np.ndarray | np.generic) -> object:
+    if not isinstance(value, np.ndarray):
+        return value.item()
+    floating = np.issubdtype(value.dtype, np.floating)
+    copy = value.astype(np.float64) if floating else value.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+def _load(reference: ReferenceFunction) -> Callable[..., Any]:
+    name = f"tuner_tui_reference_{reference.file.stem}"
+    spec = importlib.util.spec_from_file_location(name, reference.file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{reference.file.name} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their own module up
+    spec.loader.exec_module(module)
+    function: Callable[..., Any] = getattr(module, reference.name)
+    return function
+
+
+def _failure(reference: ReferenceFunction, error: Exception) -> ProblemError:
+    own = reference.file.absolute()
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).absolute() == own]
+    line = frames[-1].lineno if frames else reference.line
+    return ProblemError(
+        f"the reference {reference.name}() failed: {type(error).__name__}: {error}",
+        hint="its arrays are read-only; it returns new ones" if "read-only" in str(error) else None,
+        file=reference.file,
+        line=line,
+    )
+
+
+def _by_name(reference: ReferenceFunction, returned: object, outputs: list[str]) -> Mapping[str, object]:
+    if isinstance(returned, Mapping):
+        return returned
+    values = list(returned) if isinstance(returned, tuple) else [returned]
+    if len(values) != len(outputs):
+        message = (
+            f"the reference {reference.name}() returns {len(values)} arrays, the kernel has {len(outputs)} outputs"
+        )
+        raise ProblemError(message, hint=f"return {', '.join(outputs)}", file=reference.file, line=reference.line)
+    return dict(zip(outputs, values, strict=True))
+
+
+def _checked(
+    reference: ReferenceFunction, returned: Mapping[str, object], outputs: Mapping[str, tuple[int, ...]]
+) -> dict[str, np.ndarray]:
+    def refuse(message: str) -> ProblemError:
+        return ProblemError(
+            f"the reference {reference.name}() {message}",
+            hint=f"it returns the outputs: {', '.join(outputs)}",
+            file=reference.file,
+            line=reference.line,
+        )
+
+    if foreign := [name for name in returned if name not in outputs]:
+        raise refuse(f"returns '{foreign[0]}', which is no output")
+    arrays = {}
+    for name, shape in outputs.items():
+        if returned.get(name) is None:
+            raise refuse(f"does not return '{name}'")
+        arrays[name] = np.asarray(returned[name])
+        if arrays[name].dtype.kind not in "biuf":
+            raise refuse(f"returns '{name}' as {arrays[name].dtype}, not as numbers")
+        if arrays[name].shape != shape:
+            raise refuse(f"returns '{name}' of shape {arrays[name].shape} instead of {shape}")
+    return arrays

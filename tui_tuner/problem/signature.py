@@ -1,0 +1,199 @@
+"""The kernels in a source file and the arguments they take, read with tree-sitter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from tree_sitter import Node
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.nearest import nearest
+from tui_tuner.problem.source_text import code_only, identifiers, strip_definitions
+from tui_tuner.problem.syntax import KERNEL_WORD, declared_name, functions, launch_bounds_at, parameters_of, parse
+
+__all__ = [
+    "KernelSignature",
+    "Parameter",
+    "find_kernel",
+    "find_kernels",
+    "identifiers",
+    "same_signature",
+    "strip_definitions",
+]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel.
+
+    Attributes:
+        name: empty where the source gives none.
+        type_text: the type as written, with qualifiers, as in "const float *".
+        pointer: whether it is a pointer or an array.
+        const: whether the value, or what is pointed to, cannot be written.
+        dtype: NumPy's name of one element; None for a type that is not known.
+        width: elements of a vector type, 4 for float4.
+    """
+
+    name: str
+    type_text: str
+    pointer: bool
+    const: bool
+    dtype: str | None
+    width: int = 1
+
+
+@dataclass(frozen=True)
+class KernelSignature:
+    """A kernel function and what it takes.
+
+    Attributes:
+        line: of its name, counted from 1.
+        template: its template parameters as written, as in ("typename T", "int N = 4").
+        launch_bounds: what `__launch_bounds__` holds, as written.
+        body: the text between its braces, comments blanked.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    line: int
+    template: tuple[str, ...] = ()
+    launch_bounds: str | None = None
+    body: str = ""
+
+
+def find_kernels(source: str, language: Language) -> list[KernelSignature]:
+    """The kernels defined in the source, each name once, in the order of the source.
+
+    These are `__global__` functions of CUDA, `__kernel` functions of OpenCL, functions of C that are not static.
+    """
+    code = code_only(source)
+    aliases = type_aliases(code)
+    found: dict[str, KernelSignature] = {}
+    for function in functions(parse(code, language), code, language):
+        signature = _signature(function, code, language, aliases)
+        found.setdefault(signature.name, signature)
+    return list(found.values())
+
+
+def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
+    """The kernel of this name, which may carry template arguments, as in `scale<float>`.
+
+    Raises:
+        ProblemError: there is none; the hint lists what is there.
+    """
+    kernels = {kernel.name: kernel for kernel in find_kernels(source, language)}
+    bare, _, arguments = name.partition("<")
+    bare = bare.strip().rpartition("::")[2]
+    if bare not in kernels:
+        raise ProblemError(f"the source has no kernel '{bare}'", hint=_there_is(bare, kernels, language))
+    kernel = kernels[bare]
+    if not arguments:
+        return kernel
+    return _instantiated(kernel, [a.strip() for a in arguments.strip().removesuffix(">").split(",")], source, language)
+
+
+def same_signature(ours: KernelSignature, theirs: KernelSignature) -> str | None:
+    """Why two kernels take different arguments, in words; None if the same launch fits both.
+
+    Names of parameters, `const`, `restrict` and the vector width behind a pointer may differ.
+    """
+    if len(ours.template) != len(theirs.template):
+        return f"{len(theirs.template)} template parameters instead of {len(ours.template)}"
+    names, other_names = ([p.name for p in kernel.parameters] for kernel in (ours, theirs))
+    if len(names) != len(other_names):
+        return f"{len(other_names)} arguments ({', '.join(other_names)}) instead of {len(names)} ({', '.join(names)})"
+    if names != other_names and sorted(names) == sorted(other_names):
+        return f"the arguments stand in another order: {', '.join(other_names)} instead of {', '.join(names)}"
+    for position, (a, b) in enumerate(zip(ours.parameters, theirs.parameters, strict=True), 1):
+        if _layout(a) != _layout(b):
+            return f"argument {position} is '{b.type_text} {b.name}' instead of '{a.type_text} {a.name}'"
+    return None
+
+
+def _layout(parameter: Parameter) -> tuple[object, ...]:
+    element = parameter.dtype or " ".join(type_words(parameter.type_text))
+    depth = parameter.type_text.count("*") + parameter.type_text.count("&")
+    return parameter.pointer, element, depth, parameter.pointer or parameter.width
+
+
+def _there_is(wanted: str, kernels: Mapping[str, KernelSignature], language: Language) -> str:
+    if not kernels:
+        return f"there is none at all: a kernel is a function with {KERNEL_WORD[language]} that has a body"
+    there = "there is " + ", ".join(f"'{kernel.name}' (line {kernel.line})" for kernel in kernels.values())
+    match = nearest(wanted, kernels)
+    return there if match is None else f"did you mean '{match}'? {there}"
+
+
+def _signature(function: Node, code: str, language: Language, aliases: Mapping[str, str]) -> KernelSignature:
+    declarator = function.child_by_field_name("declarator")
+    body = function.child_by_field_name("body")
+    if declarator is None or body is None:
+        raise ValueError("only definitions are kernels")
+    name = declared_name(declarator)
+    parameters = [_parameter(node, code, language, aliases) for node in parameters_of(function)]
+    if len(parameters) == 1 and parameters[0].type_text == "void":
+        parameters = []
+    return KernelSignature(
+        code[name.start_byte : name.end_byte],
+        tuple(parameters),
+        name.start_point.row + 1,
+        tuple(_template(function, code)),
+        launch_bounds_at(code, name.start_byte),
+        code[body.start_byte + 1 : body.end_byte - 1],
+    )
+
+
+def _template(function: Node, code: str) -> Iterator[str]:
+    parent = function.parent
+    while parent is not None and parent.type != "template_declaration":
+        parent = parent.parent
+    listed = None if parent is None else parent.child_by_field_name("parameters")
+    for node in [] if listed is None else listed.named_children:
+        yield code[node.start_byte : node.end_byte]
+
+
+def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, str]) -> Parameter:
+    declarator = node.child_by_field_name("declarator")
+    start = max(code.rfind(mark, 0, node.start_byte) for mark in "(,") + 1  # qualifiers that the grammar did not see
+    element = code[start : node.end_byte if declarator is None else declarator.start_byte]
+    name = None if declarator is None else declared_name(declarator)
+    if name is None or name.type != "identifier":
+        text, written = "", code[start : node.end_byte]
+    else:
+        text = code[name.start_byte : name.end_byte]
+        written = code[start : name.start_byte] + " " + code[name.end_byte : node.end_byte]
+    written = written.partition("=")[0]
+    dtype, width = dtype_of(element, language, aliases)
+    return Parameter(
+        name=text,
+        type_text=" ".join(written.replace("*", " * ").replace("&", " & ").split()),
+        pointer=any(mark in written for mark in "*["),
+        const=bool(re.search(r"\bconst\b", element)),
+        dtype=dtype,
+        width=width,
+    )
+
+
+def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, language: Language) -> KernelSignature:
+    """The signature with its template parameters replaced by these arguments."""
+    if len(arguments) > len(kernel.template):
+        raise ProblemError(
+            f"kernel '{kernel.name}' has {len(kernel.template)} template parameters, not {len(arguments)}",
+            hint=f"line {kernel.line} of the source: template<{', '.join(kernel.template)}>",
+        )
+    names = [re.findall(r"\w+", text.partition("=")[0])[-1] for text in kernel.template]
+    defaults = [text.partition("=")[2].strip() for text in kernel.template]
+    values = list(chain(arguments, defaults[len(arguments) :]))
+    aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))
+
+    def bound(parameter: Parameter) -> Parameter:
+        dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)
+        return replace(parameter, dtype=dtype, width=width)
+
+    return replace(kernel, parameters=tuple(bound(parameter) for parameter in kernel.parameters))

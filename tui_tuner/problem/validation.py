@@ -1,0 +1,100 @@
+"""From the problem file's tables to the model, with mistakes told by line and nearest known key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import tomli
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.model import Problem, type_names
+from tui_tuner.problem.nearest import suggestion
+from tui_tuner.problem.place import Place, written
+
+_NOT_IN_THE_FILE = frozenset({"directory", "source_text"})
+
+
+def read_toml(text: str, file: Path) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        ProblemError: it is not TOML; with the line.
+    """
+    try:
+        return tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        raise ProblemError(
+            f"this is not TOML: {error.msg}", hint='text needs quotes: name = "matmul"', file=file, line=error.lineno
+        ) from None
+
+
+def validated(tables: Mapping[str, Any], place: Place, directory: Path) -> Problem:
+    """The problem with the kernel's text still missing.
+
+    Raises:
+        ProblemError: for the first mistake in the text.
+    """
+    for key in _NOT_IN_THE_FILE & tables.keys():
+        raise _unknown_key(place, (key,))
+    try:
+        return Problem.model_validate({**tables, "directory": directory})
+    except ValidationError as error:
+        raise _first_mistake(error, place) from None
+
+
+def _first_mistake(error: ValidationError, place: Place) -> ProblemError:
+    details = error.errors(include_url=False)
+    details.sort(key=lambda detail: detail["type"] != "extra_forbidden")  # a misspelt key explains a missing one
+    first = details[0]
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(place, first["loc"])
+    path = place.known_part(first["loc"])
+    where = f"[{written(path)}]" if path else "the file"
+    if first["type"] == "missing":
+        return place.error(f"{where} needs '{first['loc'][-1]}'", *path, hint=_what_is_needed(first["loc"]))
+    same_place = [detail for detail in details if place.known_part(detail["loc"]) == path]
+    reasons = dict.fromkeys(_plain(detail["msg"]) for detail in same_place)
+    return place.error(f"{where}: {', or '.join(reasons)}", *path, hint=_near_dtype(first))
+
+
+def _unknown_key(place: Place, path: tuple[str | int, ...]) -> ProblemError:
+    known = [key for key in _table_at(path[:-1]).model_fields if len(path) > 1 or key not in _NOT_IN_THE_FILE]
+    table = f" in [{written(path[:-1])}]" if len(path) > 1 else ""
+    return place.error(f"unknown key '{path[-1]}'{table}", *path, hint=suggestion(str(path[-1]), known, "keys"))
+
+
+def _table_at(path: tuple[str | int, ...]) -> type[BaseModel]:
+    """The model of the table at a path."""
+    table: type[BaseModel] = Problem
+    for part in path:
+        if isinstance(part, str) and part in table.model_fields:
+            table = _model_within(table.model_fields[part].annotation) or table
+    return table
+
+
+def _model_within(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_within(part))), None)
+
+
+def _plain(message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    return message[0].lower() + message[1:]
+
+
+def _what_is_needed(path: tuple[str | int, ...]) -> str:
+    field = _table_at(path[:-1]).model_fields[str(path[-1])]
+    if _model_within(field.annotation) is None:
+        return f"add {path[-1]} = …"
+    return f"add a table [[{path[-1]}]]" if path[-1] == "arguments" else f"add a table [{path[-1]}]"
+
+
+def _near_dtype(detail: ErrorDetails) -> str | None:
+    if detail["type"] != "literal_error" or detail["loc"][-1] != "dtype":
+        return None
+    return suggestion(str(detail["input"]), get_args(type_names), "dtypes")

@@ -1,0 +1,133 @@
+"""Facts for prompts, in words: device and limits, sizes, launch, what was measured, what failed and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tui_tuner.evaluate.datasets import label_of, test_sizes
+from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
+from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Argument, Configuration, Problem
+
+SHOWN = 8
+"""Configurations in the table of the best, and failures in the list of failures."""
+
+
+def device_facts(device: DeviceInfo) -> str:
+    """The device and its limits."""
+    if device.kind == "emulator":
+        return (
+            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O2) and runs on "
+            "one CPU core: blocks one after another, the threads of a block one after another as well. A thread that "
+            "reaches a barrier or a warp shuffle is set aside until the others arrive, so each costs a switch of "
+            "every thread; shared memory is ordinary memory. What is fast: long inner loops over consecutive "
+            "elements in registers that the compiler can vectorise, few barriers, good use of the CPU's caches, few "
+            f"threads that each do much work. Times are CPU times. At most {device.max_threads_per_block} threads a "
+            f"block and {device.shared_bytes_optin} bytes of shared memory."
+        )
+    if device.kind == "c":
+        return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."
+    return "\n".join(_limits(device))
+
+
+def _limits(device: DeviceInfo) -> Iterable[str]:
+    yield f"{device.name} ({device.architecture or device.kind}), {device.toolchain}"
+    yield f"threads a block: at most {device.max_threads_per_block}, {device.warp_size} a warp"
+    yield f"shared memory a block: {device.shared_bytes} bytes static, up to {device.shared_bytes_optin} dynamic"
+    for what, value, unit in (
+        ("multiprocessors", device.multiprocessors, ""),
+        ("registers a multiprocessor", device.registers_per_multiprocessor, ""),
+        ("shared memory a multiprocessor", device.shared_bytes_per_multiprocessor, " bytes"),
+        ("L2 cache", device.l2_bytes, " bytes"),
+        ("measured bandwidth of a copy", device.memory_gbs, " GB/s"),
+        ("measured peak of float32 multiply-add", device.flops_gflops, " GFLOP/s"),
+    ):
+        if value is not None:
+            yield f"{what}: {value:.0f}{unit}"
+
+
+def size_facts(problem: Problem) -> str:
+    """The size that is timed and those that are verified."""
+    *tests, timed = test_sizes(problem)
+    lines = [f"timed: {label_of(timed)}"]
+    lines += [f"verified: {label_of(sizes)}" for sizes in tests]
+    lines.append("Other sizes may be verified as well.")
+    return "\n".join(lines)
+
+
+def launch_facts(problem: Problem, candidate: Candidate) -> str:
+    """Arguments and launch of the kernel as given."""
+    lines = [_argument(a) for a in problem.arguments]
+    launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
+    lines += [f"{key}: {value}" for key, value in launch.items()]
+    lines += [f"tunable {name}: {values}" for name, values in candidate.tunables.items()]
+    lines += [f"restriction: {text}" for text in candidate.restrictions]
+    return "\n".join(lines)
+
+
+def _argument(argument: Argument) -> str:
+    if argument.shape is None:
+        return f"argument {argument.name}: {argument.dtype} = {argument.value}"
+    role = "output" if argument.output else "input"
+    shape = ", ".join(str(extent) for extent in argument.shape)
+    return f"argument {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
+
+
+def measurement_facts(
+    problem: Problem, device: DeviceInfo, given: Evaluation, best: Evaluation, known: Sequence[Evaluation]
+) -> str:
+    """Time, share of the roofline and resources of the kernel as given, of the best, and of its neighbours."""
+    lines = [f"the kernel as given, {_configuration(given.configuration)}: {evaluation_facts(given)}"]
+    if best != given:
+        lines.append(f"the best so far, {_configuration(best.configuration)}: {evaluation_facts(best)}")
+    limits = roofline(problem.work, problem.sizes, device)
+    if limits is not None:
+        lines.append(_roofline(limits))
+    ranked = sorted((e for e in known if e.timing is not None), key=_milliseconds)[:SHOWN]
+    lines += [f"  {_configuration(e.configuration)}: {evaluation_facts(e)}" for e in ranked]
+    failed = [e for e in known if e.failure is not None][:SHOWN]
+    lines += [f"  {_configuration(e.configuration)}: {failure_facts(e)}" for e in failed]
+    return "\n".join(lines)
+
+
+def evaluation_facts(evaluation: Evaluation) -> str:
+    """Time with its interval, share of the roofline, resources."""
+    timing = evaluation.timing
+    if timing is None:
+        return failure_facts(evaluation)
+    unit = "ms of CPU time" if timing.cpu else "ms"
+    parts = [f"{timing.median:.4g} {unit} [{timing.low:.4g}, {timing.high:.4g}]"]
+    if evaluation.share is not None:
+        parts.append(f"{evaluation.share:.0%} of the roofline")
+    return ", ".join([*parts, *_resources(evaluation.resources)])
+
+
+def failure_facts(evaluation: Evaluation) -> str:
+    """Kind and reason of a failure in one line."""
+    failure = evaluation.failure
+    return "not measured" if failure is None else f"{failure.kind}: {failure.message}"
+
+
+def _resources(resources: Resources) -> Iterable[str]:
+    if resources.registers is not None:
+        yield f"{resources.registers} registers"
+    if resources.spill_bytes:
+        yield f"{resources.spill_bytes} bytes spilled"
+    if resources.shared_bytes is not None:
+        yield f"{resources.shared_bytes} bytes of static shared memory"
+
+
+def _roofline(limits: Roofline) -> str:
+    return (
+        f"no launch can take less than {limits.bound_ms:.4g} ms on this device: {limits.memory_ms:.4g} ms for the "
+        f"bytes that must move, {limits.compute_ms:.4g} ms for the float32 operations; the limit is {limits.limiter}"
+    )
+
+
+def _configuration(configuration: Configuration) -> str:
+    return ", ".join(f"{name}={value}" for name, value in configuration.items()) or "no tunables"
+
+
+def _milliseconds(evaluation: Evaluation) -> float:
+    return float("inf") if evaluation.timing is None else evaluation.timing.median

@@ -1,0 +1,62 @@
+"""The tuned kernel as a file that compiles by itself, and the problem file that goes with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tomlkit
+from tomlkit import TOMLDocument
+
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration, Problem, Value
+
+
+def write_best(
+    directory: Path, problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration
+) -> tuple[Path, Path]:
+    """Write best.<ext> and best.toml; the paths of both."""
+    source = directory / f"best{problem.kernel.source.suffix}"
+    source.write_text(with_definitions(candidate.source, configuration), encoding="utf-8")
+    table = directory / "best.toml"
+    document = tuned_problem(problem, problem_text, candidate, configuration, source.name)
+    table.write_text(tomlkit.dumps(document), encoding="utf-8")
+    return source, table
+
+
+def with_definitions(source: str, configuration: Configuration) -> str:
+    """The source with its tunables defined, each still open to a definition on the command line."""
+    lines = [f"#ifndef {name}\n#define {name} {macro_value(value)}\n#endif" for name, value in configuration.items()]
+    return "".join(f"{line}\n" for line in lines) + source
+
+
+def macro_value(value: Value) -> str:
+    """A tunable's value as C text."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def tuned_problem(
+    problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration, source_name: str
+) -> TOMLDocument:
+    """The user's problem file, comments kept, with source, launch and tunables of the tuned kernel."""
+    document = tomlkit.parse(problem_text)
+    kernel = document["kernel"]
+    kernel["source"] = source_name
+    kernel["name"] = candidate.kernel
+    launch = tomlkit.table()
+    for key, value in candidate.launch.model_dump(exclude_none=True).items():
+        launch[key] = value
+    document["launch"] = launch
+    tunables = tomlkit.table()
+    for name, value in configuration.items():
+        tunables[name] = [value]
+    document["tunables"] = tunables
+    for gone in ("defaults", "search"):
+        document.pop(gone, None)
+    if problem.reference is not None:
+        document["reference"]["python"] = _absolute(problem, problem.reference.python)
+    return document
+
+
+def _absolute(problem: Problem, reference: str) -> str:
+    path, _, function = reference.rpartition(":")
+    return f"{(problem.directory / path).resolve()}:{function}"

@@ -1,0 +1,79 @@
+"""The search methods on offer, which of them is the default, and when the whole space is searched instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tui_tuner.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search strategy of kernel_tuner.
+
+    Attributes:
+        name: as kernel_tuner calls it.
+        description: one line for people.
+        takes_start: whether kernel_tuner lets it begin at a given configuration (`x0`).
+        options: where they differ from kernel_tuner's own.
+    """
+
+    name: str
+    description: str
+    takes_start: bool = True
+    options: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+BRUTE_FORCE = "brute_force"
+DEFAULT_METHOD = "hybrid_vndx"
+
+_METHODS = (
+    Method(BRUTE_FORCE, "every valid configuration, as far as the budget goes"),
+    Method("random_sample", "a random sample of the valid configurations", takes_start=False),
+    Method("hybrid_vndx", "variable neighbourhood descent with a nearest-neighbour surrogate", takes_start=False),
+    Method("adaptive_tabu_greywolf", "grey wolf pack with a tabu list and random jumps", takes_start=False),
+    Method(
+        "bayes_opt",
+        "Bayesian optimisation with a Gaussian process",
+        takes_start=False,
+        options={"method": "multi-fast"},  # its own default, multi-ultrafast, decides by the clock
+    ),
+    Method("genetic_algorithm", "genetic algorithm that keeps to the restrictions"),
+    Method("diff_evo", "differential evolution"),
+    Method("pso", "particle swarm optimisation"),
+    Method("firefly_algorithm", "firefly algorithm"),
+    Method("simulated_annealing", "simulated annealing"),
+    Method("dual_annealing", "SciPy's dual annealing"),
+    Method("basinhopping", "SciPy's basin hopping around a local minimiser"),
+    Method("minimize", "one of SciPy's local minimisers; ends when it has converged"),
+    Method("mls", "multi-start local search that moves to the best neighbour"),
+    Method("greedy_mls", "multi-start local search that moves to the first better neighbour"),
+    Method("ordered_greedy_mls", "greedy multi-start local search, tunables in their given order"),
+    Method("greedy_ils", "iterated local search: climb, perturb, climb again"),
+)
+METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+
+
+def method_named(name: str) -> Method:
+    """The method of this name.
+
+    Raises:
+        SettingsError: there is none; names the nearest and lists all.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(name, METHODS, n=1)
+    question = f"; did you mean '{near[0]}'?" if near else ""
+    raise SettingsError(f"unknown search method '{name}'{question}", hint=f"methods: {', '.join(METHODS)}")
+
+
+def method_for(name: str, valid: int, max_evaluations: int) -> Method:
+    """The method to use for a space of so many valid configurations: all of them where the budget allows.
+
+    Raises:
+        SettingsError: there is no method of that name.
+    """
+    method = method_named(name)
+    return METHODS[BRUTE_FORCE] if valid <= max_evaluations else method

@@ -1,0 +1,79 @@
+"""A search space as plain numbers, which is all that the search process sees of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tui_tuner.problem.model import Configuration, Value
+
+Number = int | float
+
+
+class Space(Protocol):
+    """What a search needs of a search space."""
+
+    @property
+    def tunables(self) -> Mapping[str, Sequence[Value]]:
+        """The values of each tunable."""
+        ...
+
+    def configurations(self) -> Iterable[Configuration]:
+        """All valid configurations."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumberedSpace:
+    """Valid configurations by their position, and as points with one number a tunable.
+
+    Attributes:
+        configurations: the valid ones, each once.
+        points: the same as numbers; tunables that have one valid value are left out.
+        axes: the numbers that occur of each tunable left, ascending.
+    """
+
+    configurations: tuple[Configuration, ...]
+    points: tuple[tuple[Number, ...], ...]
+    axes: dict[str, list[Number]]
+
+    def position(self, configuration: Configuration | None) -> int | None:
+        """Where a configuration stands among the valid ones; None where it does not."""
+        if configuration is None:
+            return None
+        wanted = _key(configuration)
+        return next((i for i, valid in enumerate(self.configurations) if _key(valid) == wanted), None)
+
+
+def numbered(space: Space) -> NumberedSpace:
+    """Number the valid configurations of a space.
+
+    Numbers stand for themselves; values of a tunable that has anything else (text, truth values)
+    are numbered in their given order, since a search compares and interpolates numbers only.
+    """
+    configurations = tuple({_key(valid): valid for valid in space.configurations()}.values())
+    axes: dict[str, list[Number]] = {}
+    columns: list[list[Number]] = []
+    for name, values in space.tunables.items():
+        numbers = _numbers(values)
+        column = [numbers[_exact(configuration[name])] for configuration in configurations]
+        if len(occurring := sorted(set(column))) > 1:
+            axes[name] = occurring
+            columns.append(column)
+    return NumberedSpace(configurations, tuple(zip(*columns, strict=True)), axes)
+
+
+def _numbers(values: Sequence[Value]) -> dict[Hashable, Number]:
+    numeric = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(set(numeric)) == len(values):
+        return {_exact(value): value for value in numeric}
+    return {exact: position for position, exact in enumerate(dict.fromkeys(map(_exact, values)))}
+
+
+def _exact(value: Value) -> Hashable:
+    return type(value), value  # True and 1 are equal to Python, not to a compiler
+
+
+def _key(configuration: Configuration) -> Hashable:
+    return frozenset((name, _exact(value)) for name, value in configuration.items())

@@ -1,0 +1,86 @@
+"""Child program of a search: `python -m tui_tuner.search.process PARENT SOCKET`, JSON lines over an inherited socket.
+
+In: one job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
+Out: `{"ask": [position ...]}` until `{"done": reason}` or `{"failed": message}`.
+The standard streams carry nothing but what kernel_tuner prints.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Search as the parent asks, and not longer than it lives."""
+    _die_with(parent=int(sys.argv[1]))
+    parent = Parent(socket.socket(fileno=int(sys.argv[2])))
+    try:
+        reason = _search(parent)
+    except ParentGoneError:
+        os._exit(1)
+    except Exception as error:
+        traceback.print_exc()
+        parent.send({"failed": f"{type(error).__name__}: {error}"})
+    else:
+        parent.send({"done": reason})
+
+
+class ParentGoneError(Exception):
+    """The other end of the socket is closed."""
+
+
+class Parent:
+    """The other end: gives the job, answers asks."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile()
+
+    def receive(self) -> dict[str, Any]:
+        """Wait for one message."""
+        line = self._lines.readline()
+        if not line:
+            raise ParentGoneError
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one message."""
+        try:
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
+        except ConnectionError as error:
+            raise ParentGoneError from error
+
+    def ask(self, positions: list[int]) -> list[float | None]:
+        """The times of the points at these positions, ms; None for failures."""
+        self.send({"ask": positions})
+        return [answer.get("time") for answer in self.receive()["tell"]]
+
+
+def _search(parent: Parent) -> str:
+    from tui_tuner.search.strategy import Job, run, seed_everything  # kernel_tuner takes its time to import
+
+    message = parent.receive()
+    seed_everything(message.pop("seed"))
+    points = [tuple(point) for point in message.pop("points")]
+    return run(Job(points=points, **message), parent.ask)
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before that took effect
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The last measurements of a session, and its outcome."""
+
+from __future__ import annotations
+
+from tui_tuner import __version__
+from tui_tuner.evaluate.results import Comparison
+from tui_tuner.report.result import Outcome, count_failures, title_of
+from tui_tuner.session.effects import SessionEffects
+from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.strategies.base import Incumbent
+
+Factor = tuple[float, float, float]
+UNCHANGED: Factor = (1.0, 1.0, 1.0)
+
+
+async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> Outcome:
+    """Time the best against the kernel as given, and against that kernel with its own parameters tuned.
+
+    Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
+    """
+    best, tuned = effects.incumbent, effects.tuned_baseline
+    given = Incumbent(effects.baseline, effects.given, UNCHANGED)
+    comparison = None if best.evaluation == effects.given else await _against(effects, given)
+    over_tuned = None
+    if tuned is not None and best.evaluation != tuned.evaluation:
+        over_tuned = _factor(await _against(effects, tuned))
+    speedup = UNCHANGED if comparison is None else _factor(comparison)
+    return Outcome(
+        program=__version__,
+        kernel=str(run.problem.kernel.source),
+        status="finished" if speedup[1] > 1 else "no_improvement",
+        reason=reason,
+        strategy=strategy,
+        model=run.model,
+        seed=run.options.seed,
+        device=effects.device,
+        sandbox=effects.sandbox,
+        time_unit="CPU ms" if effects.device.cpu_times else "ms",
+        baseline=effects.given,
+        baseline_tuned=None if tuned is None else tuned.evaluation,
+        best=best.evaluation,
+        best_title=title_of(best.candidate),
+        speedup=speedup,
+        speedup_over_tuned=over_tuned,
+        comparison=comparison,
+        evaluations=effects.budget.evaluations,
+        builds=sum(e.build_ms > 0 for e in effects.evaluations.all()),
+        failures=count_failures(effects.evaluations.all()),
+        model_calls=effects.budget.model_calls,
+        cost=effects.budget.cost,
+        elapsed_s=effects.elapsed,
+    )
+
+
+async def _against(effects: SessionEffects, old: Incumbent) -> Comparison:
+    best = effects.incumbent
+    return await effects.compare(old, best.candidate, best.evaluation)
+
+
+def _factor(comparison: Comparison) -> Factor:
+    if comparison.failure is not None:
+        return UNCHANGED
+    return comparison.ratio, comparison.low, comparison.high

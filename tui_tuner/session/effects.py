@@ -1,0 +1,175 @@
+"""What a strategy may do, put together from the session's effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.llm.base import Message
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.model import Configuration, Problem
+from tui_tuner.session import events
+from tui_tuner.session.budget import Budget
+from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.evaluations import Evaluations
+from tui_tuner.session.machine import Machine
+from tui_tuner.session.plan import Plan
+from tui_tuner.session.recall import Recall
+from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.strategies.base import Incumbent, ReplyType
+from tui_tuner.strategies.steps import Decision, Step
+
+Emit = Callable[[events.Event], None]
+
+
+class SessionEffects:
+    """Implements `tui_tuner.strategies.base.Effects` for one session."""
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        machine: Machine,
+        recall: Recall,
+        budget: Budget,
+        conversation: Conversation,
+        plan: Plan,
+        emit: Emit,
+    ) -> None:
+        self._run = run
+        self._options = run.options
+        self._machine = machine
+        self._recall = recall
+        self._budget = budget
+        self._conversation = conversation
+        self._plan = plan
+        self._emit = emit
+        self.baseline: Candidate = baseline(machine.problem)
+        self.given: Evaluation = machine.started.given
+        self.incumbent = Incumbent(self.baseline, self.given, (1.0, 1.0, 1.0))
+        self.tuned_baseline: Incumbent | None = None
+        self.evaluations = Evaluations(machine, recall, budget, emit, self._best_ms)
+        self.evaluations.keep(self.given)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem, at the sizes that the device is tuned for."""
+        return self._machine.problem
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The device."""
+        return self._machine.device
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to ask."""
+        return self._run.model is not None
+
+    @property
+    def budget(self) -> Budget:
+        """What is spent so far."""
+        return self._budget
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        return self._recall.elapsed
+
+    @property
+    def sandbox(self) -> str:
+        """How builds are confined, in one line."""
+        return self._machine.started.sandbox
+
+    @property
+    def search_method(self) -> str | None:
+        """The search that the user named, None for the default."""
+        return self._options.search
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random choice of the strategy."""
+        return self._options.seed
+
+    @property
+    def evaluations_left(self) -> int:
+        """How many more evaluations the budget allows."""
+        return self._budget.evaluations_left
+
+    def add_step(self, title: str, detail: str = "") -> Step:
+        """A new line of the plan."""
+        return self._plan.add(title, detail)
+
+    def update_step(self, step: Step, **changes: Any) -> Step:
+        """Change a step's state, reason or factor."""
+        return self._plan.update(step, **changes)
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """A line of the story for people."""
+        self._emit(events.Note(level="warning" if warning else "info", text=text))
+
+    async def ask(
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        reply_type: type[ReplyType],
+        check: Callable[[ReplyType], list[str]],
+    ) -> ReplyType:
+        """A validated reply of the model."""
+        self._budget.check_target(self.incumbent.speedup[0])
+        return await self._conversation.ask(purpose, messages, reply_type, check)
+
+    async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        """Build, verify and measure."""
+        self._budget.check_target(self.incumbent.speedup[0])
+        return await self.evaluations.batch(candidate, configurations)
+
+    def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
+        """All that was evaluated of a candidate so far."""
+        return self.evaluations.of(candidate)
+
+    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
+        """Put a step to the user; a proposed kernel is kept as a file."""
+        if candidate is not None:
+            self._run.keep_kernel(candidate)
+        return await self._plan.approve(step, candidate, rationale)
+
+    def is_faster(self, comparison: Comparison) -> bool:
+        """Whether the interval's lower end is above the least gain that counts."""
+        return comparison.failure is None and comparison.low > 1 + self._options.delta
+
+    async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
+        """Time a configuration against the incumbent; it becomes the incumbent if it is faster."""
+        comparison = await self.compare(self.incumbent, candidate, evaluation)
+        if not self.is_faster(comparison):
+            return comparison
+        before = self.incumbent.speedup
+        speedup = (before[0] * comparison.ratio, before[1] * comparison.low, before[2] * comparison.high)
+        self.incumbent = Incumbent(candidate, evaluation, speedup)
+        if candidate.id == self.baseline.id:
+            self.tuned_baseline = self.incumbent
+            self._emit(events.BaselineMeasured(given=self.given, tuned=evaluation))
+        self._emit(events.IncumbentChanged(candidate=candidate, evaluation=evaluation, speedup=speedup))
+        return comparison
+
+    async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
+        """Time a configuration against any other, interleaved and on fresh data."""
+        old, new = incumbent.evaluation.configuration, evaluation.configuration
+        content = {
+            "incumbent": [incumbent.candidate.id, old],
+            "challenger": [candidate.id, new],
+            **self._machine.context(),
+        }
+
+        async def live() -> dict[str, Any]:
+            evaluator = await self._machine.evaluator()
+            comparison = await evaluator.compare((incumbent.candidate, old), (candidate, new), self._options.delta)
+            return comparison.model_dump(mode="json")
+
+        comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
+        self._emit(events.Compared(candidate=candidate.id, configuration=new, comparison=comparison))
+        return comparison
+
+    def _best_ms(self) -> float | None:
+        timing = self.incumbent.evaluation.timing
+        return None if timing is None else timing.median

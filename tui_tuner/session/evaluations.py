@@ -1,0 +1,131 @@
+"""The effect `evaluate`: a batch of configurations, each evaluated once, many on their way at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+from tui_tuner.session import events
+from tui_tuner.session.budget import Budget
+from tui_tuner.session.machine import Machine
+from tui_tuner.session.recall import Recall
+from tui_tuner.strategies.base import BudgetSpent
+
+AT_ONCE = (os.cpu_count() or 1) + 2
+"""As many builds as there are cores, and some that wait for the device."""
+
+
+class Evaluations:
+    """All that a session has evaluated.
+
+    Args:
+        best_ms: tells the incumbent's time, so that hopeless configurations are cut short.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        recall: Recall,
+        budget: Budget,
+        emit: Callable[[events.Event], None],
+        best_ms: Callable[[], float | None],
+    ) -> None:
+        self._machine = machine
+        self._recall = recall
+        self._budget = budget
+        self._emit = emit
+        self._best_ms = best_ms
+        self._number = 0
+        self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
+
+    def of(self, candidate: Candidate) -> list[Evaluation]:
+        """All evaluations of a candidate, in their order."""
+        return list(self._by_candidate[candidate.id].values())
+
+    def all(self) -> list[Evaluation]:
+        """All evaluations of the session."""
+        return [evaluation for known in self._by_candidate.values() for evaluation in known.values()]
+
+    def keep(self, evaluation: Evaluation) -> None:
+        """Count one that was made when the session began."""
+        self._number += 1
+        self._by_candidate[evaluation.candidate][_name(evaluation.configuration)] = evaluation
+
+    async def batch(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
+        """One evaluation a configuration, in their order.
+
+        Raises:
+            BudgetSpent: the budget did not reach for all.
+        """
+        known = self._by_candidate[candidate.id]
+        new = [c for c in configurations if _name(c) not in known]
+        allowed = new[: self._budget.evaluations_left]
+        at_once = asyncio.Semaphore(AT_ONCE)
+        outcomes = await _all([self._one(candidate, c, at_once) for c in allowed])
+        for outcome in outcomes:
+            if isinstance(outcome, Evaluation):
+                known[_name(outcome.configuration)] = outcome
+        for outcome in outcomes:
+            if isinstance(outcome, BudgetSpent):
+                raise outcome
+        if len(allowed) < len(new):
+            raise BudgetSpent(f"the {self._budget.evaluations} evaluations allowed are made")
+        return [known[_name(c)] for c in configurations]
+
+    async def _one(
+        self, candidate: Candidate, configuration: Configuration, at_once: asyncio.Semaphore
+    ) -> Evaluation | BudgetSpent:
+        content = self._content(candidate, configuration)
+        self._number += 1
+        number = self._number
+        stopped = self._recall.known("stopped", content)
+        if stopped is not None:
+            return BudgetSpent(stopped["reason"])
+        async with at_once:
+            try:
+                result = await self._recall.once(
+                    "evaluate", content, lambda: self._live(number, candidate, configuration)
+                )
+            except BudgetSpent as spent:
+                self._recall.record("stopped", content, {"reason": str(spent)})
+                return spent
+        evaluation = Evaluation.model_validate(result)
+        if evaluation.failure is None or evaluation.failure.kind is not FailureKind.INVALID:
+            self._budget.evaluations += 1
+        self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
+        return evaluation
+
+    async def _live(self, number: int, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
+        self._budget.check_time(self._recall.elapsed)
+        self._emit(
+            events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration)
+        )
+        evaluator = await self._machine.evaluator()
+        evaluation = await evaluator.evaluate(candidate, configuration, self._best_ms())
+        return evaluation.model_dump(mode="json")
+
+    def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
+        return {"candidate": candidate.id, "configuration": configuration, **self._machine.context()}
+
+
+async def _all(
+    evaluations: list[Coroutine[Any, Any, Evaluation | BudgetSpent]],
+) -> list[Evaluation | BudgetSpent]:
+    """Results of all; the first error cancels the others and is passed on as it is."""
+    tasks = [asyncio.ensure_future(evaluation) for evaluation in evaluations]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _name(configuration: Configuration) -> str:
+    return repr(sorted(configuration.items()))

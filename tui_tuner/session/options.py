@@ -1,0 +1,36 @@
+"""What the user chose for a session; stands in the journal's header, so that a resume needs no arguments."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SessionOptions(BaseModel):
+    """Choices of one session.
+
+    Attributes:
+        search: method of the parameter search, None for the default.
+        llm: the model as the user names it, "auto", "ollama:qwen3-coder".
+        device: as the user names it, "auto", "cuda:0", "emulator".
+        max_evaluations: configurations evaluated at most.
+        max_seconds: wall-clock time at most, None for no limit.
+        max_cost: US dollars at most, None for no limit.
+        target: speed-up over the kernel as given at which to stop.
+        seed: of every random choice.
+        delta: least relative gain that makes a challenger the incumbent.
+        allow_unconfined: whether to build and run where no sandbox can be had.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    strategy: str = "one_prompt"
+    search: str | None = None
+    llm: str = "auto"
+    device: str = "auto"
+    max_evaluations: int = Field(default=85, ge=1)
+    max_seconds: float | None = Field(default=None, gt=0)
+    max_cost: float | None = Field(default=None, ge=0)
+    target: float | None = Field(default=None, gt=1)
+    seed: int = 0
+    delta: float = Field(default=0.01, ge=0)
+    allow_unconfined: bool = False

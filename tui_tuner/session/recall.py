@@ -1,0 +1,76 @@
+"""Doing an effect once: the journal answers where it can, else it is done and recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from tui_tuner.session.clock import Clock
+from tui_tuner.session.journal import Journal, Record, key_of
+
+READABLE = ("ask", "approve")
+"""Effects whose question stands in the journal beside its hash."""
+
+
+class RecordEnds(Exception):
+    """A replay has come to the end of what was recorded."""
+
+
+class Recall:
+    """The journal and the clock of a session, as its effects use them."""
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._asked: Counter[str] = Counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        return self._clock.elapsed
+
+    def nth(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The content with a count of how often it was asked before: the same question may be put twice."""
+        plain = key_of(kind, content)
+        self._asked[plain] += 1
+        return {**content, "occurrence": self._asked[plain]}
+
+    def known(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The recorded result, if there is one."""
+        record = self._journal.get(key_of(kind, content))
+        if record is None:
+            return None
+        self._clock.show(record.elapsed)
+        return record.result
+
+    async def once(
+        self, kind: str, content: Mapping[str, Any], do: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """The recorded result, or that of `do`, recorded before it is returned.
+
+        Raises:
+            RecordEnds: it is not known, and this is a replay.
+        """
+        result = self.known(kind, content)
+        if result is not None:
+            return result
+        self.must_be_live()
+        result = await do()
+        self.record(kind, content, result)
+        return result
+
+    def record(self, kind: str, content: Mapping[str, Any], result: dict[str, Any]) -> None:
+        """Record a result."""
+        shown = dict(content) if kind in READABLE else None
+        self._journal.append(Record(kind, key_of(kind, content), round(self._clock.elapsed, 3), result, shown))
+
+    def must_be_live(self) -> None:
+        """From here on something new happens.
+
+        Raises:
+            RecordEnds: this is a replay.
+        """
+        if not self._journal.writable:
+            raise RecordEnds
+        self._clock.go_on()

@@ -1,0 +1,128 @@
+"""The directory of a run: journal, kernels, results; made for a new session, read for resume and replay."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tui_tuner import __version__
+from tui_tuner.errors import JournalError
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.load import parse_problem
+from tui_tuner.problem.model import Problem
+from tui_tuner.session import journal as journals
+from tui_tuner.session.journal import Journal
+from tui_tuner.session.options import SessionOptions
+
+RUNS = Path("tuner-runs")
+"""Where runs go, in the current directory, unless the user names another place."""
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """One run on the disk.
+
+    Attributes:
+        problem_text: the problem file as it was when the session began; so is `problem.source_text`.
+        model: name of the model, None where there is none.
+    """
+
+    path: Path
+    journal: Journal
+    problem: Problem
+    problem_text: str
+    options: SessionOptions
+    model: str | None
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.name
+
+    def keep_kernel(self, candidate: Candidate) -> None:
+        """Write a candidate's source into `kernels/`, for people."""
+        if self.journal.writable:
+            directory = self.path / "kernels"
+            directory.mkdir(exist_ok=True)
+            file = directory / f"{candidate.id}{self.problem.kernel.source.suffix}"
+            file.write_text(candidate.source, encoding="utf-8")
+
+    @property
+    def builds(self) -> Path:
+        """Built artifacts, so that nothing is built twice."""
+        return self.path / "builds"
+
+    @property
+    def log(self) -> Path:
+        """What device libraries print."""
+        return self.path / "runner.log"
+
+
+def create(path: Path, problem: Problem, problem_file: Path, options: SessionOptions, model: str | None) -> RunDirectory:
+    """Begin a run.
+
+    Raises:
+        JournalError: there is one already, or it cannot be written.
+    """
+    problem_text = problem_file.read_text(encoding="utf-8")
+    header = {
+        "program": __version__,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "model": model,
+        "options": options.model_dump(mode="json"),
+        "problem_file": os.path.relpath(problem_file, path),
+        "problem": problem_text,
+        "source": problem.source_text,
+    }
+    journal = Journal.create(path / journals.FILE, header)
+    return RunDirectory(path, journal, problem, problem_text, options, model)
+
+
+def default_path(kernel: Path) -> Path:
+    """A new directory for a run of this kernel, named by the time."""
+    now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    return RUNS / f"{kernel.stem}-{now}"
+
+
+def open_run(path: Path, *, resume: bool) -> RunDirectory:
+    """Open a run to go on with it, or to look at it; `path` may be the journal itself.
+
+    Raises:
+        JournalError: there is none, or it cannot be used.
+        ProblemError: its problem no longer fits this version of the program.
+    """
+    file = path / journals.FILE if path.is_dir() else path
+    journal = Journal.reopen(file) if resume else Journal.read(file)
+    header = journal.header
+    try:
+        problem_file = (file.parent / header["problem_file"]).resolve()
+        problem = parse_problem(
+            header["problem"], directory=problem_file.parent, file=problem_file, source_text=header["source"]
+        )
+        options = SessionOptions.model_validate(header["options"])
+        return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
+    except (KeyError, ValueError) as error:
+        raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error
+
+
+def list_runs(directory: Path) -> list[dict[str, Any]]:
+    """Every run in a directory: name, kernel's file, strategy, model, created, whether it has a result."""
+    found = []
+    for file in sorted(directory.glob(f"*/{journals.FILE}")):
+        try:
+            header = Journal.read(file).header
+            found.append(
+                {
+                    "run": str(file.parent),
+                    "created": header["created"],
+                    "strategy": header["options"]["strategy"],
+                    "model": header["model"],
+                    "finished": (file.parent / "result.json").exists(),
+                }
+            )
+        except (JournalError, KeyError) as error:
+            found.append({"run": str(file.parent), "error": str(error)})
+    return found

@@ -1,0 +1,160 @@
+"""A tuning session: drives a strategy, records its effects, and tells the story as one stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import Literal
+
+from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.llm.base import Backend
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.report.tuned_kernel import write_best
+from tui_tuner.session.budget import Budget
+from tui_tuner.session.clock import Clock
+from tui_tuner.session.conclusion import conclude
+from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.effects import SessionEffects
+from tui_tuner.session.events import BaselineMeasured, DeviceReady, Event, Note, SessionFinished, SessionStarted
+from tui_tuner.session.machine import Machine
+from tui_tuner.session.plan import Plan
+from tui_tuner.session.recall import Recall, RecordEnds
+from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
+from tui_tuner.strategies.steps import Approver
+
+class Session:
+    """A live, resumed or replayed session.
+
+    Args:
+        evaluator: None in a replay.
+        backend: None where there is no model, and in a replay.
+    """
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        strategy: Strategy,
+        evaluator: Evaluator | None,
+        backend: Backend | None,
+        *,
+        max_tokens: int = 16384,
+    ) -> None:
+        self._run = run
+        self._strategy = strategy
+        self._backend = backend
+        self._resumed = run.journal.last_elapsed > 0
+        self._recall = Recall(run.journal, Clock(run.journal.last_elapsed))
+        self._budget = Budget(run.options)
+        self._machine = Machine(run.problem, evaluator, self._recall)
+        self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self.title = f"{run.problem.kernel.source} | {strategy.name}"
+
+    async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
+        """Run while iterated; closing the iterator interrupts the session and leaves it resumable.
+
+        Raises:
+            UserError: something that the user must mend; what was found stays in the journal.
+        """
+        task = asyncio.create_task(self._drive(approver))
+        task.add_done_callback(lambda _: self._queue.put_nowait(None))
+        try:
+            while (event := await self._queue.get()) is not None:
+                yield event
+            await task
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+            await self._machine.close()
+            if self._backend is not None:
+                await self._backend.aclose()
+            self._run.journal.close()
+
+    def _emit(self, event: Event) -> None:
+        self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))
+
+    async def _drive(self, approver: Approver) -> None:
+        self._emit(self._started())
+        try:
+            await self._tune(approver)
+        except RecordEnds:
+            self._emit(self._finished("interrupted", "the record ends here", None))
+
+    async def _tune(self, approver: Approver) -> None:
+        started = await self._machine.start()
+        self._emit(DeviceReady(device=started.device, sandbox=started.sandbox))
+        if started.note:
+            self._emit(Note(level="warning", text=started.note))
+        self._emit(BaselineMeasured(given=started.given))
+        plan = Plan(approver, self._recall, self._emit)
+        effects = SessionEffects(
+            self._run,
+            self._machine,
+            self._recall,
+            self._budget,
+            self._conversation,
+            plan,
+            self._emit,
+        )
+        reason = await self._run_strategy(effects)
+        await self._finish(effects, reason)
+
+    async def _run_strategy(self, effects: SessionEffects) -> str:
+        try:
+            await self._strategy.run(effects)
+        except BudgetSpent as spent:
+            return str(spent)
+        except ModelFailed as failed:
+            effects.note(str(failed), warning=True)
+            return f"the model failed: {failed}"
+        return "the strategy is done"
+
+    async def _finish(self, effects: SessionEffects, reason: str) -> None:
+        outcome = await conclude(effects, self._run, self._strategy.name, reason)
+        result = None
+        if self._run.journal.writable:
+            best = effects.incumbent
+            write_best(
+                self._run.path,
+                effects.problem,
+                self._run.problem_text,
+                best.candidate,
+                best.evaluation.configuration,
+            )
+            result = str(outcome.write(self._run.path))
+        self._emit(self._finished(outcome.status, reason, outcome.speedup, result))
+
+    def _started(self) -> SessionStarted:
+        run = self._run
+        return SessionStarted(
+            run=run.name,
+            directory=str(run.path),
+            kernel=str(run.problem.kernel.source),
+            language=run.problem.language,
+            strategy=self._strategy.name,
+            model=run.model,
+            seed=run.options.seed,
+            baseline=baseline(run.problem),
+            max_evaluations=run.options.max_evaluations,
+            resumed=self._resumed,
+        )
+
+    def _finished(
+        self,
+        status: Literal["finished", "no_improvement", "interrupted"],
+        reason: str,
+        speedup: tuple[float, float, float] | None,
+        result: str | None = None,
+    ) -> SessionFinished:
+        return SessionFinished(
+            status=status,
+            reason=reason,
+            evaluations=self._budget.evaluations,
+            model_calls=self._budget.model_calls,
+            cost=self._budget.cost,
+            speedup=speedup,
+            result=result,
+        )

@@ -1,0 +1,92 @@
+"""The user's settings: one TOML file, every key optional, every mistake named with its line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import tomli
+from platformdirs import user_config_path
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tui_tuner.errors import SettingsError
+from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.problem.positions import key_lines, line_of
+from tui_tuner.session.options import SessionOptions
+
+APPLICATION = "tuner-tui"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ScreenSettings(_Section):
+    """How the screen looks and which keys it takes.
+
+    Attributes:
+        theme: name of a theme, None for the default.
+        keys: key by the id of a binding, as the help panel lists them.
+    """
+
+    theme: str | None = None
+    keys: dict[str, str] = {}
+
+
+class BuildSettings(_Section):
+    """How kernels are built.
+
+    Attributes:
+        jobs: builds at once, None for one a core.
+        nvcc: path of the CUDA compiler, None to look for it.
+    """
+
+    jobs: int | None = Field(default=None, ge=1)
+    nvcc: Path | None = None
+
+
+class Settings(_Section):
+    """All settings."""
+
+    session: SessionOptions = SessionOptions()
+    model: ModelSettings = ModelSettings()
+    build: BuildSettings = BuildSettings()
+    screen: ScreenSettings = ScreenSettings()
+
+
+def settings_file() -> Path:
+    """Where the settings are: `$TUNER_TUI_CONFIG`, else the platform's configuration directory."""
+    named = os.environ.get("TUNER_TUI_CONFIG")
+    return Path(named) if named else user_config_path(APPLICATION) / "config.toml"
+
+
+def load_settings(file: Path | None = None) -> Settings:
+    """Read the settings; the defaults where there is no file.
+
+    Raises:
+        SettingsError: the file cannot be read or a key or value in it is wrong.
+    """
+    file = file or settings_file()
+    if not file.exists():
+        return Settings()
+    try:
+        text = file.read_text(encoding="utf-8")
+        return Settings.model_validate(tomli.loads(text))
+    except tomli.TOMLDecodeError as error:
+        raise SettingsError(f"no TOML: {error}", file=file) from error
+    except ValidationError as error:
+        raise _mistake(error, text, file) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot be read: {error}", file=file) from error
+
+
+def _mistake(error: ValidationError, text: str, file: Path) -> SettingsError:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in first["loc"])
+    message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+    return SettingsError(
+        f"{path}: {message}",
+        hint="`tuner-tui config` prints every key with its value",
+        file=file,
+        line=line_of(key_lines(text), first["loc"]),
+    )

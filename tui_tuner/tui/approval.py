@@ -1,0 +1,73 @@
+"""The screen's approver: the session waits at the desk until a key answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from tui_tuner.strategies.steps import Decision, Proposal
+
+
+class ApprovalDesk:
+    """Holds the one question that awaits the user.
+
+    Args:
+        on_change: called when a question appears or is gone.
+        grace_s: keys pressed so soon after a question appeared do not answer it; seconds.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self, on_change: Callable[[], None], *, grace_s: float = 0.4, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._on_change = on_change
+        self._grace_s = grace_s
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._answer: asyncio.Future[Decision] | None = None
+        self._asked_at = 0.0
+        self.question: Proposal | None = None
+        self.approves_all = False
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """Put the proposal to the user and wait; questions are put one at a time."""
+        async with self._lock:
+            if self.approves_all:
+                return Decision(action="approve")
+            self._answer = asyncio.get_running_loop().create_future()
+            self._asked_at = self._clock()
+            self._set_question(proposal)
+            try:
+                return await self._answer
+            finally:
+                self._set_question(None)
+
+    def _set_question(self, proposal: Proposal | None) -> None:
+        self.question = proposal
+        self._on_change()
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a question is open."""
+        return self.question is not None and self._answer is not None and not self._answer.done()
+
+    @property
+    def listens(self) -> bool:
+        """Whether the open question has been there long enough to be answered by a key."""
+        return self.awaits and self._clock() - self._asked_at >= self._grace_s
+
+    def answer(self, decision: Decision) -> None:
+        """Answer the open question; without one nothing happens."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(decision)
+
+    def approve_all(self) -> None:
+        """Approve the open question and all that follow, until `ask_again`."""
+        self.approves_all = True
+        self.answer(Decision(action="approve"))
+
+    def ask_again(self) -> None:
+        """Put the next questions to the user again."""
+        self.approves_all = False
+        self._on_change()

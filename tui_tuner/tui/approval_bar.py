@@ -1,0 +1,48 @@
+"""The open question with the keys that answer it."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_tuner.strategies.steps import Proposal
+from tui_tuner.tui.key_line import key_of
+from tui_tuner.tui.plain import clickable, one_line
+
+_APPROVAL_KEYS = (
+    ("approve", "screen.decide('approve')"),
+    ("edit", "screen.edit"),
+    ("skip", "screen.decide('skip')"),
+    ("reject", "screen.reject"),
+    ("approve_all", "screen.approve_all"),
+)
+
+
+class ApprovalBar(Widget):
+    """The step that awaits the user and the keys that answer."""
+
+    def __init__(self) -> None:
+        super().__init__(id="approval")
+        self.display = False
+        self._question: Proposal | None = None
+
+    def show(self, question: Proposal | None) -> None:
+        """Show the question, or nothing."""
+        self._question = question
+        self.display = question is not None
+        self.refresh()
+
+    def render(self) -> Content:
+        """Two lines: the question and the keys."""
+        if self._question is None:
+            return Content()
+        step, candidate = self._question.step, self._question.candidate
+        labels = ("approve", "edit", "skip", "reject", "approve all")
+        keys = [
+            clickable(Content.assemble((key_of(self.screen, name), "bold $text-warning"), f" {label}"), action)
+            for (name, action), label in zip(_APPROVAL_KEYS, labels, strict=True)
+            if candidate is not None or name != "edit"
+        ]
+        head = Content.styled(f"○ step {step.id} awaits you: ", "bold $text-warning")
+        title = one_line(step.title)
+        return Content("\n").join([head + title, Content("   ").join(keys)])

@@ -1,0 +1,145 @@
+"""The table of evaluations as data: which rows are shown, in which order, and what their cells say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.problem.model import Configuration
+from tui_tuner.text import clean
+from tui_tuner.tui.formatting import count, interval, milliseconds, share, tunable_value
+from tui_tuner.tui.picture import Row
+
+Order = Literal["newest", "fastest"]
+
+LIMIT = 500
+"""At most so many rows are shown."""
+
+_ABSENT = "·"
+
+
+@dataclass(frozen=True)
+class Tunables:
+    """The column of configurations: every tunable has a place of its own in it.
+
+    Attributes:
+        names: of all tunables that occur, in the order of their first occurrence.
+        widths: cells for the values of each.
+    """
+
+    names: tuple[str, ...] = ()
+    widths: tuple[int, ...] = ()
+
+    @property
+    def header(self) -> str:
+        """The short names over their values."""
+        pairs = zip(short_names(self.names), self.widths, strict=True)
+        return " ".join(f"{name:>{width}}" for name, width in pairs) or "configuration"
+
+    @property
+    def legend(self) -> str:
+        """What the short names stand for; empty where they are the names themselves."""
+        pairs = zip(short_names(self.names), self.names, strict=True)
+        return "  ".join(f"{short} {name}" for short, name in pairs if short != name)
+
+    def line(self, configuration: Configuration) -> str:
+        """The values of a configuration, each in its place."""
+        values = [tunable_value(configuration[name]) if name in configuration else _ABSENT for name in self.names]
+        return " ".join(f"{value:>{width}}" for value, width in zip(values, self.widths, strict=True))
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """A few letters for each name: initials of its words, or its start; whole names where that is ambiguous."""
+    short = [_short(name) for name in names]
+    seen = Counter(short)
+    return [brief if seen[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
+
+
+def _short(name: str) -> str:
+    words = [word for word in name.split("_") if word]
+    return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
+
+
+def tunables(rows: Iterable[Row]) -> Tunables:
+    """The tunables of all rows and the widths that their values need."""
+    longest: dict[str, int] = {}
+    for row in rows:
+        for name, value in row.configuration.items():
+            longest[name] = max(longest.get(name, 1), len(tunable_value(value)))
+    names = tuple(longest)
+    widths = tuple(max(len(short), longest[name]) for short, name in zip(short_names(names), names, strict=True))
+    return Tunables(names, widths)
+
+
+def state_words(row: Row, title: str) -> str:
+    """The state of a row in words: running, incumbent, verified, or why it failed; then the candidate's title."""
+    if row.evaluation is None:
+        words = "running"
+    elif row.evaluation.failure is not None:
+        failure = row.evaluation.failure
+        return " ".join(clean(f"{failure.kind.value}: {failure.message}").split())
+    else:
+        words = "incumbent" if row.incumbent else "verified"
+    return f"{words} · {' '.join(clean(title).split())}" if title else words
+
+
+def matches(row: Row, title: str, words: Sequence[str]) -> bool:
+    """Whether every word occurs in what the row says, tunables as in `block_size_x=64`."""
+    values = " ".join(f"{name}={tunable_value(value)}" for name, value in row.configuration.items())
+    text = f"{row.number} {values} {state_words(row, title)}".lower()
+    return all(word in text for word in words)
+
+
+def sort_key(row: Row, order: Order) -> tuple[float, int]:
+    """Newest first, or fastest first with failures and running ones at the end."""
+    return (row.time if order == "fastest" else 0.0, -row.number)
+
+
+def visible_rows(
+    rows: Iterable[Row], titles: Mapping[str, str], order: Order, words: Sequence[str], limit: int = LIMIT
+) -> list[Row]:
+    """The rows to show, in order; of too many the incumbent, the fastest half and the newest half."""
+    chosen = [row for row in rows if not words or matches(row, titles.get(row.candidate, ""), words)]
+    if len(chosen) > limit:
+        incumbents = [row for row in chosen if row.incumbent]
+        fastest = sorted(chosen, key=lambda row: sort_key(row, "fastest"))[: limit // 2]
+        newest = sorted(chosen, key=lambda row: sort_key(row, "newest"))
+        kept = {row.number: row for row in (*incumbents, *fastest, *newest[: limit - limit // 2 - len(incumbents)])}
+        chosen = list(kept.values())
+    return sorted(chosen, key=lambda row: sort_key(row, order))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What a row of the table says, a text a column."""
+
+    number: str
+    configuration: str
+    time: str
+    interval: str
+    roofline: str
+    registers: str
+    spill: str
+    state: str
+
+
+def cells(row: Row, columns: Tunables, title: str) -> Cells:
+    """The cells of a row; of a failure the kind stands where the times would."""
+    mark = "★" if row.incumbent else ""
+    state = state_words(row, title)
+    fixed = (f"{mark}{row.number}", columns.line(row.configuration))
+    if row.evaluation is None:
+        return Cells(*fixed, "…", "running", "", "", "", state)
+    resources = row.evaluation.resources
+    needs = (count(resources.registers), count(resources.spill_bytes))
+    return Cells(*fixed, *_times(row.evaluation), share(row.evaluation.share), *needs, state)
+
+
+def _times(evaluation: Evaluation) -> tuple[str, str]:
+    timing, failure = evaluation.timing, evaluation.failure
+    if timing is None:
+        return "✗", "" if failure is None else failure.kind.value
+    return milliseconds(timing.median), interval(timing.low, timing.high, timing.median)

@@ -1,0 +1,51 @@
+"""The curve of the best time so far, drawn with eighths of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from tui_tuner.tui.formatting import milliseconds
+
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+
+
+def sampled(values: Sequence[float], width: int) -> list[float]:
+    """The values as `width` steps: repeated where there are few, the last of each group where there are many."""
+    if not values:
+        return []
+    return [values[((index + 1) * len(values) + width - 1) // width - 1] for index in range(width)]
+
+
+def chart_rows(values: Sequence[float], width: int, height: int) -> list[str]:
+    """The curve as `height` rows of `width` cells, top first; the smallest value is one eighth high."""
+    steps = sampled(values, width)
+    if not steps:
+        return [""] * height
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    levels = [1 + round((value - low) / span * (8 * height - 1)) for value in steps]
+    return ["".join(_cell(level - 8 * row) for level in levels) for row in reversed(range(height))]
+
+
+def _cell(eighths: int) -> str:
+    return " " if eighths <= 0 else _EIGHTHS[min(eighths, 8) - 1]
+
+
+def best_chart(values: Sequence[float], unit: str, width: int, height: int) -> Content:
+    """The curve with its title and with the first and the best time, in `height` lines of at most `width` cells."""
+    if not values:
+        return Content.styled("best so far: nothing measured yet", "$text-muted")
+    first, best = f"{milliseconds(values[0])} {unit}", f"{milliseconds(values[-1])} {unit}"
+    if height == 1:
+        label = f"best so far {milliseconds(values[0])} → {best} "
+        rows = chart_rows(values, max(1, width - len(label)), 1)
+        return Content.assemble((label, "$text-muted"), (rows[0], "$accent"))
+    size = max(len("best so far"), len(first), len(best)) + 1
+    labels = ["best so far", *[""] * (height - 3), first, best] if height > 2 else [first, best]
+    rows = chart_rows(values, max(1, width - size), height)
+    pairs = zip(labels, rows, strict=True)
+    return Content("\n").join(
+        Content.assemble((f"{label:<{size}}", "$text-muted"), (row, "$accent")) for label, row in pairs
+    )

@@ -1,0 +1,151 @@
+"""What stands in the chat: lines of the story, folded prompts, and replies that grow while they arrive."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Click
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_tuner.session.events import (
+    ApprovalGiven,
+    DeviceReady,
+    Event,
+    Note,
+    PromptSent,
+    ReplyReceived,
+    ReplyRefused,
+    SessionFinished,
+)
+from tui_tuner.strategies.steps import Decision
+from tui_tuner.tui.formatting import cost, counted
+from tui_tuner.tui.markdown_text import markdown_text
+from tui_tuner.tui.plain import plain
+from tui_tuner.tui.reply_text import readable
+
+
+def entry(event: Event) -> Widget | None:
+    """What one event adds to the chat, the words of replies aside; None if nothing."""
+    content = _line(event)
+    if isinstance(event, PromptSent):
+        return Fold(f"prompt: {event.purpose}, {counted(event.tokens, 'token')}", event.text, classes="entry")
+    return None if content is None else Static(content, markup=False, classes="entry")
+
+
+def _line(event: Event) -> Content | None:
+    match event:
+        case Note(level="warning"):
+            return plain(f"! {event.text}", "$text-warning")
+        case Note():
+            return _note(event.text)
+        case DeviceReady():
+            return _note(f"{event.device.name}, {event.device.backend}; builds: {event.sandbox}")
+        case ReplyRefused():
+            return _refusal(event.problems)
+        case ApprovalGiven():
+            return Content.styled("you> ", "bold $text-accent") + plain(_decision(event.step, event.decision))
+        case SessionFinished():
+            return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
+    return None
+
+
+def _note(text: str) -> Content:
+    return plain(f"· {text}", "$text-muted")
+
+
+def _refusal(problems: list[str]) -> Content:
+    head = Content.styled("✗ reply refused and asked again:", "$text-error")
+    return Content("\n").join([head, *(plain(f"  - {problem}") for problem in problems)])
+
+
+def _decision(step: int, decision: Decision) -> str:
+    action = "edit and approve" if decision.action == "edit" else decision.action
+    return f"{action} step {step}: {decision.message}" if decision.message else f"{action} step {step}"
+
+
+class Fold(Vertical):
+    """One dim line that opens to a longer text."""
+
+    is_open: reactive[bool] = reactive(False, toggle_class="-open", init=False)
+
+    def __init__(self, title: str, text: str, *, classes: str = "") -> None:
+        super().__init__(classes=f"fold {classes}")
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The line and, once it is open, the text."""
+        yield Static(self._summary(), markup=False, classes="fold-title")
+        yield Static(markup=False, classes="fold-text")
+
+    def _summary(self) -> Content:
+        return plain(f"{'▾' if self.is_open else '▸'} {self._title}", "$text-muted")
+
+    def watch_is_open(self) -> None:
+        """Open or close."""
+        self._refresh_texts()
+
+    def change(self, title: str, text: str) -> None:
+        """Show another title and text."""
+        self._title, self._text = title, text
+        if self.is_mounted:
+            self._refresh_texts()
+
+    def _refresh_texts(self) -> None:
+        self.query_one(".fold-title", Static).update(self._summary())
+        self.query_one(".fold-text", Static).update(plain(self._text.strip()) if self.is_open else "")
+
+    def on_mount(self) -> None:
+        """Show what changed before the lines were there."""
+        self._refresh_texts()
+
+    def on_click(self, event: Click) -> None:
+        """Open or close."""
+        event.stop()
+        self.is_open = not self.is_open
+
+
+class ReplyEntry(Vertical):
+    """A reply of the model with its thinking folded; `extend` while it arrives, `finish` when it is whole."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="entry reply")
+        self._text = ""
+        self._thinking = ""
+        self._usage = ""
+
+    def compose(self) -> ComposeResult:
+        """The thinking and the words."""
+        yield Fold("thinking", "", classes="thinking")
+        yield Static(markup=False, classes="words")
+
+    def extend(self, text: str, thinking: str) -> None:
+        """Add what arrived."""
+        self._text += text
+        self._thinking += thinking
+        self._draw()
+
+    def finish(self, event: ReplyReceived) -> None:
+        """Show the whole reply and what it cost."""
+        self._text, self._thinking = event.text, event.thinking
+        tokens = counted(event.input_tokens + event.output_tokens, "token")
+        self._usage = f"  {tokens}, {cost(event.cost)}"
+        self._draw()
+
+    def on_mount(self) -> None:
+        """Show what arrived before the lines were there."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        fold = self.query_one(Fold)
+        fold.display = bool(self._thinking.strip())
+        fold.change(f"thinking, {counted(len(self._thinking.split()), 'word')}", self._thinking)
+        words = Content.assemble(
+            ("model> ", "bold $text-primary"), markdown_text(readable(self._text)), (self._usage, "$text-muted")
+        )
+        self.query_one(".words", Static).update(words)

@@ -1,0 +1,1 @@
+"""The questions and messages shown over the panes, one a file."""

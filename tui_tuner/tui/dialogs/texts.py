@@ -1,0 +1,97 @@
+"""What the dialogs say about one evaluation and about a finished session."""
+
+from __future__ import annotations
+
+import shlex
+
+from textual.content import Content
+
+from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.session.events import SessionFinished, SessionStarted
+from tui_tuner.tui.formatting import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
+from tui_tuner.tui.picture import Row
+from tui_tuner.tui.plain import one_line, plain
+
+
+def _table(pairs: list[tuple[str, str]]) -> Content:
+    width = max(len(name) for name, _ in pairs)
+    return Content("\n").join(
+        Content.assemble((f"{name:<{width}}  ", "$text-muted"), one_line(value)) for name, value in pairs if value
+    )
+
+
+def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
+    timing, resources = evaluation.timing, evaluation.resources
+    pairs: list[tuple[str, str]] = []
+    if timing is not None:
+        ends = interval(timing.low, timing.high, timing.median)
+        samples = counted(timing.samples, "sample")
+        pairs.append(("time", f"{milliseconds(timing.median)} {unit}, 95 % interval {ends}, {samples}"))
+    known = {
+        "registers": resources.registers,
+        "spilled": resources.spill_bytes,
+        "shared memory": resources.shared_bytes,
+        "local memory": resources.local_bytes,
+    }
+    pairs += [("roofline", share(evaluation.share))]
+    pairs += [
+        (name, f"{value} a thread" if name == "registers" else f"{value:,} bytes")
+        for name, value in known.items()
+        if value is not None
+    ]
+    if evaluation.error is not None:
+        pairs.append(("deviation", f"{evaluation.error:.2g} of what is allowed"))
+    took = (("build", evaluation.build_ms), ("verify", evaluation.verify_ms), ("measure", evaluation.measure_ms))
+    pairs.append(("took", ", ".join(f"{name} {value:,.0f} ms" for name, value in took if value)))
+    return pairs
+
+
+def evaluation_text(row: Row, title: str, unit: str) -> Content:
+    """Everything about one evaluation; the log of a failure stands at the end."""
+    values = "\n".join(f"  {name} = {tunable_value(value)}" for name, value in row.configuration.items())
+    parts = [
+        _table([("candidate", f"{title} ({row.candidate})")]),
+        Content.assemble(("configuration", "$text-muted"), "\n", plain(values)),
+    ]
+    if row.evaluation is None:
+        return Content("\n").join([*parts, Content.styled("running", "italic")])
+    failure = row.evaluation.failure
+    if failure is not None:
+        parts.append(plain(f"{failure.kind.value}: {failure.message}", "bold $text-error"))
+    parts.append(_table(_measured(row.evaluation, unit)))
+    if failure is not None and failure.detail:
+        parts.append(Content("\n") + plain(failure.detail))
+    return Content("\n").join(parts)
+
+
+_HEADLINES = {
+    "finished": ("✓ finished", "bold $text-success"),
+    "no_improvement": ("· finished without an improvement", "bold $text-warning"),
+    "failed": ("✗ failed", "bold $text-error"),
+    "interrupted": ("· interrupted", "bold $text-warning"),
+}
+
+
+def result_title(finished: SessionFinished) -> Content:
+    """The status with its sign."""
+    return Content.styled(*_HEADLINES[finished.status])
+
+
+def result_text(finished: SessionFinished, started: SessionStarted | None, unit: str) -> Content:
+    """What came of the session, where it lies, and how to see it again."""
+    speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
+    if speedup and unit != "ms":
+        speedup += f", in {unit}"
+    pairs = [
+        ("speed-up", speedup),
+        ("because", finished.reason),
+        ("evaluations", f"{finished.evaluations:,}"),
+        ("model", f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"),
+        ("result", finished.result or ""),
+    ]
+    if started is not None:
+        run = shlex.quote(started.run)
+        pairs.append(("best kernel", f"best.* in {started.directory}" if finished.speedup else ""))
+        again = f"tuner-tui resume {run}" if finished.status == "interrupted" else f"tuner-tui replay {run}"
+        pairs.append(("see it again" if finished.status != "interrupted" else "go on", again))
+    return _table(pairs)

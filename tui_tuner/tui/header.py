@@ -1,0 +1,69 @@
+"""The first line of the screen: what is tuned, where and by whom, and what came of it so far."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_tuner.tui.formatting import clock, cost, counted, factor, time_label
+from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.plain import one_line
+
+_SEPARATOR = Content.styled(" │ ", "$text-muted")
+
+
+def header_parts(picture: Picture, elapsed: float) -> list[tuple[int, str, str]]:
+    """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
+    started = picture.started
+    if started is None:
+        return [(0, "left", "starting")]
+    device, speedup = picture.device, None if picture.incumbent is None else picture.incumbent.speedup[0]
+    if picture.finished is not None and picture.finished.speedup is not None:
+        speedup = picture.finished.speedup[0]
+    unit = time_label(device)
+    return [
+        (0, "left", started.kernel),
+        (4, "left", "" if device is None else device.name),
+        (0, "left", "" if unit == "ms" else unit),
+        (6, "left", started.model or "no model"),
+        (7, "left", started.strategy),
+        (0, "right", "" if speedup is None else factor(speedup)),
+        (1, "right", "" if picture.finished is None else picture.finished.status.replace("_", " ")),
+        (2, "right", clock(elapsed)),
+        (3, "right", counted(picture.evaluations, "eval")),
+        (5, "right", cost(picture.cost)),
+    ]
+
+
+def header_line(picture: Picture, elapsed: float, width: int) -> Content:
+    """The header in exactly `width` cells, with as many parts as fit."""
+    parts = [part for part in header_parts(picture, elapsed) if part[2]]
+    while True:
+        left, right = (
+            _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
+            for side in ("left", "right")
+        )
+        space = width - left.cell_length - right.cell_length
+        worst = max(rank for rank, _, _ in parts)
+        if space >= 2 or worst == 0:
+            break
+        parts = [part for part in parts if part[0] != worst]
+    return (left + " " * max(1, space) + right).truncate(width, ellipsis=True)
+
+
+class HeaderLine(Widget):
+    """Kernel, device, model and strategy; speed-up, time, evaluations and cost."""
+
+    def __init__(self) -> None:
+        super().__init__(id="header")
+        self._picture = Picture()
+        self._elapsed = 0.0
+
+    def show(self, picture: Picture, elapsed: float) -> None:
+        """Draw the picture at so many seconds."""
+        self._picture, self._elapsed = picture, elapsed
+        self.refresh()
+
+    def render(self) -> Content:
+        """One line."""
+        return header_line(self._picture, self._elapsed, self.content_size.width)

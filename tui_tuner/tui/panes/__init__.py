@@ -1,0 +1,1 @@
+"""The four panes, one a file."""

@@ -1,0 +1,135 @@
+"""Pane 1: the kernel as source, as difference from the baseline, and the best one so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.reactive import var
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, TextArea
+
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.session.events import Event
+from tui_tuner.text import clean
+from tui_tuner.tui.diff_view import DiffView
+from tui_tuner.tui.formatting import factor
+from tui_tuner.tui.highlighting import apply_language, apply_theme
+from tui_tuner.tui.panes.pane import Pane
+from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.plain import clickable, one_line
+
+View = Literal["source", "diff", "best"]
+VIEWS: tuple[View, ...] = ("source", "diff", "best")
+
+
+class KernelPane(Pane):
+    """The source under consideration, the diff of it (or of the incumbent), and the incumbent."""
+
+    HELP = """
+## Kernel
+
+- **source**: the candidate under consideration; without one, the kernel as given
+- **diff**: the candidate, or else the incumbent, against the kernel as given
+- **best**: the incumbent
+
+`d` goes on to the next view.
+"""
+
+    view: var[View] = var("source", init=False)
+
+    def __init__(self) -> None:
+        super().__init__(1, "Kernel")
+        self._picture = Picture()
+        self._shown: tuple[object, ...] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Two text areas and a diff, of which one is visible."""
+        with ContentSwitcher(initial="view-source"):
+            for view in ("source", "best"):
+                yield TextArea(read_only=True, soft_wrap=False, show_line_numbers=True, id=f"view-{view}", compact=True)
+            yield DiffView(id="view-diff")
+
+    def on_mount(self) -> None:
+        """Colour the sources as the theme says, now and after every change of it."""
+        super().on_mount()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._colour())
+        self._colour()
+
+    def _colour(self) -> None:
+        for area in self.query(TextArea):
+            apply_theme(area)
+
+    def title_extra(self) -> Content:
+        """The three views; the one that is shown in brackets."""
+        labels = [
+            clickable(
+                Content.styled(f"[{view}]", "bold") if view == self.view else f" {view} ", f"screen.view('{view}')"
+            )
+            for view in VIEWS
+        ]
+        return Content("  ") + Content("").join(labels)
+
+    def focus_target(self) -> Widget:
+        """The view that is shown."""
+        return self.query_one(f"#view-{self.view}")
+
+    def next_view(self) -> None:
+        """Go on to the next of source, diff and best."""
+        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
+
+    def watch_view(self, view: View) -> None:
+        """Switch, and keep the focus in the pane if it was here."""
+        had_focus = self.has_focus_within
+        self.query_one(ContentSwitcher).current = f"view-{view}"
+        if had_focus:
+            self.focus_target().focus(scroll_visible=False)
+        self.refresh_title()
+        self._draw()
+
+    def show(self, picture: Picture, news: Sequence[Event]) -> None:
+        """Draw the kernels of the picture if they changed."""
+        self._picture = picture
+        self._draw()
+
+    def _draw(self) -> None:
+        picture = self._picture
+        state = (self.view, picture.started, picture.review, picture.incumbent)
+        if picture.started is None or state == self._shown:
+            return
+        self._shown = state
+        candidate, description = self._subject()
+        self.border_subtitle = one_line(description)
+        language = picture.started.language
+        if self.view == "diff":
+            self._draw_diff(candidate, language)
+        else:
+            self._draw_source(candidate, language)
+
+    def _draw_source(self, candidate: Candidate | None, language: str) -> None:
+        area = self.query_one(f"#view-{self.view}", TextArea)
+        text = "" if candidate is None else clean(candidate.source)
+        apply_language(area, language)
+        if area.text != text:
+            area.load_text(text)
+
+    def _draw_diff(self, candidate: Candidate | None, language: str) -> None:
+        view, baseline = self.query_one(DiffView), self._picture.baseline
+        if candidate is None or baseline is None:
+            view.show_message("nothing to compare with the kernel as given yet")
+        else:
+            view.show(baseline.source, candidate.source, language)
+
+    def _subject(self) -> tuple[Candidate | None, str]:
+        """The candidate that the present view is about, and what it is in words."""
+        picture = self._picture
+        if self.view != "best" and picture.review is not None:
+            return picture.review.candidate, f"step {picture.review.step}: {picture.review.candidate.title}"
+        if self.view == "source":
+            return picture.baseline, "as given"
+        if picture.incumbent is None:
+            return None, "no incumbent yet"
+        best = picture.incumbent
+        return best.candidate, f"incumbent {factor(best.speedup[0])}: {best.candidate.title}"

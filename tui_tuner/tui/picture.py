@@ -1,0 +1,125 @@
+"""What the session looks like now: the events so far folded into one picture that the panes draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+from tui_tuner.session import events
+from tui_tuner.strategies.steps import Step, StepState
+
+_SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One evaluation; `evaluation` is None while it runs."""
+
+    number: int
+    candidate: str
+    configuration: Configuration
+    evaluation: Evaluation | None = None
+    incumbent: bool = False
+
+    @property
+    def time(self) -> float:
+        """Median time in ms; infinite while it runs and if it failed."""
+        timing = None if self.evaluation is None else self.evaluation.timing
+        return float("inf") if timing is None else timing.median
+
+
+@dataclass(frozen=True)
+class UnderReview:
+    """The candidate that is being considered for a step."""
+
+    step: int
+    candidate: Candidate
+
+
+@dataclass
+class Picture:
+    """The state of a session as far as the screen shows it.
+
+    Attributes:
+        elapsed: seconds since the session began, at the last event.
+        best_times: fastest verified time so far, ms, after each evaluation from the first success on.
+        titles: of the candidates by id.
+        cost: US dollars spent; None once a price was unknown.
+    """
+
+    elapsed: float = 0.0
+    started: events.SessionStarted | None = None
+    device: DeviceInfo | None = None
+    steps: dict[int, Step] = field(default_factory=dict)
+    rows: dict[int, Row] = field(default_factory=dict)
+    best_times: list[float] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    review: UnderReview | None = None
+    incumbent: events.IncumbentChanged | None = None
+    evaluations: int = 0
+    cost: float | None = 0.0
+    finished: events.SessionFinished | None = None
+
+    @property
+    def baseline(self) -> Candidate | None:
+        """The kernel as given."""
+        return None if self.started is None else self.started.baseline
+
+    def apply(self, event: events.Event) -> None:
+        """Fold one event in."""
+        self.elapsed = max(self.elapsed, event.elapsed)
+        match event:
+            case events.SessionStarted():
+                self.started = event
+                self.titles[event.baseline.id] = event.baseline.title or "baseline"
+            case events.DeviceReady():
+                self.device = event.device
+            case events.StepChanged():
+                self._step(event.step)
+            case events.CandidateProposed():
+                self._consider(UnderReview(event.step, event.candidate))
+            case events.ApprovalAsked(proposal=proposal) if proposal.candidate is not None:
+                self._consider(UnderReview(proposal.step.id, proposal.candidate))
+            case events.EvaluationStarted():
+                self.rows[event.number] = Row(event.number, event.candidate, event.configuration)
+            case events.EvaluationFinished():
+                self._evaluated(event.number, event.evaluation)
+            case events.IncumbentChanged():
+                self._new_incumbent(event)
+            case events.ReplyReceived():
+                self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
+            case events.SessionFinished():
+                self.finished = event
+                self.review = None
+
+    def _step(self, step: Step) -> None:
+        self.steps[step.id] = step
+        if self.review is not None and self.review.step == step.id and step.state in _SETTLED:
+            self.review = None
+
+    def _consider(self, review: UnderReview) -> None:
+        self.review = review
+        self.titles[review.candidate.id] = review.candidate.title
+
+    def _evaluated(self, number: int, evaluation: Evaluation) -> None:
+        row = Row(number, evaluation.candidate, evaluation.configuration, evaluation)
+        self.rows[number] = replace(row, incumbent=self._is_incumbent(row))
+        self.evaluations += 1
+        best = min(self.best_times[-1], row.time) if self.best_times else row.time
+        if best < float("inf"):
+            self.best_times.append(best)
+
+    def _new_incumbent(self, event: events.IncumbentChanged) -> None:
+        self.incumbent = event
+        self.titles[event.candidate.id] = event.candidate.title
+        for number, row in self.rows.items():
+            if row.incumbent != self._is_incumbent(row):
+                self.rows[number] = replace(row, incumbent=not row.incumbent)
+
+    def _is_incumbent(self, row: Row) -> bool:
+        if self.incumbent is None or row.evaluation is None:
+            return False
+        best = self.incumbent.evaluation
+        return (row.candidate, row.configuration) == (best.candidate, best.configuration) and row.evaluation.ok

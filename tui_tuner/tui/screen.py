@@ -1,0 +1,230 @@
+"""The main screen: four panes and the lines around them, fed from the stream of events on a steady tick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.events import DescendantFocus
+from textual.screen import Screen
+
+from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.strategies.steps import Decision
+from tui_tuner.tui.approval import ApprovalDesk
+from tui_tuner.tui.approval_bar import ApprovalBar
+from tui_tuner.tui.bindings import SCREEN_BINDINGS
+from tui_tuner.tui.dialogs.message import MessageDialog
+from tui_tuner.tui.dialogs.texts import evaluation_text, result_text, result_title
+from tui_tuner.tui.editing import edited
+from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.header import HeaderLine
+from tui_tuner.tui.key_line import KeyLine
+from tui_tuner.tui.panes.benchmarks import BenchmarksPane
+from tui_tuner.tui.panes.chat import ChatPane, ReasonInput
+from tui_tuner.tui.panes.kernel import KernelPane, View
+from tui_tuner.tui.panes.pane import Pane
+from tui_tuner.tui.panes.plan import PlanPane
+from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.tab_line import TabLine
+
+_TICK_S = 1 / 8
+
+
+class SessionScreen(Screen[None]):
+    """Panes in a grid, or as tabs where the terminal is narrow.
+
+    Args:
+        desk: where the session's questions are answered.
+        clock: seconds, monotonic; lets the elapsed time go on between events.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
+
+    def __init__(self, desk: ApprovalDesk, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.picture = Picture()
+        self._desk = desk
+        self._clock = clock
+        self._last_event_at = clock()
+        self._inbox: list[Event] = []
+        self._active_pane = 1
+        self._pane_before_reason = 1
+
+    def compose(self) -> ComposeResult:
+        """Header, tabs, panes, the open question, keys."""
+        panes: list[Pane] = [KernelPane(), PlanPane(), BenchmarksPane(), ChatPane()]
+        yield HeaderLine()
+        yield TabLine([pane.title for pane in panes])
+        with Container(id="panes"):
+            yield from panes
+        yield ApprovalBar()
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Start the tick."""
+        self.action_pane(1)
+        self.set_interval(_TICK_S, self.draw)
+
+    def receive(self, event: Event) -> None:
+        """Take an event; it is drawn on the next tick."""
+        self._inbox.append(event)
+        self._last_event_at = self._clock()
+
+    def draw(self) -> None:
+        """Fold what arrived into the picture and let every pane draw the difference."""
+        news, self._inbox = self._inbox, []
+        for event in news:
+            self.picture.apply(event)
+        live = self.picture.started is not None and self.picture.finished is None
+        waited = self._clock() - self._last_event_at if live else 0.0
+        self.query_one(HeaderLine).show(self.picture, self.picture.elapsed + waited)
+        if not news:
+            return
+        for pane in self.query(Pane):
+            pane.show(self.picture, news)
+        if isinstance(news[-1], SessionFinished):
+            self._show_result(news[-1])
+
+    def _show_result(self, finished: SessionFinished) -> None:
+        text = result_text(finished, self.picture.started, time_label(self.picture.device))
+        self.app.push_screen(MessageDialog(result_title(finished), text))
+
+    def question_changed(self) -> None:
+        """Show the question at the desk, or that there is none."""
+        self.draw()
+        question = self._desk.question
+        self.query_one(ApprovalBar).show(question)
+        self.query_one(TabLine).awaiting = question is not None
+        self.query_one(ChatPane).offer_rejection(question is not None)
+        if question is not None:
+            if question.candidate is not None:
+                self.query_one(KernelPane).view = "diff"
+            if not self.app.app_focus:
+                self.app.bell()
+        self.refresh_bindings()
+
+    # --- panes
+
+    def _show_pane(self, number: int) -> None:
+        self._active_pane = number
+        for pane in self.query(Pane):
+            pane.set_class(pane.number == number, "-active")
+        self.query_one(TabLine).active = number
+
+    def _pane(self, number: int) -> Pane:
+        return self.query_one(f"#pane-{number}", Pane)
+
+    @on(DescendantFocus)
+    def _follow_focus(self, event: DescendantFocus) -> None:
+        pane = next((node for node in event.widget.ancestors_with_self if isinstance(node, Pane)), None)
+        if pane is not None:
+            self._show_pane(pane.number)
+
+    def action_pane(self, number: int) -> None:
+        """Go to a pane."""
+        self._show_pane(number)
+        self._pane(number).focus_target().focus(scroll_visible=False)
+
+    def _reveal(self, number: int) -> None:
+        if not self._pane(number).display:
+            self.action_pane(number)
+
+    def action_maximise(self) -> None:
+        """Give the active pane the whole screen, or give it back."""
+        self.toggle_class("-solo")
+        self.refresh_bindings()
+
+    def action_next_view(self) -> None:
+        """Go on to the kernel's next view."""
+        self._reveal(1)
+        self.query_one(KernelPane).next_view()
+
+    def action_view(self, view: View) -> None:
+        """Show a view of the kernel."""
+        self.query_one(KernelPane).view = view
+
+    def action_sort(self) -> None:
+        """Sort the benchmarks the other way."""
+        self._reveal(3)
+        self.query_one(BenchmarksPane).toggle_order()
+
+    def action_filter(self) -> None:
+        """Type words that the benchmarks must contain."""
+        self._reveal(3)
+        self.query_one(BenchmarksPane).start_filter()
+
+    @on(BenchmarksPane.Chosen)
+    def _show_evaluation(self, message: BenchmarksPane.Chosen) -> None:
+        row, picture = message.row, self.picture
+        text = evaluation_text(row, picture.titles.get(row.candidate, ""), time_label(picture.device))
+        self.app.push_screen(MessageDialog(one_line(f"evaluation {row.number}"), text, large=True))
+
+    # --- answers
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Answers act while a question is open; maximising where there is more than one pane to see."""
+        question = self._desk.question if self._desk.awaits else None
+        if action == "edit":
+            return True if question is not None and question.candidate is not None else None
+        if action in ("decide", "reject"):
+            return True if question is not None else None
+        if action == "approve_all":
+            return False if self._desk.approves_all else (True if question is not None else None)
+        if action == "ask_again":
+            return self._desk.approves_all
+        if action == "maximise":
+            return not self.has_class("-narrow")
+        return action != "restore" or self.has_class("-solo")
+
+    def action_restore(self) -> None:
+        """Show all panes again."""
+        self.remove_class("-solo")
+
+    def action_decide(self, action: Literal["approve", "skip"]) -> None:
+        """Approve or skip the step."""
+        if self._desk.listens:
+            self._desk.answer(Decision(action=action))
+
+    def action_approve_all(self) -> None:
+        """Approve this step and all that follow."""
+        if self._desk.listens:
+            self._desk.approve_all()
+            self.notify("Every step is approved from here on; press the same key to be asked again.", markup=False)
+
+    def action_ask_again(self) -> None:
+        """Ask before every step again."""
+        self._desk.ask_again()
+
+    def action_reject(self) -> None:
+        """Ask for the reason; the step is rejected when it is sent."""
+        if self._desk.listens:
+            self._pane_before_reason = self._active_pane
+            self._show_pane(4)
+            self.query_one(ChatPane).ask_reason()
+
+    @on(ChatPane.Rejected)
+    def _reject(self, message: ChatPane.Rejected) -> None:
+        self._desk.answer(Decision(action="reject", message=message.reason))
+        self.action_pane(self._pane_before_reason)
+
+    @on(ReasonInput.Left)
+    def _keep_waiting(self) -> None:
+        self.action_pane(self._pane_before_reason)
+
+    @work(exclusive=True, exit_on_error=False, group="edit", description="the user's editor")
+    async def action_edit(self) -> None:
+        """Let the user change the kernel; a changed one is approved, else the step still awaits."""
+        proposal, started = self._desk.question, self.picture.started
+        if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
+            return
+        source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language)
+        if source is None or source == proposal.candidate.source:
+            self.notify("The kernel is unchanged; the step still awaits you.", markup=False)
+        elif self._desk.question is proposal:
+            self._desk.answer(Decision(action="edit", source=source))

@@ -1,0 +1,27 @@
+"""The seam between the screen and whatever it shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+from tui_tuner.session.events import Event
+from tui_tuner.strategies.steps import Approver
+
+
+class Run(Protocol):
+    """A live session, a resumed one, or the replay of a finished one.
+
+    Attributes:
+        title: a few words for the terminal's title.
+    """
+
+    title: str
+
+    def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
+        """Run the session while it is iterated.
+
+        Closing the iterator, or cancelling the task that iterates, interrupts the session and
+        leaves it resumable.
+        """
+        ...

@@ -1,0 +1,127 @@
+"""Themes from TOML files: checked before Textual sees them, so that a mistake names its place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from tui_tuner.errors import SettingsError
+from tui_tuner.problem.nearest import suggestion
+from tui_tuner.resources import themes_directory
+
+DEFAULT_THEME = "tuner-dark"
+
+_FIELDS = {entry.name for entry in fields(Theme)}
+_FLAGS = {"dark", "ansi"}
+_NUMBERS = {"luminosity_spread", "text_alpha"}
+_COLOURS = _FIELDS - _FLAGS - _NUMBERS - {"name", "variables"}
+_VARIABLES = frozenset(Theme("any", primary="#000000").to_color_system().generate())
+_TEXT_STYLE = re.compile(r"none|((not )?(b|bold|dim|i|italic|u|underline|reverse|strike)( |$))+")
+_OPACITY = re.compile(r"\s+\d{1,3}(\.\d+)?%$")
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The themes that can be used, and what is wrong with the others."""
+
+    themes: dict[str, Theme] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+
+def theme_directories() -> list[Path]:
+    """Where themes are looked for; the user's come last and win."""
+    return [themes_directory(), platformdirs.user_config_path("tuner-tui") / "themes"]
+
+
+def load_themes(directories: Iterable[Path]) -> Catalogue:
+    """Read every `*.toml` of the directories; a faulty file is left out and its fault noted."""
+    catalogue = Catalogue()
+    for directory in directories:
+        for file in sorted(directory.glob("*.toml")):
+            try:
+                theme = load_theme(file)
+            except SettingsError as error:
+                catalogue.faults.append(str(error))
+            else:
+                catalogue.themes[theme.name] = theme
+    return catalogue
+
+
+def load_theme(file: Path) -> Theme:
+    """Read one theme; without `name` it is called like its file.
+
+    Raises:
+        SettingsError: the file cannot be read, or a key or value in it cannot be used.
+    """
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"cannot be read: {error}", file=file) from error
+    table.setdefault("name", file.stem)
+    if "primary" not in table:
+        raise SettingsError("the key 'primary' is missing", file=file)
+    for key, value in table.items():
+        _check(key, value, file)
+    return Theme(**table)
+
+
+def _check(key: str, value: Any, file: Path) -> None:  # noqa: ANN401  # whatever TOML holds
+    if key not in _FIELDS:
+        raise SettingsError(f"unknown key '{key}'", hint=suggestion(key, _FIELDS, "keys"), file=file)
+    if key in _COLOURS:
+        _check_colour(key, value, file)
+    elif key == "variables":
+        if not isinstance(value, dict):
+            raise _bad(key, value, "a table", file)
+        _check_variables(value, file)
+    elif key in _FLAGS and not isinstance(value, bool):
+        raise _bad(key, value, "true or false", file)
+    elif key in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
+        raise _bad(key, value, "a number from 0 to 1", file)
+    elif key == "name" and not (isinstance(value, str) and value):
+        raise _bad(key, value, "a name", file)
+
+
+def _check_variables(variables: Mapping[str, Any], file: Path) -> None:
+    for key, value in variables.items():
+        if key not in _VARIABLES:
+            raise SettingsError(f"unknown variable '{key}'", hint=suggestion(key, _VARIABLES), file=file)
+        if key.endswith("-style"):
+            if not isinstance(value, str) or _TEXT_STYLE.fullmatch(value) is None:
+                raise _bad(key, value, "a text style such as 'bold' or 'none'", file)
+        else:
+            _check_colour(key, value, file)
+
+
+def _check_colour(key: str, value: Any, file: Path) -> None:  # noqa: ANN401  # whatever TOML holds
+    try:
+        Color.parse(_OPACITY.sub("", value))
+    except (ColorParseError, TypeError) as error:
+        raise _bad(key, value, "a colour such as '#4ebf71' or 'ansi_green'", file) from error
+
+
+def _bad(key: str, value: Any, wanted: str, file: Path) -> SettingsError:  # noqa: ANN401  # whatever TOML holds
+    return SettingsError(f"'{key}' is {value!r}, but must be {wanted}", file=file)
+
+
+def chosen_theme(wanted: str | None, environment: Mapping[str, str], known: Iterable[str]) -> tuple[str, str | None]:
+    """The theme to start with and what was wrong with the wish, if anything.
+
+    Args:
+        wanted: from the command line or the settings; else TEXTUAL_THEME counts, which may list several.
+    """
+    names = set(known)
+    if wanted is not None:
+        if wanted in names:
+            return wanted, None
+        return DEFAULT_THEME, f"there is no theme '{wanted}': {suggestion(wanted, sorted(names), 'themes')}"
+    listed = [name.strip() for name in environment.get("TEXTUAL_THEME", "").split(",")]
+    return next((name for name in listed if name in names), DEFAULT_THEME), None
