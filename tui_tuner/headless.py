@@ -10,7 +10,7 @@ from typing import TextIO
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.strategies.steps import Decision, Factor, Proposal, Step
 from tui_tuner.text import clean
 
 
@@ -102,7 +102,8 @@ class Story:
         if self._best is not None and self._best.evaluation.timing is not None:
             best = self._best.evaluation
             share = "" if best.share is None else f", {best.share:.0%} of the roofline"
-            lines.append(f"best      {self._time(self._best.evaluation.timing.median)}{share}, {_values(best.configuration)}")
+            time = self._time(self._best.evaluation.timing.median)
+            lines.append(f"best      {time}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
             lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
         lines.append(f"effort    {event.evaluations} evaluations, {event.model_calls} model calls{_cost(event.cost)}")
@@ -176,7 +177,7 @@ def _values(configuration: Configuration) -> str:
     return " ".join(f"{name}={value}" for name, value in configuration.items()) or "as it is"
 
 
-def _factor(factor: tuple[float, float, float]) -> str:
+def _factor(factor: Factor) -> str:
     return f"{factor[0]:.2f}x [{factor[1]:.2f}, {factor[2]:.2f}]"
 
 

@@ -54,7 +54,7 @@ async def test_the_counts_are_estimated_and_the_cost_is_unknown() -> None:
 
 
 async def test_output_arrives_while_the_program_still_runs() -> None:
-    backend = python("print('one', flush=True); time.sleep(30)")
+    backend = python("os.write(1, b'one\\n'); time.sleep(30)")
     chunks = backend.stream(REQUEST)
 
     first = await asyncio.wait_for(anext(chunks), 5)
@@ -68,6 +68,7 @@ async def test_a_failing_program_is_reported_with_its_status_and_its_last_words(
         await run("print('x' * 20000, 'not logged in', 'sk-0123456789abcdefghij', file=sys.stderr); sys.exit(3)")
 
     assert caught.value.status == 3
+    assert "not logged in [key]" in str(caught.value)
     assert "sk-0123" not in str(caught.value)
 
 
@@ -84,7 +85,7 @@ async def test_a_program_that_cannot_be_started_is_unreachable() -> None:
 CHILD_THEN_HANG = """
 import subprocess
 child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])
-print(os.getpid(), child.pid, flush=True)
+os.write(1, f'{os.getpid()} {child.pid}'.encode())
 time.sleep(60)
 """
 

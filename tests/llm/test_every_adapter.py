@@ -30,7 +30,8 @@ GOOD = '{"factor": 4}'
 
 @pytest.fixture(params=WIRES, ids=lambda wire: wire.name)
 def wire(request: pytest.FixtureRequest) -> Wire:
-    return request.param
+    chosen: Wire = request.param
+    return chosen
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def anthropic_event(kind: str, **fields: Any) -> str:
 
 
 def anthropic_start(**usage: int) -> tuple[str, ...]:
-    message = {
+    message: dict[str, Any] = {
         "id": "1", "type": "message", "role": "assistant", "model": "m", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": INPUT, "output_tokens": 1, **usage},
     }  # fmt: skip

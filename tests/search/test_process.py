@@ -60,7 +60,7 @@ async def test_a_process_that_is_killed_is_reported_with_its_status():
     async with Search(SyntheticSpace(), max_evaluations=50, start=START) as search:
         batch = await anext(search)
         os.kill(search_processes(os.getpid())[0], signal.SIGKILL)
-        with pytest.raises(SearchError, match="ended unexpectedly .status -9"):
+        with pytest.raises(SearchError, match=r"ended unexpectedly \(status -9\)"):
             await tell_and_go_on(search, batch)
 
 

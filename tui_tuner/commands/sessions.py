@@ -14,7 +14,7 @@ from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.llm.base import Backend
 from tui_tuner.llm.choose import choose
 from tui_tuner.llm.retry import Retrying, RetryPolicy
-from tui_tuner.problem.load import load_problem, problem_file_of
+from tui_tuner.problem.load import load_problem
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
@@ -47,7 +47,7 @@ def new_session(kernel: Path, options: SessionOptions, settings: Settings, run_p
             strategy = strategy_named("search")
             options = options.model_copy(update={"strategy": strategy.name})
     model = None if backend is None else backend.name
-    run = create(run_path or default_path(kernel), problem, problem_file_of(kernel), options, model)
+    run = create(run_path or default_path(kernel), problem, kernel.with_suffix(".toml"), options, model)
     session = Session(run, strategy, _evaluator(run, settings), backend, max_tokens=settings.model.max_tokens)
     return Prepared(session, run, notes)
 

@@ -1,0 +1,1 @@
+"""Evaluation: confined builds, verification against a reference, measurement."""

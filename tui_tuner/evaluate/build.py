@@ -41,7 +41,7 @@ class Builder:
         timeout_s: wall time of one build.
     """
 
-    def __init__(  # noqa: PLR0913 - all but the compiler by name
+    def __init__(
         self,
         compiler: Compiler,
         *,

@@ -199,7 +199,9 @@ class LocalEvaluator:
         if timing is not None and self._roofline is not None:
             share = self._roofline.share(timing.median)
             if self._roofline.impossible(timing.median):
-                message = f"{timing.median:.4g} ms is less than moving its bytes takes ({self._roofline.memory_ms:.4g} ms)"
+                message = (
+                    f"{timing.median:.4g} ms is less than moving its bytes takes ({self._roofline.memory_ms:.4g} ms)"
+                )
                 timing, failure = None, Failure(kind=FailureKind.IMPLAUSIBLE, message=message)
         return Evaluation(
             candidate=candidate.id,
@@ -229,7 +231,5 @@ class LocalEvaluator:
                 )
             kernels.append(Executable(artifact=build.artifact, symbol=build.symbol, shapes=[]))
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
-        answer = await self._supervisor.ask(
-            MeasureCeilings(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved)
-        )
+        answer = await self._supervisor.ask(MeasureCeilings(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved))
         return answer.device if isinstance(answer, Opened) else device

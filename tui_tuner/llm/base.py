@@ -65,12 +65,14 @@ class Chunk:
 
     Attributes:
         thinking: reasoning, shown to the user and never parsed.
+        notice: what the user should know about this reply.
     """
 
     text: str = ""
     thinking: str = ""
     stop: Stop | None = None
     usage: Usage | None = None
+    notice: str = ""
 
 
 class Backend(Protocol):
@@ -105,3 +107,4 @@ class Reply:
     thinking: str = ""
     stop: Stop = Stop.COMPLETE
     usage: Usage = field(default_factory=Usage)
+    notice: str = ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm.base import Backend
-from tui_tuner.llm.hosts import ollama_url
+from tui_tuner.llm.hosts import ollama_url, shown
 from tui_tuner.llm.settings import ModelSettings
 
 SPECS = (
@@ -114,7 +114,11 @@ async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
     from tui_tuner.llm.ollama import OllamaBackend
     from tui_tuner.llm.ollama_models import installed_models, pick
 
-    url = ollama_url(settings.base_url or os.environ.get("OLLAMA_HOST"))
+    address = settings.base_url or os.environ.get("OLLAMA_HOST")
+    try:
+        url = ollama_url(address)
+    except ValueError as error:
+        raise SettingsError(f"OLLAMA_HOST is no address: {error}", hint="as in: 127.0.0.1:11434") from None
     return OllamaBackend(pick(await installed_models(url), model), url, settings)
 
 
@@ -133,7 +137,7 @@ def _openai(provider: str, model: str | None, settings: ModelSettings) -> Backen
     if elsewhere is None or elsewhere.rstrip("/") == own.base_url:
         return OpenAIBackend(model or _DEFAULT_MODELS[provider], _needed_key(provider), settings, own)
     if model is None:
-        raise ModelError(f"which model of {elsewhere}?", hint=f"name it, as in: --llm {provider}:MODEL")
+        raise ModelError(f"which model of {shown(elsewhere)}?", hint=f"name it, as in: --llm {provider}:MODEL")
     return OpenAIBackend(model, _key(provider), settings, Dialect(provider, elsewhere))
 
 

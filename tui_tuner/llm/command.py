@@ -15,11 +15,14 @@ from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, U
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.schema import repeating_schema
 from tui_tuner.llm.streams import Pace, closing, guarded
+from tui_tuner.text import redact
 
 _PIECE = 4096  # bytes
 _MOST_OUTPUT = 8 * 2**20  # bytes
 _END_S = 2.0
+_POLL_S = 0.01
 _KEPT_ERRORS = 8192  # bytes
+_LAST_WORDS = 280  # characters
 
 
 class CommandBackend:
@@ -59,7 +62,7 @@ class CommandBackend:
                 async for text in texts:
                     said.append(text)
                     yield Chunk(text)
-            status = await process.wait()
+            status = await _exit_status(process)
             _kill_group(process)  # a child left behind would hold standard error open
             complaint = await errors
         finally:
@@ -110,12 +113,20 @@ async def _feed(process: Process, prompt: str) -> None:
 
 
 async def _tail(process: Process) -> str:
-    """Read standard error to its end and keep the last of it."""
+    """Read standard error to its end and return its last words, without keys."""
     assert process.stderr is not None  # noqa: S101 (was opened as a pipe)
     kept = b""
     while piece := await process.stderr.read(_PIECE):
         kept = (kept + piece)[-_KEPT_ERRORS:]
-    return kept.decode(errors="replace")
+    # Redacted before it is cut: half a key would no longer look like one.
+    return redact(kept.decode(errors="replace"))[-_LAST_WORDS:]
+
+
+async def _exit_status(process: Process) -> int:
+    """Wait for the program alone; `Process.wait` also waits for pipes that a child of it may hold."""
+    while process.returncode is None:
+        await asyncio.sleep(_POLL_S)
+    return process.returncode
 
 
 def _kill_group(process: Process) -> None:

@@ -23,13 +23,13 @@ async def complete(backend: Backend, request: Request, on_chunk: Callable[[Chunk
     """
     text: list[str] = []
     thinking: list[str] = []
-    stop, usage = Stop.COMPLETE, Usage()
+    stop, usage, notice = Stop.COMPLETE, Usage(), ""
     try:
         async with closing(backend.stream(request)) as chunks:
             async for chunk in chunks:
                 text.append(chunk.text)
                 thinking.append(chunk.thinking)
-                stop, usage = chunk.stop or stop, chunk.usage or usage
+                stop, usage, notice = chunk.stop or stop, chunk.usage or usage, chunk.notice or notice
                 if on_chunk is not None:
                     on_chunk(chunk)
     except TransportError as error:
@@ -38,7 +38,7 @@ async def complete(backend: Backend, request: Request, on_chunk: Callable[[Chunk
             error.usage = estimated_usage(backend.name, request, said)
         raise
     answer, aside = split_thinking("".join(text))
-    return Reply(answer, "".join(thinking) + aside, stop, usage)
+    return Reply(answer, "".join(thinking) + aside, stop, usage, notice)
 
 
 def split_thinking(text: str) -> tuple[str, str]:

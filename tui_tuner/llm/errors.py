@@ -11,7 +11,6 @@ TransportError
  +- RequestRefused    the provider does not take this request: unknown model, bad parameter
 """
 
-# ruff: noqa: N818 (errors are named for what happened)
 from __future__ import annotations
 
 from dataclasses import dataclass, field

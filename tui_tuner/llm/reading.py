@@ -15,7 +15,7 @@ _MOST_PROBLEMS = 20
 _FENCE = "```"
 
 
-class Unreadable(Exception):  # noqa: N818 (named for what happened)
+class Unreadable(Exception):
     """A reply without a usable value; `problems` lists every fault found."""
 
     def __init__(self, problems: list[str]) -> None:

@@ -34,7 +34,7 @@ class Answer(Generic[T]):
     transcript: tuple[Message, ...]
 
 
-class ReplyRefused(Exception):  # noqa: N818 (named for what happened)
+class ReplyRefused(Exception):
     """The model did not manage a usable reply.
 
     Attributes:
@@ -50,7 +50,7 @@ class ReplyRefused(Exception):  # noqa: N818 (named for what happened)
         self.usage = usage
 
 
-async def ask(  # noqa: PLR0913 (each has its own meaning, and all but three have defaults)
+async def ask(
     call: Call,
     request: Request,
     reply_type: type[T],

@@ -20,7 +20,7 @@ _PREDEFINED_WORDS = """
     get_local_size get_num_groups barrier main defined min max abs ceil ceil_div size_t half kernel_tuner
 """
 _C_FAMILY = frozenset(_C_WORDS.split())
-_OPENCL = frozenset(_OPENCL_WORDS.split())
+_OPENCL = frozenset(prefix + word for word in _OPENCL_WORDS.split() for prefix in ("", "__"))
 _PREDEFINED = frozenset(_PREDEFINED_WORDS.split())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -126,7 +126,7 @@ def _arguments(signature: KernelSignature) -> Iterator[str]:
             yield f"value = {_scalar(parameter, sizes)}"
             continue
         yield f"shape = {json.dumps(guesses.array_shape(signature, parameter))}{_CHECK}"
-        if parameter.name in written:
+        if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
             if written[parameter.name]:
                 yield f'fill = "{_fill(parameter)}"  # the kernel seems to read it too: its content before each launch'

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.reserved import keywords
+
 _QUOTED = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
 _STRING = r'R"(?P<tag>[^()\\\s]{0,16})\([\s\S]*?\)(?P=tag)"|' + _QUOTED
 _BLOCK_COMMENT = r"/\*[\s\S]*?(?:\*/|\Z)"
@@ -31,10 +34,10 @@ def _blank(match: re.Match[str]) -> str:
     return spaces(text) if match["comment"] else text[0] + spaces(text[1:-1]) + text[-1]
 
 
-def identifiers(source: str) -> frozenset[str]:
+def identifiers(source: str, language: Language) -> frozenset[str]:
     """The identifiers that code or macro bodies use; a macro's own definition or guard is no use of it."""
     code = _NOT_A_USE.sub("", code_only(source))
-    return frozenset(_WORD.findall(code))
+    return frozenset(_WORD.findall(code)) - keywords(language)
 
 
 def strip_definitions(source: str, names: Collection[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
+from operator import itemgetter
 
 from tui_tuner.problem.expressions import ExpressionError, Parsed, check, conjuncts, parse
 from tui_tuner.problem.model import Configuration, Launch, Value
@@ -46,6 +47,22 @@ class _ThreadLimit:
         except (ExpressionError, ValueError) as error:
             return f"the block size has no value: {error}"
         return f"{threads:.0f} threads in a block: the device takes {self.limit}" if threads > self.limit else None
+
+
+class _Verdicts:
+    """Whether a rule holds, remembered by the values of its names: enumerating asks the same again and again."""
+
+    def __init__(self, rule: _Rule | _ThreadLimit) -> None:
+        self._rule = rule
+        self._key = itemgetter(*sorted(rule.names)) if rule.names else lambda _names: ()
+        self._known: dict[object, bool] = {}
+
+    def hold(self, names: Mapping[str, object]) -> bool:
+        key = self._key(names)
+        holds = self._known.get(key)
+        if holds is None:
+            holds = self._known[key] = self._rule.broken(names) is None
+        return holds
 
 
 class SearchSpace:
@@ -168,12 +185,13 @@ class SearchSpace:
 
     def _assignments(self, order: list[str]) -> Iterator[tuple[Value, ...]]:
         """Backtracking over the tunables in this order; yields their values in it."""
-        due = self._rules_by_depth(order)
+        due = [[_Verdicts(rule) for rule in rules] for rules in self._rules_by_depth(order)]
         names: dict[str, object] = dict(self._sizes)
 
         def extend(depth: int, bound: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
-            if any(rule.broken(names) is not None for rule in due[depth]):
-                return
+            for verdicts in due[depth]:
+                if not verdicts.hold(names):
+                    return
             if depth == len(order):
                 yield bound
                 return

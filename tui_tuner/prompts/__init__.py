@@ -1,0 +1,1 @@
+"""Prompts: one template a purpose, and the facts that fill it."""

@@ -1,0 +1,1 @@
+"""What a session leaves behind for programs and people."""

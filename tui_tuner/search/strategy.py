@@ -134,7 +134,7 @@ def _space(job: Job) -> Searchspace:
 def _tuning_options(job: Job, budget: TuningBudget) -> Options:
     strategy_options = Options({**METHODS[job.method].options, "max_fevals": budget.max_fevals})
     if METHODS[job.method].takes_start and job.start is not None:
-        strategy_options["x0"] = job.points[job.start]
+        strategy_options["x0"] = list(job.points[job.start])  # genetic_algorithm adds it to lists
     return Options(
         strategy_options=strategy_options,
         tune_params=job.axes,

@@ -1,0 +1,1 @@
+"""Sessions: effects, journal, budget, events."""

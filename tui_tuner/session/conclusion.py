@@ -8,8 +8,8 @@ from tui_tuner.report.result import Outcome, count_failures, title_of
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent
+from tui_tuner.strategies.steps import Factor
 
-Factor = tuple[float, float, float]
 UNCHANGED: Factor = (1.0, 1.0, 1.0)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Backend, Chunk, Message, Reply, Request, Stop, Usage
+from tui_tuner.llm.base import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import worst_cost
@@ -18,6 +20,7 @@ from tui_tuner.session.budget import Budget
 from tui_tuner.session.recall import Recall
 from tui_tuner.strategies.base import ModelFailed, ReplyType
 
+_REPLY = TypeAdapter(Reply)
 ATTEMPTS = 3
 """Calls for one question at most: the first and two that put faults back to the model."""
 
@@ -77,9 +80,12 @@ class Conversation:
         self._emit(events.PromptSent(call=call, purpose=request.purpose, text=text, tokens=tokens))
         result = await self._recall.once("ask", content, lambda: self._live(call, request))
         if "failed" in result:
+            self._budget.book_call(result["cost"])
             raise ModelFailed(result["failed"])
-        reply = Reply(result["text"], result["thinking"], Stop(result["stop"]), Usage(**result["usage"]))
+        reply = _REPLY.validate_python(result)
         self._budget.book_call(reply.usage.cost)
+        if reply.notice:
+            self._emit(events.Note(text=reply.notice))
         self._emit(
             events.ReplyReceived(
                 call=call,
@@ -104,6 +110,8 @@ class Conversation:
 
         try:
             reply = await complete(self._backend, request, on_chunk)
-        except (TransportError, ModelError) as error:
-            return {"failed": str(error)}
+        except TransportError as error:
+            return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost}
+        except ModelError as error:
+            return {"failed": str(error), "cost": 0.0}
         return asdict(reply)

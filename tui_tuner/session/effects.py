@@ -18,7 +18,7 @@ from tui_tuner.session.plan import Plan
 from tui_tuner.session.recall import Recall
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent, ReplyType
-from tui_tuner.strategies.steps import Decision, Step
+from tui_tuner.strategies.steps import Decision, Factor, Step, StepState
 
 Emit = Callable[[events.Event], None]
 
@@ -100,9 +100,17 @@ class SessionEffects:
         """A new line of the plan."""
         return self._plan.add(title, detail)
 
-    def update_step(self, step: Step, **changes: Any) -> Step:
-        """Change a step's state, reason or factor."""
-        return self._plan.update(step, **changes)
+    def update_step(
+        self,
+        step: Step,
+        *,
+        state: StepState | None = None,
+        reason: str = "",
+        factor: Factor | None = None,
+        detail: str | None = None,
+    ) -> Step:
+        """Change a step; its state and detail stay where they are not given."""
+        return self._plan.update(step, state=state, reason=reason, factor=factor, detail=detail)
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """A line of the story for people."""

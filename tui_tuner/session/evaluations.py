@@ -103,9 +103,7 @@ class Evaluations:
 
     async def _live(self, number: int, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
         self._budget.check_time(self._recall.elapsed)
-        self._emit(
-            events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration)
-        )
+        self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
         evaluator = await self._machine.evaluator()
         evaluation = await evaluator.evaluate(candidate, configuration, self._best_ms())
         return evaluation.model_dump(mode="json")

@@ -65,7 +65,9 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("xb")
         except FileExistsError as error:
-            raise JournalError("a run is there already", hint="resume it, or name another --run-dir", file=path) from error
+            raise JournalError(
+                "a run is there already", hint="resume it, or name another --run-dir", file=path
+            ) from error
         except OSError as error:
             raise JournalError(f"cannot be written: {error.strerror}", file=path) from error
         _lock(file, path)
@@ -134,7 +136,9 @@ def _lock(file: IO[bytes], path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise JournalError("another process is at work on this run", hint="wait for it, or end it", file=path) from error
+        raise JournalError(
+            "another process is at work on this run", hint="wait for it, or end it", file=path
+        ) from error
 
 
 def _parse(path: Path) -> tuple[dict[str, Any], list[Record], int]:

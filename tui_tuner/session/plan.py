@@ -8,7 +8,7 @@ from typing import Any
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
 from tui_tuner.session.recall import Recall
-from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
+from tui_tuner.strategies.steps import Approver, Decision, Factor, Proposal, Step, StepState
 
 
 class Plan:
@@ -24,9 +24,24 @@ class Plan:
         """Append a step."""
         return self._put(Step(id=len(self._steps) + 1, title=title, detail=detail))
 
-    def update(self, step: Step, **changes: Any) -> Step:
-        """Change a step as it is now; returns it changed."""
-        return self._put(self._steps[step.id].model_copy(update=changes))
+    def update(
+        self,
+        step: Step,
+        *,
+        state: StepState | None = None,
+        reason: str = "",
+        factor: Factor | None = None,
+        detail: str | None = None,
+    ) -> Step:
+        """Change a step as it is now; its state and detail stay where they are not given."""
+        now = self._steps[step.id]
+        changes = {
+            "state": state or now.state,
+            "reason": reason,
+            "factor": factor,
+            "detail": now.detail if detail is None else detail,
+        }
+        return self._put(now.model_copy(update=changes))
 
     async def approve(self, step: Step, candidate: Candidate | None, rationale: str) -> Decision:
         """Put a step to the user; a decision that is recorded is not asked for again."""
@@ -35,9 +50,7 @@ class Plan:
         step = self.update(step, state=StepState.AWAITING)
         proposal = Proposal(step=step, candidate=candidate, rationale=rationale)
         content = self._recall.nth("approve", proposal.model_dump(mode="json"))
-        decision = Decision.model_validate(
-            await self._recall.once("approve", content, lambda: self._live(proposal))
-        )
+        decision = Decision.model_validate(await self._recall.once("approve", content, lambda: self._live(proposal)))
         self._emit(events.ApprovalGiven(step=step.id, decision=decision))
         return decision
 

@@ -61,7 +61,9 @@ class RunDirectory:
         return self.path / "runner.log"
 
 
-def create(path: Path, problem: Problem, problem_file: Path, options: SessionOptions, model: str | None) -> RunDirectory:
+def create(
+    path: Path, problem: Problem, problem_file: Path, options: SessionOptions, model: str | None
+) -> RunDirectory:
     """Begin a run.
 
     Raises:

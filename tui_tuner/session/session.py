@@ -24,6 +24,7 @@ from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
 from tui_tuner.strategies.steps import Approver
 
+
 class Session:
     """A live, resumed or replayed session.
 

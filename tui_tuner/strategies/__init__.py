@@ -1,0 +1,1 @@
+"""Tuning strategies, one a file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -13,7 +13,7 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.strategies.steps import Decision, Step
+from tui_tuner.strategies.steps import Decision, Factor, Step, StepState
 
 ReplyType = TypeVar("ReplyType", bound=BaseModel)
 
@@ -36,7 +36,7 @@ class Incumbent:
 
     candidate: Candidate
     evaluation: Evaluation
-    speedup: tuple[float, float, float]
+    speedup: Factor
 
 
 class Effects(Protocol):
@@ -91,8 +91,16 @@ class Effects(Protocol):
         """A new line of the plan."""
         ...
 
-    def update_step(self, step: Step, **changes: Any) -> Step:
-        """Change a step's state, reason or factor; returns it as it is now."""
+    def update_step(
+        self,
+        step: Step,
+        *,
+        state: StepState | None = None,
+        reason: str = "",
+        factor: Factor | None = None,
+        detail: str | None = None,
+    ) -> Step:
+        """Change a step; its state and detail stay where they are not given. Returns it as it is now."""
         ...
 
     def note(self, text: str, *, warning: bool = False) -> None:

@@ -9,9 +9,7 @@ from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
 from tui_tuner.strategies.search import SearchStrategy
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (OnePromptStrategy, SearchStrategy)
-}
+STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in (OnePromptStrategy, SearchStrategy)}
 
 
 def strategy_named(name: str) -> Strategy:

@@ -86,9 +86,7 @@ class OnePromptStrategy(Strategy):
         )
         messages = [Message("system", render("system")), Message("user", prompt)]
         limit = session.device.max_threads_per_block
-        return await session.ask(
-            "one_prompt", messages, RewriteReply, lambda reply: faults_of(reply, problem, limit)
-        )
+        return await session.ask("one_prompt", messages, RewriteReply, lambda reply: faults_of(reply, problem, limit))
 
     async def _try(self, session: Effects, step: Step, candidate: Candidate, share: int) -> str | None:
         """Evaluate, search with one part in `share` of what is left, challenge; None if it was accepted."""

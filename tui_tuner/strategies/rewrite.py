@@ -56,7 +56,7 @@ def candidate_of(reply: RewriteReply, problem: Problem, title: str) -> Candidate
     still uses but the reply does not list are kept with the problem's values.
     """
     listed = {t.name: list(dict.fromkeys([t.default, *t.values])) for t in reply.tunables}
-    used = identifiers(reply.code) | _launch_names(reply)
+    used = identifiers(reply.code, problem.language) | _launch_names(reply)
     kept = {name: values for name, values in problem.tunables.items() if name in used and name not in listed}
     tunables: dict[str, list[Value]] = {name: [*sorted(values)] for name, values in listed.items()}
     tunables |= kept
@@ -126,7 +126,7 @@ def _code_faults(reply: RewriteReply, problem: Problem) -> Iterator[str]:
 
 
 def _tunable_faults(reply: RewriteReply, problem: Problem) -> Iterator[str]:
-    used = identifiers(reply.code) | _launch_names(reply)
+    used = identifiers(reply.code, problem.language) | _launch_names(reply)
     seen: set[str] = set()
     for tunable in reply.tunables:
         name = tunable.name

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.acceptance import challenge_incumbent
+from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.parameter_search import search_parameters, space_of
 from tui_tuner.strategies.steps import StepState
 

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
 
+Factor = tuple[float, float, float]
+"""A speed-up with the ends of its 95 % interval."""
+
 
 class StepState(StrEnum):
     """Where a step stands."""
@@ -39,7 +42,7 @@ class Step(BaseModel):
     detail: str = ""
     state: StepState = StepState.PROPOSED
     reason: str = ""
-    factor: tuple[float, float, float] | None = None
+    factor: Factor | None = None
 
 
 class Proposal(BaseModel):

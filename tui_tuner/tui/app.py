@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from contextlib import aclosing, suppress
 from typing import Any, ClassVar
 
-from textual.app import App, CSSPathType, SystemCommand
+from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
+from textual.types import CSSPathType
 from textual.widgets import HelpPanel
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
 
@@ -59,12 +60,12 @@ class TunerApp(App[str]):
         self._theme_wanted = theme
         self._keymap_wanted = checked_keymap(keymap or {})
         self._desk = ApprovalDesk(self._question_changed, grace_s=grace_s, clock=clock)
-        self._session_screen = SessionScreen(self._desk, clock)
+        self.session_screen = SessionScreen(self._desk, clock)
         self._engine: Worker[None] | None = None
 
     def get_default_screen(self) -> Screen[Any]:
         """The panes."""
-        return self._session_screen
+        return self.session_screen
 
     def on_mount(self) -> None:
         """Themes and keys as the user wants them."""
@@ -87,7 +88,7 @@ class TunerApp(App[str]):
     async def _drive(self) -> None:
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
-                self._session_screen.receive(event)
+                self.session_screen.receive(event)
                 await asyncio.sleep(0)  # a replay has its events at hand and would never let the screen draw
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
@@ -112,7 +113,7 @@ class TunerApp(App[str]):
 
     def _question_changed(self) -> None:
         if self.is_running:
-            self._session_screen.question_changed()
+            self.session_screen.question_changed()
 
     def action_toggle_help(self) -> None:
         """Show or hide keys and help."""
@@ -125,7 +126,7 @@ class TunerApp(App[str]):
         """Textual's commands and every key of the panes that acts now."""
         own = {"Maximize", "Minimize"}
         yield from (command for command in super().get_system_commands(screen) if command.title not in own)
-        if screen is not self._session_screen:
+        if screen is not self.session_screen:
             return
         for active in screen.active_bindings.values():
             binding = active.binding
@@ -137,7 +138,7 @@ class TunerApp(App[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
-        finished = self._session_screen.picture.finished
+        finished = self.session_screen.picture.finished
         if finished is not None:
             self.exit(finished.status)
         elif isinstance(self.screen, QuitDialog):
@@ -146,7 +147,7 @@ class TunerApp(App[str]):
             self.push_screen(QuitDialog(self._resume_command()), self._leave)
 
     def _resume_command(self) -> str:
-        started = self._session_screen.picture.started
+        started = self.session_screen.picture.started
         return "tuner-tui resume" if started is None else f"tuner-tui resume {shlex.quote(started.run)}"
 
     async def _leave(self, leaving: bool | None) -> None:
@@ -157,5 +158,5 @@ class TunerApp(App[str]):
             self._engine.cancel()
             with suppress(WorkerCancelled, WorkerFailed):
                 await self._engine.wait()
-        finished = self._session_screen.picture.finished
+        finished = self.session_screen.picture.finished
         self.exit(INTERRUPTED if finished is None else finished.status)

@@ -21,10 +21,16 @@ _APPROVAL_KEYS = (
 class ApprovalBar(Widget):
     """The step that awaits the user and the keys that answer."""
 
+    auto_links = False
+
     def __init__(self) -> None:
         super().__init__(id="approval")
         self.display = False
         self._question: Proposal | None = None
+
+    def on_mount(self) -> None:
+        """Name the keys that act now: others while an input has the focus."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def show(self, question: Proposal | None) -> None:
         """Show the question, or nothing."""

@@ -36,16 +36,16 @@ def _cell(eighths: int) -> str:
 def best_chart(values: Sequence[float], unit: str, width: int, height: int) -> Content:
     """The curve with its title and with the first and the best time, in `height` lines of at most `width` cells."""
     if not values:
-        return Content.styled("best so far: nothing measured yet", "$text-muted")
+        return Content.styled("best so far: nothing measured yet", "$foreground-muted")
     first, best = f"{milliseconds(values[0])} {unit}", f"{milliseconds(values[-1])} {unit}"
     if height == 1:
         label = f"best so far {milliseconds(values[0])} → {best} "
         rows = chart_rows(values, max(1, width - len(label)), 1)
-        return Content.assemble((label, "$text-muted"), (rows[0], "$accent"))
+        return Content.assemble((label, "$foreground-muted"), (rows[0], "$accent"))
     size = max(len("best so far"), len(first), len(best)) + 1
     labels = ["best so far", *[""] * (height - 3), first, best] if height > 2 else [first, best]
     rows = chart_rows(values, max(1, width - size), height)
     pairs = zip(labels, rows, strict=True)
     return Content("\n").join(
-        Content.assemble((f"{label:<{size}}", "$text-muted"), (row, "$accent")) for label, row in pairs
+        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$accent")) for label, row in pairs
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 
 from textual.binding import Binding, InvalidBinding
@@ -11,11 +12,11 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.problem.nearest import suggestion
 
 APP_BINDINGS = [
-    Binding("f1,question_mark", "toggle_help", "help", key_display="?", id="help",
+    Binding("question_mark,f1", "toggle_help", "help", id="help",
             tooltip="Show or hide the keys and the help of the focused pane."),
     Binding("q", "quit", "quit", id="quit",
             tooltip="Leave; a session that is not finished can be resumed."),
-    Binding("ctrl+q,ctrl+c", "quit", "quit", show=False, priority=True, id="interrupt",
+    Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, id="interrupt",
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
 ]  # fmt: skip
 
@@ -32,11 +33,11 @@ SCREEN_BINDINGS = [
             tooltip="Approve this step and all that follow."),
     Binding("A,f8", "ask_again", "ask again", id="ask_again",
             tooltip="Ask before every step again."),
-    Binding("d,f9", "next_view", "diff/source", id="view",
+    Binding("d,f9", "next_view", "view", id="view",
             tooltip="Go on to the next view of the kernel: source, diff, best."),
     Binding("o,ctrl+o", "sort", "sort", id="sort",
             tooltip="Sort the benchmarks: newest first or fastest first."),
-    Binding("slash,ctrl+f", "filter", "filter", key_display="/", id="filter",
+    Binding("slash,ctrl+f", "filter", "filter", id="filter",
             tooltip="Show only the benchmarks that contain some words."),
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),
@@ -52,6 +53,17 @@ _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
 
 
+def _is_key(name: str) -> bool:
+    """Whether it is a letter, a named key, or a sign by its Unicode name, as Textual calls signs."""
+    if len(name) == 1 or name in _KEY_NAMES:
+        return True
+    try:
+        unicodedata.lookup(name.replace("_", " "))
+    except KeyError:
+        return False
+    return True
+
+
 def _parsed(binding: str, keys: str) -> list[str]:
     """The keys of one entry in Textual's long form.
 
@@ -64,7 +76,7 @@ def _parsed(binding: str, keys: str) -> list[str]:
         raise SettingsError(f"keymap: '{binding}' has the unusable keys '{keys}'") from error
     for one in made:
         *modifiers, name = one.key.split("+")
-        if not _MODIFIERS.issuperset(modifiers) or not (len(name) == 1 or name in _KEY_NAMES):
+        if not _MODIFIERS.issuperset(modifiers) or not _is_key(name):
             raise SettingsError(
                 f"keymap: '{one.key}' for '{binding}' is no key", hint="Write keys as in 'a', 'ctrl+r', 'f5', 'escape'."
             )

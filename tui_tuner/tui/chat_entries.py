@@ -37,10 +37,8 @@ def entry(event: Event) -> Widget | None:
 
 def _line(event: Event) -> Content | None:
     match event:
-        case Note(level="warning"):
-            return plain(f"! {event.text}", "$text-warning")
         case Note():
-            return _note(event.text)
+            return _note(event.text, warning=event.level == "warning")
         case DeviceReady():
             return _note(f"{event.device.name}, {event.device.backend}; builds: {event.sandbox}")
         case ReplyRefused():
@@ -52,8 +50,8 @@ def _line(event: Event) -> Content | None:
     return None
 
 
-def _note(text: str) -> Content:
-    return plain(f"· {text}", "$text-muted")
+def _note(text: str, *, warning: bool = False) -> Content:
+    return plain(f"! {text}", "$text-warning") if warning else plain(f"· {text}", "$foreground-muted")
 
 
 def _refusal(problems: list[str]) -> Content:
@@ -82,7 +80,7 @@ class Fold(Vertical):
         yield Static(markup=False, classes="fold-text")
 
     def _summary(self) -> Content:
-        return plain(f"{'▾' if self.is_open else '▸'} {self._title}", "$text-muted")
+        return plain(f"{'▾' if self.is_open else '▸'} {self._title}", "$foreground-muted")
 
     def watch_is_open(self) -> None:
         """Open or close."""
@@ -91,7 +89,7 @@ class Fold(Vertical):
     def change(self, title: str, text: str) -> None:
         """Show another title and text."""
         self._title, self._text = title, text
-        if self.is_mounted:
+        if self.children:
             self._refresh_texts()
 
     def _refresh_texts(self) -> None:
@@ -132,7 +130,7 @@ class ReplyEntry(Vertical):
         """Show the whole reply and what it cost."""
         self._text, self._thinking = event.text, event.thinking
         tokens = counted(event.input_tokens + event.output_tokens, "token")
-        self._usage = f"  {tokens}, {cost(event.cost)}"
+        self._usage = f"\n{tokens}, {cost(event.cost)}"
         self._draw()
 
     def on_mount(self) -> None:
@@ -140,12 +138,12 @@ class ReplyEntry(Vertical):
         self._draw()
 
     def _draw(self) -> None:
-        if not self.is_mounted:
+        if not self.children:
             return
         fold = self.query_one(Fold)
         fold.display = bool(self._thinking.strip())
         fold.change(f"thinking, {counted(len(self._thinking.split()), 'word')}", self._thinking)
         words = Content.assemble(
-            ("model> ", "bold $text-primary"), markdown_text(readable(self._text)), (self._usage, "$text-muted")
+            ("model> ", "bold $text-primary"), markdown_text(readable(self._text)), (self._usage, "$foreground-muted")
         )
         self.query_one(".words", Static).update(words)

@@ -14,6 +14,7 @@ from tui_tuner.tui.benchmark_rows import Cells, Order, Tunables, cells, sort_key
 from tui_tuner.tui.picture import Row
 
 _STATE_WIDTH = 64
+_SHORT_FROM_MS = 0.01  # shorter times are written with one decimal more
 _COLUMNS = ("number", "configuration", "time", "interval", "roofline", "registers", "spill", "state")
 
 
@@ -27,29 +28,30 @@ class EvaluationTable(DataTable[Text]):
 
     def __init__(self) -> None:
         super().__init__(cursor_type="row", cell_padding=0, id="evaluations")
+        self._widths: dict[str, int] = {}
+        self._order: Order = "newest"
         self._drawn: dict[int, tuple[Row, Cells]] = {}
-        self._columns_drawn: tuple[Tunables, str] | None = None
+        self._columns_drawn: tuple[Tunables, str, bool] | None = None
 
     def draw(self, rows: Sequence[Row], columns: Tunables, unit: str, titles: Mapping[str, str], order: Order) -> None:
-        """Show exactly these rows.
+        """Show exactly these rows; the cursor stays on its row, or on top if it is there.
 
         Args:
             unit: over the column of times.
             titles: of the candidates by id.
         """
-        selected = self.selected_number
+        selected, on_top = self.selected_number, self.cursor_row == 0
         with self.app.batch_update():
-            if self._columns_drawn != (columns, unit):
-                self._draw_columns(columns, unit)
+            short = all(row.time >= _SHORT_FROM_MS for row in rows)
+            if self._columns_drawn != (columns, unit, short):
+                self._draw_columns(columns, unit, short)
             changed = self._drop_others({row.number for row in rows})
             for row in rows:
                 changed |= self._draw_row(row, columns, titles.get(row.candidate, ""))
             if changed or order != self._order:
                 self._order = order
                 self._sort(order)
-                self._select(selected)
-
-    _order: Order = "newest"
+                self._select(None if on_top else selected)
 
     @property
     def selected_number(self) -> int | None:
@@ -59,12 +61,22 @@ class EvaluationTable(DataTable[Text]):
         value = self.coordinate_to_cell_key(self.cursor_coordinate).row_key.value
         return None if value is None else int(value)
 
-    def _draw_columns(self, columns: Tunables, unit: str) -> None:
+    def _draw_columns(self, columns: Tunables, unit: str, short: bool) -> None:
         self.clear(columns=True)
         self._drawn.clear()
-        self._columns_drawn = (columns, unit)
+        self._columns_drawn = (columns, unit, short)
         labels = ("#", columns.header, unit, "95% CI", "roofline", "regs", "spill", " state")
-        widths = (5, len(columns.header) + 2, max(8, len(unit) + 1), 18, 9, 5, 6, _STATE_WIDTH)
+        widths = (
+            5,
+            len(columns.header) + 1,
+            max(7 if short else 8, len(unit) + 1),
+            16 if short else 18,
+            9,
+            5,
+            6,
+            _STATE_WIDTH,
+        )
+        self._widths = dict(zip(_COLUMNS, widths, strict=True))
         for key, label, width in zip(_COLUMNS, labels, widths, strict=True):
             self.add_column(Text(label if key == "state" else f"{label:>{width}}"), key=key, width=width)
 
@@ -90,21 +102,23 @@ class EvaluationTable(DataTable[Text]):
         return True
 
     def _texts(self, content: Cells, style: str) -> list[Text]:
+        pairs = zip(_COLUMNS, astuple(content), strict=True)
         return [
-            Text(f" {text}" if key == "state" else f"{text:>{self._width(key)}}"[: self._width(key)], style=style)
-            for key, text in zip(_COLUMNS, astuple(content), strict=True)
+            Text(f" {text}" if key == "state" else _right(text, self._widths[key]), style=style) for key, text in pairs
         ]
-
-    def _width(self, key: str) -> int:
-        return next(column.width for column in self.ordered_columns if column.key == key)
 
     def _sort(self, order: Order) -> None:
         rows = {number: row for number, (row, _) in self._drawn.items()}
         self.sort("number", key=lambda cell: sort_key(rows[int(cell.plain.strip().lstrip("★"))], order))
 
     def _select(self, number: int | None) -> None:
-        if number is not None and number in self._drawn:
-            self.move_cursor(row=self.get_row_index(str(number)), animate=False, scroll=False)
+        row = self.get_row_index(str(number)) if number in self._drawn else 0
+        self.move_cursor(row=row, animate=False, scroll=False)
+
+
+def _right(text: str, width: int) -> str:
+    """The text at the right of a column, after one blank; cut if it is too long."""
+    return f"{text if len(text) < width else text[: width - 2] + '…':>{width}}"
 
 
 def _style(row: Row) -> str:

@@ -7,9 +7,9 @@ from tui_tuner.problem.model import Value
 
 
 def milliseconds(value: float, like: float | None = None) -> str:
-    """A time in ms with about four digits; `like` fixes the decimals, so that an interval matches its median."""
+    """A time in ms with three to four digits; `like` fixes the decimals, so that an interval matches its median."""
     scale = abs(value if like is None else like)
-    for limit, decimals in ((0.1, 5), (1, 4), (10, 3), (100, 2), (1000, 1)):
+    for limit, decimals in ((0.01, 5), (1, 4), (10, 3), (100, 2), (1000, 1)):
         if scale < limit:
             return f"{value:.{decimals}f}"
     return f"{value:.0f}"

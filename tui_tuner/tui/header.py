@@ -9,7 +9,7 @@ from tui_tuner.tui.formatting import clock, cost, counted, factor, time_label
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
 
-_SEPARATOR = Content.styled(" │ ", "$text-muted")
+_SEPARATOR = Content.styled(" │ ", "$foreground-muted")
 
 
 def header_parts(picture: Picture, elapsed: float) -> list[tuple[int, str, str]]:

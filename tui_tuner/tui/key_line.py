@@ -22,6 +22,8 @@ def key_of(screen: Screen[Any], name: str) -> str:
 class KeyLine(Widget):
     """The keys that act now, as many as fit; each can be clicked."""
 
+    auto_links = False
+
     def on_mount(self) -> None:
         """Follow the screen's bindings."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
@@ -31,14 +33,17 @@ class KeyLine(Widget):
         return key_line(self._entries(), self.content_size.width)
 
     def _entries(self) -> list[tuple[str, str, str]]:
-        seen: dict[str, tuple[str, str, str]] = {}
+        """Key, description and action of what acts now; of several keys the shortest."""
+        shown: dict[str, tuple[str, str, str]] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
-            if binding.show and active.enabled and binding.id is not None and binding.id not in seen:
+            if not (binding.show and active.enabled):
+                continue
+            key = self.app.get_key_display(binding)
+            if binding.action not in shown or len(key) < len(shown[binding.action][0]):
                 place = "app" if active.node is self.app else "screen"
-                key = self.app.get_key_display(binding)
-                seen[binding.id] = (key, binding.description, f"{place}.{binding.action}")
-        return list(seen.values())
+                shown[binding.action] = (key, binding.description, f"{place}.{binding.action}")
+        return list(shown.values())
 
 
 _ALWAYS = ("help", "quit")
@@ -46,7 +51,7 @@ _ALWAYS = ("help", "quit")
 
 def key_line(entries: list[tuple[str, str, str]], width: int) -> Content:
     """Keys as (key, description, action) in at most `width` cells; help and quit stand at the end and stay."""
-    last = [entry for entry in entries if entry[1] in _ALWAYS]
+    last = sorted((entry for entry in entries if entry[1] in _ALWAYS), key=lambda entry: _ALWAYS.index(entry[1]))
     first = [entry for entry in entries if entry[1] not in _ALWAYS]
     while first and len(_key_text([*first, *last])) > width:
         first.pop()

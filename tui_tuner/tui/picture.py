@@ -105,17 +105,24 @@ class Picture:
 
     def _evaluated(self, number: int, evaluation: Evaluation) -> None:
         row = Row(number, evaluation.candidate, evaluation.configuration, evaluation)
-        self.rows[number] = replace(row, incumbent=self._is_incumbent(row))
+        self.rows[number] = row
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
         if best < float("inf"):
             self.best_times.append(best)
+        self._mark_incumbent()
 
     def _new_incumbent(self, event: events.IncumbentChanged) -> None:
         self.incumbent = event
         self.titles[event.candidate.id] = event.candidate.title
+        self._mark_incumbent()
+
+    def _mark_incumbent(self) -> None:
+        """Mark the latest evaluation of the incumbent's configuration, and no other."""
+        matching = [number for number, row in self.rows.items() if self._is_incumbent(row)]
+        latest = max(matching, default=None)
         for number, row in self.rows.items():
-            if row.incumbent != self._is_incumbent(row):
+            if row.incumbent != (number == latest):
                 self.rows[number] = replace(row, incumbent=not row.incumbent)
 
     def _is_incumbent(self, row: Row) -> bool:

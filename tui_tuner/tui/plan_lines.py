@@ -9,13 +9,13 @@ from tui_tuner.tui.formatting import factor_interval
 from tui_tuner.tui.plain import one_line
 
 MARKS = {
-    StepState.PROPOSED: ("·", "$text-muted"),
+    StepState.PROPOSED: ("·", "$foreground-muted"),
     StepState.AWAITING: ("○", "bold $text-warning"),
     StepState.RUNNING: ("›", "bold $text-accent"),  # noqa: RUF001  # a mark, not a bracket
     StepState.ACCEPTED: ("✓", "bold $text-success"),
-    StepState.NEUTRAL: ("·", "$text-muted"),
+    StepState.NEUTRAL: ("·", "$foreground-muted"),
     StepState.REJECTED: ("✗", "bold $text-error"),
-    StepState.SKIPPED: ("–", "$text-muted"),  # noqa: RUF001  # a mark, not a hyphen
+    StepState.SKIPPED: ("–", "$foreground-muted"),  # noqa: RUF001  # a mark, not a hyphen
     StepState.DONE: ("✓", "$text-success"),
 }
 """The sign of each state, readable without colour, and its style."""
@@ -31,18 +31,26 @@ def _outcome(step: Step) -> Content:
 
 
 def step_lines(step: Step, width: int) -> Content:
-    """The step in at most `width` cells a line; the reason follows dim and is wrapped."""
+    """The step in at most `width` cells a line; long titles and the dim reason are wrapped."""
     mark, style = MARKS[step.state]
     outcome = _outcome(step)
-    title_width = max(8, width - _INDENT - outcome.cell_length - (1 if outcome else 0))
-    title_style = "$text-muted" if step.state is StepState.SKIPPED else ""
-    title = one_line(step.title, title_style).truncate(title_width, ellipsis=True)
-    padding = " " * max(0, width - _INDENT - title.cell_length - outcome.cell_length)
-    first = Content.assemble((mark, style), f" {step.id:>2} ", title, padding if outcome else "", outcome)
-    if not step.reason:
-        return first
-    reason = one_line(step.reason, "$text-muted").wrap(max(8, width - _INDENT))
-    return Content("\n").join([first, *(Content(" " * _INDENT) + line for line in reason)])
+    space = max(8, width - _INDENT)
+    title = one_line(step.title, "$foreground-muted" if step.state is StepState.SKIPPED else "").wrap(space)
+    lines = [*title[:-1], *_beside(title[-1], outcome, space)]
+    if step.reason:
+        lines += one_line(step.reason, "$foreground-muted").wrap(space)
+    first = Content.assemble((mark, style), f" {step.id:>2} ", lines[0])
+    return Content("\n").join([first, *(Content(" " * _INDENT) + line for line in lines[1:])])
+
+
+def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
+    """The outcome at the right edge, on a line of its own if the title leaves no room."""
+    if not outcome:
+        return [title]
+    gap = width - title.cell_length - outcome.cell_length
+    if gap >= 1:
+        return [title + " " * gap + outcome]
+    return [title, Content(" " * max(0, width - outcome.cell_length)) + outcome]
 
 
 def step_detail(step: Step, rationale: str) -> Content:

@@ -53,7 +53,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
     ):
         try:
             value = json.loads(candidate, strict=False)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return value if isinstance(value, dict) else None
     return {}

@@ -43,7 +43,7 @@ class SessionScreen(Screen[None]):
         clock: seconds, monotonic; lets the elapsed time go on between events.
     """
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # Textual declares it as a variable of instances
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
 
     def __init__(self, desk: ApprovalDesk, clock: Callable[[], float]) -> None:
@@ -92,6 +92,8 @@ class SessionScreen(Screen[None]):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
+        if self.picture.incumbent is not None:
+            self.query_one(KernelPane).view = "diff"
         text = result_text(finished, self.picture.started, time_label(self.picture.device))
         self.app.push_screen(MessageDialog(result_title(finished), text))
 

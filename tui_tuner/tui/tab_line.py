@@ -12,6 +12,8 @@ from tui_tuner.tui.plain import clickable
 class TabLine(Widget):
     """The names of the panes where only one of them is visible."""
 
+    auto_links = False
+
     active: reactive[int] = reactive(1)
     awaiting: reactive[bool] = reactive(False)
 

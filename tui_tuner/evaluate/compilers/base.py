@@ -41,13 +41,12 @@ class Recipe:
 
 
 class Compiler(Protocol):
-    """A compiler for one device.
+    """A compiler for one device."""
 
-    Attributes:
-        toolchain: name, version and architecture; part of every build's key.
-    """
-
-    toolchain: str
+    @property
+    def toolchain(self) -> str:
+        """Name, version and architecture; part of every build's key."""
+        ...
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration with extra compiler options.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.devices.native_cpu import cpu_model
 from tui_tuner.evaluate.emulator.sources import FAULTS
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate
@@ -24,7 +25,7 @@ class CCompiler:
 
     Attributes:
         program: absolute path of the compiler.
-        toolchain: its version.
+        toolchain: its version and the processor that it compiles for.
         suffix: of the kernel's file, ".c" or ".cpp".
     """
 
@@ -40,7 +41,7 @@ class CCompiler:
             DeviceError: there is none, or it is too old.
         """
         gnu = find_gnu("gcc" if suffix == ".c" else "g++")
-        return cls(gnu.program, gnu.line, ".c" if suffix == ".c" else ".cpp")
+        return cls(gnu.program, f"{gnu.line} for {cpu_model()}", ".c" if suffix == ".c" else ".cpp")
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile the kernel to a shared object that exports its address, whatever its linkage."""
@@ -52,11 +53,11 @@ class CCompiler:
         )
         return Recipe(files, command, ARTIFACT, read=(FAULTS.parent, *include_paths(options)))
 
-    def symbol(self, candidate: Candidate, log: str) -> str:  # noqa: ARG002 - the seam's signature
+    def symbol(self, candidate: Candidate, log: str) -> str:
         """The exported address, the same for every kernel."""
         return SYMBOL
 
-    def resources(self, log: str, symbol: str) -> Resources:  # noqa: ARG002 - the seam's signature
+    def resources(self, log: str, symbol: str) -> Resources:
         """None: a compiler for CPUs does not say."""
         return Resources()
 

@@ -20,6 +20,8 @@ _OPTIONS = (
     *("-O2", "-std=c++17", "-shared", "-fPIC", "-fvisibility=hidden", "-w", "-fmax-errors=20"),
     # Longjmp between stacks is what the fortified one forbids.
     *("-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"),
+    # Other kernels of the file are left out, and with them their shared memory.
+    *("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"),
     # Device code reads one type as another, and never errno.
     *("-fno-strict-aliasing", "-fno-math-errno", "-fwrapv"),
 )
@@ -63,11 +65,11 @@ class EmulatorCompiler:
         )
         return Recipe(files, command, ARTIFACT, read=(INCLUDE, RUNTIME, *include_paths(understood)))
 
-    def symbol(self, candidate: Candidate, log: str) -> str:  # noqa: ARG002 - the seam's signature
+    def symbol(self, candidate: Candidate, log: str) -> str:
         """The exported launch, the same for every kernel."""
         return SYMBOL
 
-    def resources(self, log: str, symbol: str) -> Resources:  # noqa: ARG002 - the seam's signature
+    def resources(self, log: str, symbol: str) -> Resources:
         """None: g++ does not say."""
         return Resources()
 

@@ -105,11 +105,14 @@ def _name(language: Language) -> str:
     return {"cuda": "CUDA", "opencl": "OpenCL C", "c": "C or C++"}[language]
 
 
-def open_device(choice: DeviceChoice) -> Device:
+def open_device(choice: DeviceChoice, *, allow_unconfined: bool = False) -> Device:
     """Take the device; only inside the runner process, since drivers stay loaded.
 
+    Args:
+        allow_unconfined: whether kernels that run on the CPU may run where they cannot be confined.
+
     Raises:
-        DeviceError: it is not there, or a package or driver is missing.
+        DeviceError: it is not there, or a package or driver is missing, or its kernels cannot be confined.
     """
     match choice.kind:
         case "cuda":
@@ -117,11 +120,11 @@ def open_device(choice: DeviceChoice) -> Device:
 
             return CudaDevice(choice.index, choice.backend)
         case "opencl":
-            return _open_opencl(choice)
+            return _open_opencl(choice, allow_unconfined=allow_unconfined)
         case "c" | "emulator":
             from tui_tuner.evaluate.devices.native import NativeDevice
 
-            return NativeDevice(choice.kind)
+            return NativeDevice(choice.kind, allow_unconfined=allow_unconfined)
 
 
 def compiler_for(choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Compiler:
@@ -137,8 +140,14 @@ def compiler_for(choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> 
             from tui_tuner.evaluate.compilers.opencl import OpenCLCompiler
 
             return OpenCLCompiler(choice.platform, choice.index, f"{device.architecture}, {device.name}")
-        case "c" | "emulator":
-            raise NotImplementedError
+        case "c":
+            from tui_tuner.evaluate.compilers.c import CCompiler
+
+            return CCompiler.find(problem.kernel.source.suffix)
+        case "emulator":
+            from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
+
+            return EmulatorCompiler.find()
 
 
 def _cuda_compiler(architecture: str) -> Compiler:
@@ -154,9 +163,9 @@ def _cuda_compiler(architecture: str) -> Compiler:
             raise DeviceError(f"{no_nvcc.message}, and {no_nvrtc.message}", hint=no_nvcc.hint) from no_nvrtc
 
 
-def _open_opencl(choice: DeviceChoice) -> Device:
+def _open_opencl(choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
     try:
         from tui_tuner.evaluate.devices.opencl import OpenCLDevice
     except ImportError as error:
         raise DeviceError(f"OpenCL needs pyopencl: {error}", hint="pip install 'tuner-tui[opencl]'") from error
-    return OpenCLDevice(choice.platform, choice.index)
+    return OpenCLDevice(choice.platform, choice.index, allow_unconfined=allow_unconfined)

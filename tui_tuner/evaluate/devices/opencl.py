@@ -38,11 +38,17 @@ class OpenCLDevice(Device):
     A launch that does not end is not noticed here: whoever started this process ends it, so the time limits
     of `launch` and `time` are not used.
 
+    Args:
+        platform: number of the platform.
+        index: number of the device on it.
+        allow_unconfined: whether the device may be the CPU: its driver runs a kernel as native code in this
+            process, which nothing confines.
+
     Raises:
-        DeviceError: there is no such platform or device.
+        DeviceError: there is no such platform or device, or it is the CPU and may not be.
     """
 
-    def __init__(self, platform: int = 0, index: int = 0) -> None:
+    def __init__(self, platform: int = 0, index: int = 0, *, allow_unconfined: bool = False) -> None:
         try:
             self._backend = OpenCLFunctions(device=index, platform=platform)
         except (cl.Error, IndexError) as error:
@@ -51,12 +57,18 @@ class OpenCLDevice(Device):
             ) from error
         self._queue: cl.CommandQueue = self._backend.queue
         self._device: cl.Device = self._backend.ctx.devices[0]
+        self._is_cpu = bool(self._device.type & cl.device_type.CPU)
+        if self._is_cpu and not allow_unconfined:
+            raise DeviceError(
+                f"OpenCL device {platform}.{index} is the CPU, where a kernel could read your files",
+                hint="use an OpenCL device that is a GPU, or accept the risk with --allow-unconfined",
+            )
         self._alignment = max(1, self._device.mem_base_addr_align // 8)
         self.info = _info(self._device)
         self._scratch = self._flush_buffer()
 
     def _flush_buffer(self) -> cl.Buffer | None:
-        if self._device.type & cl.device_type.CPU:
+        if self._is_cpu:
             return None  # the caches of a CPU stay warm, as on the other CPU devices
         nbytes = max(LEAST_FLUSH_BYTES, 2 * self._device.global_mem_cache_size) // 4 * 4
         return cl.Buffer(self._backend.ctx, cl.mem_flags.READ_WRITE, nbytes)

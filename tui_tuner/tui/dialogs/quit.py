@@ -34,9 +34,7 @@ class QuitDialog(ModalScreen[bool]):
         """What happens, how to go on, and two buttons."""
         with Vertical(classes="dialog"):
             yield Static("Leave a resumable run?", classes="dialog-title")
-            yield Static(
-                "The session is interrupted; everything measured so far is kept. Go on later with", markup=False
-            )
+            yield Static("The session stops; what was measured is kept. To go on:", markup=False)
             yield Static(Content("  ") + plain(self._resume, "bold"), markup=False, classes="dialog-command")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Stay (esc)", id="stay", compact=True)

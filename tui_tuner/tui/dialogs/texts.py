@@ -16,7 +16,7 @@ from tui_tuner.tui.plain import one_line, plain
 def _table(pairs: list[tuple[str, str]]) -> Content:
     width = max(len(name) for name, _ in pairs)
     return Content("\n").join(
-        Content.assemble((f"{name:<{width}}  ", "$text-muted"), one_line(value)) for name, value in pairs if value
+        Content.assemble((f"{name:<{width}}  ", "$foreground-muted"), one_line(value)) for name, value in pairs if value
     )
 
 
@@ -51,7 +51,7 @@ def evaluation_text(row: Row, title: str, unit: str) -> Content:
     values = "\n".join(f"  {name} = {tunable_value(value)}" for name, value in row.configuration.items())
     parts = [
         _table([("candidate", f"{title} ({row.candidate})")]),
-        Content.assemble(("configuration", "$text-muted"), "\n", plain(values)),
+        Content.assemble(("configuration", "$foreground-muted"), "\n", plain(values)),
     ]
     if row.evaluation is None:
         return Content("\n").join([*parts, Content.styled("running", "italic")])
@@ -84,7 +84,7 @@ def result_text(finished: SessionFinished, started: SessionStarted | None, unit:
         speedup += f", in {unit}"
     pairs = [
         ("speed-up", speedup),
-        ("because", finished.reason),
+        ("reason", finished.reason),
         ("evaluations", f"{finished.evaluations:,}"),
         ("model", f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"),
         ("result", finished.result or ""),

@@ -150,5 +150,6 @@ class BenchmarksPane(Pane):
     def _draw_chart(self) -> None:
         chart = self.query_one("#best-chart", Static)
         height = 3 if self.size.height >= 14 else 1
-        width = max(20, chart.content_region.width)
+        chart.styles.height = height
+        width = max(20, self.content_region.width)
         chart.update(best_chart(self._picture.best_times, time_label(self._picture.device), width, height))

@@ -20,8 +20,8 @@ from tui_tuner.tui.chat_entries import Fold, ReplyEntry
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
 
-_SILENT = "the model hears you when you reject a step (r)"
-_OPEN = "reject this step: a sentence for the model, may be empty; Enter sends"
+_SILENT = "r rejects a step with your words"
+_OPEN = "why not? Enter rejects, Esc leaves"
 _KEPT = 200
 
 

@@ -54,8 +54,8 @@ The factor is the speed-up over the best kernel of its time, with the ends of it
         changed = [step for step in picture.steps.values() if self._steps.get(step.id) is not step]
         for step in changed:
             self._put(step)
+            self._follow(step)
         if changed:
-            self._follow(changed[-1])
             self._show_detail()
 
     def _put(self, step: Step) -> None:

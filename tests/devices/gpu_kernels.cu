@@ -1,0 +1,49 @@
+// Kernels for the tests on a GPU: well-behaved ones, and each kind of misbehaviour that a device must survive.
+
+__device__ int launches_so_far = 0;
+
+extern "C" __global__ void add_one(float* values, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) values[i] += 1.0f;
+}
+
+extern "C" __global__ void nothing() {}
+
+extern "C" __global__ void read_at(float* out, const float* in, int index) { out[0] = in[index]; }
+
+extern "C" __global__ void write_at(float* out, int index) { out[index] = 42.0f; }
+
+extern "C" __global__ void misaligned(float* out)
+{
+    *reinterpret_cast<float4*>(out + 1) = make_float4(1.0f, 2.0f, 3.0f, 4.0f);
+}
+
+extern "C" __global__ void trap(float* out)
+{
+    out[0] = 1.0f;
+    asm volatile("trap;");
+}
+
+extern "C" __global__ void __launch_bounds__(32) at_most_32_threads(float* out) { out[threadIdx.x] = 1.0f; }
+
+extern "C" __global__ void reverse_in_shared(float* values, int n)
+{
+    extern __shared__ float held[];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) held[i] = values[i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) values[i] = held[n - 1 - i];
+}
+
+extern "C" __global__ void count_launches(int* out)
+{
+    launches_so_far += 1;
+    out[0] = launches_so_far;
+}
+
+extern "C" __global__ void show_bits(unsigned short* out, unsigned short half_bits, bool flag, double number)
+{
+    out[0] = half_bits;
+    out[1] = flag;
+    out[2] = (unsigned short)number;
+}

@@ -1,0 +1,215 @@
+"""One scenario on a GPU in a process of its own: `gpu_scenarios.py BACKEND SCENARIO CUBIN CEILINGS_CUBIN`.
+
+The last line of the output is JSON: what the scenario returned, or the fault that ended it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.ceilings import copy_bandwidth, measure_ceilings
+from tui_tuner.evaluate.devices.clock import open_clock
+from tui_tuner.evaluate.devices.cuda import CudaDevice
+from tui_tuner.evaluate.requests import Executable
+from tui_tuner.problem.geometry import Geometry
+
+ONE = Geometry((1, 1, 1), (1, 1, 1))
+ALL = frozenset({0})
+LIMIT_S = 10.0
+
+
+class Scenarios:
+    """Each public method is a scenario; arrays of 64 floats end exactly where their page ends."""
+
+    def __init__(self, backend: str, cubin: Path, ceilings: Path) -> None:
+        self.device = CudaDevice(0, backend)
+        self.cubin = cubin
+        self.ceilings = ceilings
+
+    def describe(self) -> dict[str, Any]:
+        return self.device.info.model_dump()
+
+    def restored(self) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, "add_one")
+        values = np.arange(1000, dtype=np.float32)
+        buffers = self.device.allocate([values, np.int32(1000)], ALL)
+        shape = Geometry((8, 1, 1), (128, 1, 1))
+        for _ in range(3):
+            self.device.launch(kernel, buffers, shape, LIMIT_S)
+        after_launches = self.device.download(buffers, 0)
+        times = self.device.time(kernel, buffers, shape, 45, LIMIT_S)
+        after_timing = self.device.download(buffers, 0)
+        violation = self.device.guard_violation(buffers)
+        self.device.free(buffers)
+        return {
+            "right": bool(np.array_equal(after_launches, values + 1) and np.array_equal(after_timing, values + 1)),
+            "times": times,
+            "violation": violation,
+            "registers": kernel.resources.registers,
+        }
+
+    def not_restored(self) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, "add_one")
+        buffers = self.device.allocate([np.zeros(64, np.float32), np.int32(64)], frozenset())
+        for _ in range(3):
+            self.device.launch(kernel, buffers, Geometry((1, 1, 1), (64, 1, 1)), LIMIT_S)
+        return {"values": sorted(set(self.device.download(buffers, 0).tolist()))}
+
+    def read_past_end(self) -> dict[str, Any]:
+        arguments = [np.zeros(64, np.float32), np.zeros(64, np.float32), np.int32(64)]
+        return self._run("read_at", arguments, guard_end=True)
+
+    def read_before_start(self) -> dict[str, Any]:
+        arguments = [np.zeros(64, np.float32), np.zeros(64, np.float32), np.int32(-1)]
+        return self._run("read_at", arguments, guard_end=False)
+
+    def read_within(self) -> dict[str, Any]:
+        arguments = [np.zeros(64, np.float32), np.ones(64, np.float32), np.int32(63)]
+        return self._run("read_at", arguments, guard_end=True)
+
+    def write_past_end(self) -> dict[str, Any]:
+        return self._run("write_at", [np.zeros(64, np.float32), np.int32(64)], guard_end=True)
+
+    def write_into_slack_after(self) -> dict[str, Any]:
+        return self._run("write_at", [np.zeros(5, np.float32), np.int32(5)], guard_end=True)
+
+    def write_into_slack_before(self) -> dict[str, Any]:
+        return self._run("write_at", [np.zeros(64, np.float32), np.int32(-2)], guard_end=True)
+
+    def misaligned(self) -> dict[str, Any]:
+        return self._run("misaligned", [np.zeros(64, np.float32)])
+
+    def trap(self) -> dict[str, Any]:
+        return self._run("trap", [np.zeros(64, np.float32)])
+
+    def fault_while_timing(self) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, "write_at")
+        buffers = self.device.allocate([np.zeros(64, np.float32), np.int32(64)], ALL)
+        return {"times": self.device.time(kernel, buffers, ONE, 5, LIMIT_S)}
+
+    def too_many_threads(self) -> dict[str, Any]:
+        return self._refused("add_one", Geometry((1, 1, 1), (2048, 1, 1)))
+
+    def beyond_launch_bounds(self) -> dict[str, Any]:
+        return self._refused("at_most_32_threads", Geometry((1, 1, 1), (1024, 1, 1)), [np.zeros(1024, np.float32)])
+
+    def too_much_shared(self) -> dict[str, Any]:
+        return self._refused("reverse_in_shared", Geometry((1, 1, 1), (32, 1, 1), 2**20))
+
+    def out_of_memory(self) -> dict[str, Any]:
+        try:
+            self.device.allocate([np.broadcast_to(np.float32(0), (2**42,))], frozenset())
+        except DeviceFault as fault:
+            return {"refused": fault.kind.name, "fatal": fault.fatal, "message": fault.message, **self.restored()}
+        return {"refused": None}
+
+    def missing_symbol(self) -> dict[str, Any]:
+        try:
+            self.device.load(self.cubin, "no_such_kernel")
+        except DeviceFault as fault:
+            return {"refused": fault.kind.name, "fatal": fault.fatal, "message": fault.message, **self.restored()}
+        return {"refused": None}
+
+    def big_shared(self) -> dict[str, Any]:
+        values = np.arange(16384, dtype=np.float32)
+        kernel = self.device.load(self.cubin, "reverse_in_shared")
+        buffers = self.device.allocate([values, np.int32(values.size)], ALL)
+        self.device.launch(kernel, buffers, Geometry((1, 1, 1), (256, 1, 1), values.nbytes), LIMIT_S)
+        return {"right": bool(np.array_equal(self.device.download(buffers, 0), values[::-1]))}
+
+    def reload(self) -> dict[str, Any]:
+        buffers = self.device.allocate([np.zeros(1, np.int32)], ALL)
+        counts = []
+        for _ in range(2):
+            kernel = self.device.load(self.cubin, "count_launches")
+            for _ in range(3):
+                self.device.launch(kernel, buffers, ONE, LIMIT_S)
+                counts.append(int(self.device.download(buffers, 0)[0]))
+            self.device.unload(kernel)
+        return {"counts": counts}
+
+    def scalars(self) -> dict[str, Any]:
+        arguments = [np.zeros(3, np.uint16), np.float16(1.5), np.bool_(True), np.float64(7.0)]
+        kernel = self.device.load(self.cubin, "show_bits")
+        buffers = self.device.allocate(arguments, ALL)
+        self.device.launch(kernel, buffers, ONE, LIMIT_S)
+        return {"bits": self.device.download(buffers, 0).tolist()}
+
+    def empty_kernel(self) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, "nothing")
+        times = self.device.time(kernel, self.device.allocate([], frozenset()), ONE, 100, LIMIT_S)
+        one_by_one = [
+            self.device.time(kernel, self.device.allocate([], frozenset()), ONE, 1, LIMIT_S)[0] for _ in range(50)
+        ]
+        return {
+            "median_ms": statistics.median(times),
+            "one_by_one_ms": statistics.median(one_by_one),
+            "event_gap": self.device.info.event_gap,
+        }
+
+    def ceilings_measured(self) -> dict[str, Any]:
+        copy, peak = (
+            Executable(artifact=str(self.ceilings), symbol=name, shapes=[]) for name in ("copy", "multiply_add")
+        )
+        info = measure_ceilings(self.device, copy, peak, 512 * 2**20)
+        return {
+            "memory_gbs": info.memory_gbs,
+            "flops_gflops": info.flops_gflops,
+            "small_copy_gbs": copy_bandwidth(self.device, copy, 1),
+        }
+
+    def clock(self) -> dict[str, Any]:
+        clock = open_clock(self.device.pci_bus_id)
+        sample = clock.sample() if clock is not None else None
+        return {"mhz": None if sample is None else sample.sm_mhz}
+
+    def many_allocations(self) -> dict[str, Any]:
+        for _ in range(200):
+            buffers = self.device.allocate([np.zeros(2**20, np.float32), np.int32(1)], ALL)
+            self.device.free(buffers)
+        return self.restored()
+
+    def _run(self, symbol: str, arguments: list[KernelArgument], *, guard_end: bool = True) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, symbol)
+        buffers = self.device.allocate(arguments, ALL, guard_end=guard_end)
+        try:
+            self.device.launch(kernel, buffers, ONE, LIMIT_S)
+            return {
+                "violation": self.device.guard_violation(buffers),
+                "first": float(self.device.download(buffers, 0)[0]),
+            }
+        finally:
+            self.device.free(buffers)
+            self.device.unload(kernel)
+
+    def _refused(self, symbol: str, shape: Geometry, arguments: list[KernelArgument] | None = None) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, symbol)
+        buffers = self.device.allocate(arguments or [np.zeros(64, np.float32), np.int32(64)], ALL)
+        try:
+            self.device.launch(kernel, buffers, shape, LIMIT_S)
+        except DeviceFault as fault:
+            return {"refused": fault.kind.name, "fatal": fault.fatal, "message": fault.message, **self.restored()}
+        return {"refused": None}
+
+
+def main() -> None:
+    backend, scenario, cubin, ceilings = sys.argv[1:]
+    try:
+        outcome = getattr(Scenarios(backend, Path(cubin), Path(ceilings)), scenario)()
+    except DeviceFault as fault:
+        outcome = {"fault": fault.kind.name, "fatal": fault.fatal, "message": fault.message}
+    sys.stdout.write("\n" + json.dumps(outcome) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # as the runner does: a lost context may hang in the driver's clean-up
+
+
+if __name__ == "__main__":
+    main()

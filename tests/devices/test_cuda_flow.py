@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+from fake_cuda import FakeBackend, FakeDriver, cubin, floats
+
+from tui_tuner.evaluate.devices import cuda
+from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.ceilings import LEAST_BYTES, measure_ceilings
+from tui_tuner.evaluate.requests import Executable
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.geometry import Geometry
+
+ONE = Geometry((2, 1, 1), (32, 1, 1))
+
+
+@pytest.fixture
+def driver():
+    return FakeDriver()
+
+
+@pytest.fixture
+def backend(driver):
+    return FakeBackend(driver)
+
+
+@pytest.fixture
+def device(driver, backend, monkeypatch):
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_backend", lambda *_: backend)
+    return cuda.CudaDevice()
+
+
+def add_one(address, n):
+    values = floats(address, int(n))
+    values += 1
+
+
+def test_the_device_describes_itself(device):
+    assert device.info.kind == "cuda"
+    assert device.info.architecture == "sm_90"
+    assert device.info.backend == "fake 1"
+    assert device.info.clock_mhz == 1500
+    assert device.info.event_gap == 0.25
+
+
+def test_an_array_is_restored_before_every_launch(device, backend, tmp_path):
+    backend.kernels["add"] = add_one
+    kernel = device.load(cubin(tmp_path), "add")
+    buffers = device.allocate([np.arange(5, dtype=np.float32), np.int32(5)], frozenset({0}))
+    device.launch(kernel, buffers, ONE, 1.0)
+    device.launch(kernel, buffers, ONE, 1.0)
+    assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
+    device.time(kernel, buffers, ONE, 3, 1.0)
+    assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
+
+
+def test_an_array_that_is_not_restored_keeps_what_was_written(device, backend, tmp_path):
+    backend.kernels["add"] = add_one
+    kernel = device.load(cubin(tmp_path), "add")
+    buffers = device.allocate([np.zeros(3, np.float32), np.int32(3)], frozenset())
+    device.launch(kernel, buffers, ONE, 1.0)
+    device.launch(kernel, buffers, ONE, 1.0)
+    assert device.download(buffers, 0).tolist() == [2, 2, 2]
+
+
+def test_timing_queues_restore_flush_start_launch_stop_and_waits_once_a_batch(device, driver, backend, tmp_path):
+    backend.kernels["add"] = add_one
+    kernel = device.load(cubin(tmp_path), "add")
+    buffers = device.allocate([np.zeros(3, np.float32), np.int32(3)], frozenset({0}))
+    driver.calls.clear()
+    assert device.time(kernel, buffers, ONE, 45, 1.0) == [0.25] * 45
+    one = ["cuMemcpyDtoDAsync_v2", "cuMemsetD32Async", "start", "launch", "stop"]
+    assert driver.calls == [*one * 20, "cuCtxSynchronize"] * 2 + [*one * 5, "cuCtxSynchronize"]
+    assert backend.launched[-1] == ((32, 1, 1), (2, 1, 1), 0)
+
+
+def test_scalars_that_packages_cannot_pass_go_as_their_bits(device, backend, tmp_path):
+    given = []
+    backend.kernels["show"] = lambda *arguments: given.extend(arguments)
+    kernel = device.load(cubin(tmp_path), "show")
+    buffers = device.allocate([np.float16(1.5), np.bool_(True), np.float32(2.5)], frozenset())
+    device.launch(kernel, buffers, ONE, 1.0)
+    assert given == [0x3E00, 1, 2.5]
+    assert [value.dtype for value in given] == [np.uint16, np.uint8, np.float32]
+
+
+@pytest.mark.parametrize(("shared_bytes", "allowed"), [(1024, []), (49152, []), (65536, [65536])])
+def test_more_dynamic_shared_memory_than_48_kib_is_asked_for(device, backend, tmp_path, shared_bytes, allowed):
+    backend.kernels["nothing"] = lambda: None
+    kernel = device.load(cubin(tmp_path), "nothing")
+    buffers = device.allocate([], frozenset())
+    device.launch(kernel, buffers, Geometry((1, 1, 1), (1, 1, 1), shared_bytes), 1.0)
+    assert backend.allowed == allowed
+    assert backend.launched[-1][2] == shared_bytes
+
+
+def test_a_launch_that_is_refused_is_not_fatal(device, backend, tmp_path):
+    def refuse():
+        raise RuntimeError("cuLaunchKernel failed: too many resources requested for launch")
+
+    backend.kernels["refuse"] = refuse
+    kernel = device.load(cubin(tmp_path), "refuse")
+    with pytest.raises(DeviceFault) as caught:
+        device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
+    assert (caught.value.kind, caught.value.fatal) == (FailureKind.LAUNCH, False)
+
+
+def test_a_fault_on_the_device_is_fatal_and_giving_back_afterwards_is_silent(device, driver, backend, tmp_path):
+    def fault():
+        driver.sticky = 700
+        driver.fails.update(cuMemUnmap=700, cuMemFree_v2=700)
+
+    backend.kernels["fault"] = lambda address: fault()
+    kernel = device.load(cubin(tmp_path), "fault")
+    buffers = device.allocate([np.zeros(3, np.float32)], frozenset({0}))
+    with pytest.raises(DeviceFault) as caught:
+        device.time(kernel, buffers, ONE, 2, 1.0)
+    assert (caught.value.kind, caught.value.fatal) == (FailureKind.ILLEGAL_ACCESS, True)
+    device.free(buffers)
+    device.unload(kernel)
+    device.close()
+
+
+def test_an_error_in_our_own_code_is_not_taken_for_a_launch_failure(device, backend, tmp_path):
+    backend.kernels["typo"] = lambda: {}["missing"]
+    kernel = device.load(cubin(tmp_path), "typo")
+    with pytest.raises(KeyError):
+        device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
+
+
+def test_a_write_beyond_an_array_names_the_argument(device, backend, tmp_path):
+    backend.kernels["beyond"] = lambda _, address: floats(address, 6).__setitem__(5, 0)
+    kernel = device.load(cubin(tmp_path), "beyond")
+    buffers = device.allocate([np.zeros(4, np.float32), np.zeros(5, np.float32)], frozenset())
+    assert device.guard_violation(buffers) is None
+    device.launch(kernel, buffers, ONE, 1.0)
+    assert device.guard_violation(buffers) == "argument 2: wrote past its end (first damaged byte +0)"
+
+
+def test_memory_that_does_not_suffice_is_a_launch_failure_and_is_given_back(device, driver):
+    before = set(driver.blocks)
+    driver.fails["cuMemAlloc_v2"] = 2
+    with pytest.raises(DeviceFault) as caught:
+        device.allocate([np.zeros(3, np.float32)], frozenset({0}))
+    assert (caught.value.kind, caught.value.fatal) == (FailureKind.LAUNCH, False)
+    assert set(driver.blocks) == before
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
+def test_arrays_of_any_shape_come_back_as_they_went(device, shape):
+    array = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    buffers = device.allocate([array], frozenset({0}), guard_end=False)
+    back = device.download(buffers, 0)
+    assert back.shape == shape
+    assert np.array_equal(back, array)
+    device.free(buffers)
+
+
+def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, backend, tmp_path):
+    backend.kernels.update(copy=lambda *_: None, multiply_add=lambda *_: None)
+    path = str(cubin(tmp_path))
+    copy, peak = (Executable(artifact=path, symbol=name, shapes=[]) for name in ("copy", "multiply_add"))
+    info = measure_ceilings(device, copy, peak, 1000)
+    assert info.memory_gbs == pytest.approx(LEAST_BYTES / 0.25e-3 / 1e9)
+    assert info.flops_gflops == pytest.approx(4 * 16 * 256 * 512 * 128 / 0.25e-3 / 1e9)
+    assert backend.unloaded == 2

@@ -1,0 +1,134 @@
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.compilers.nvcc import Nvcc
+from tui_tuner.evaluate.compilers.nvrtc import Nvrtc
+from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for
+from tui_tuner.evaluate.devices.probe import DeviceReport
+from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
+
+WITH_GPU = DeviceReport(cuda_devices=["NVIDIA H200 (sm_90)"], backends={"cuda-python": "13.0.3"})
+NO_DRIVER = DeviceReport(cuda_problem="there is no usable NVIDIA driver here", backends={"cupy": "14"})
+NO_PACKAGE = DeviceReport(cuda_devices=["NVIDIA H200 (sm_90)"], backend_problems={"cupy": "not installed"})
+
+
+def probe_that_finds(report):
+    async def probe():
+        return report
+
+    return probe
+
+
+async def probe_that_must_not_run():
+    raise AssertionError("nothing depends on what there is")
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "index", "platform", "backend"),
+    [
+        ("cuda", "cuda:0", 0, 0, "auto"),
+        ("cuda:3", "cuda:3", 3, 0, "auto"),
+        ("CUDA:1@cupy", "cuda:1@cupy", 1, 0, "cupy"),
+        ("cuda@cuda-python", "cuda:0@cuda-python", 0, 0, "cuda-python"),
+        ("opencl", "opencl:0.0", 0, 0, "auto"),
+        ("opencl:1", "opencl:0.1", 1, 0, "auto"),
+        ("opencl:2.1", "opencl:2.1", 1, 2, "auto"),
+        ("c", "c", 0, 0, "auto"),
+        (" emulator ", "emulator", 0, 0, "auto"),
+    ],
+)
+def test_a_device_is_named_on_the_command_line(text, written, index, platform, backend):
+    choice = DeviceChoice.parse(text)
+    assert (choice.index, choice.platform, choice.backend) == (index, platform, backend)
+    assert str(choice) == written
+    assert DeviceChoice.parse(written) == choice
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "gpu", "cuda:", "cuda:x", "cuda:1.0", "cuda@torch", "opencl@cupy", "emulator:1", "c:0", "cuda:-1", "auto"],
+)
+def test_what_is_no_device_is_refused_with_the_names_that_are(text):
+    with pytest.raises(DeviceError) as caught:
+        DeviceChoice.parse(text)
+    assert "opencl:PLATFORM.N" in caught.value.hint
+
+
+def test_hip_is_refused_with_the_way_that_an_amd_gpu_has():
+    with pytest.raises(DeviceError, match="HIP") as caught:
+        DeviceChoice.parse("hip:0")
+    assert "--device opencl" in caught.value.hint
+
+
+async def test_cuda_runs_on_a_gpu_where_driver_and_package_are_there():
+    choice, note = await choose_device("auto", "cuda", probe_that_finds(WITH_GPU))
+    assert (str(choice), note) == ("cuda:0", "")
+
+
+@pytest.mark.parametrize(
+    ("report", "reason"),
+    [
+        (NO_DRIVER, "there is no usable NVIDIA driver here"),
+        (NO_PACKAGE, "none of cuda-python, pycuda and cupy can be used"),
+        (DeviceReport(), "no GPU was found"),
+    ],
+)
+async def test_cuda_without_a_usable_gpu_runs_on_the_emulator_and_says_why(report, reason):
+    choice, note = await choose_device("auto", "cuda", probe_that_finds(report))
+    assert choice.kind == "emulator"
+    assert reason in note
+    assert "its times are CPU times" in note
+
+
+@pytest.mark.parametrize(("language", "kind"), [("opencl", "opencl"), ("c", "c")])
+async def test_other_languages_need_no_look_at_the_machine(language, kind):
+    choice, note = await choose_device("auto", language, probe_that_must_not_run)
+    assert (choice.kind, note) == (kind, "")
+
+
+async def test_a_named_device_is_taken_without_a_look():
+    choice, note = await choose_device("cuda:1@pycuda", "cuda", probe_that_must_not_run)
+    assert (str(choice), note) == ("cuda:1@pycuda", "")
+
+
+@pytest.mark.parametrize(
+    ("device", "language", "way_out"),
+    [
+        ("cuda", "opencl", "--device opencl"),
+        ("opencl", "cuda", "--device cuda or --device emulator"),
+        ("emulator", "c", "--device c"),
+        ("c", "cuda", "--device cuda or --device emulator"),
+    ],
+)
+async def test_a_language_that_does_not_run_there_is_refused_with_a_way_out(device, language, way_out):
+    with pytest.raises(DeviceError) as caught:
+        await choose_device(device, language, probe_that_must_not_run)
+    assert way_out in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("device", "source", "toolchain"),
+    [("emulator", "k.cu", "emulator"), ("c", "k.c", "gcc"), ("opencl:1.2", "k.cl", "OpenCL driver 5, GPU")],
+)
+def test_each_device_has_its_compiler(device, source, toolchain):
+    info = DeviceInfo(kind="opencl", name="GPU", backend="", architecture="driver 5")
+    number = Argument(name="n", dtype="int32", value=1)
+    problem = Problem(kernel=Kernel(source=Path(source), name="k"), launch=Launch(), arguments=[number])
+    compiler = compiler_for(DeviceChoice.parse(device), info, problem)
+    assert toolchain in compiler.toolchain
+
+
+def test_cuda_without_any_compiler_names_both_that_are_missing(monkeypatch):
+    def missing(cls, architecture):
+        raise DeviceError(f"no {cls.__name__}", hint="install one")
+
+    monkeypatch.setattr(Nvcc, "find", classmethod(missing))
+    monkeypatch.setattr(Nvrtc, "find", classmethod(missing))
+    info = DeviceInfo(kind="cuda", name="", backend="", architecture="sm_90")
+    number = Argument(name="n", dtype="int32", value=1)
+    problem = Problem(kernel=Kernel(source=Path("k.cu"), name="k"), launch=Launch(), arguments=[number])
+    with pytest.raises(DeviceError, match="no Nvcc, and no Nvrtc"):
+        compiler_for(DeviceChoice(kind="cuda"), info, problem)

@@ -1,0 +1,123 @@
+import ctypes
+
+import numpy as np
+import pytest
+from fake_cuda import GRANULARITY, FakeDriver
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_tuner.evaluate.devices.cuda_driver import AccessDescription, AllocationProperties
+from tui_tuner.evaluate.devices.cuda_errors import CudaError
+from tui_tuner.evaluate.devices.guarded_memory import (
+    BAND,
+    PATTERN,
+    GuardedMemory,
+    Layout,
+    band_layout,
+    damage,
+    page_layout,
+    pattern,
+)
+
+PAGE = 2 * 2**20
+
+
+@given(st.integers(0, 5 * PAGE))
+def test_a_guarded_end_lies_less_than_a_load_before_the_last_page_ends(nbytes):
+    layout = page_layout(nbytes, PAGE, guard_end=True)
+    assert layout.mapped % PAGE == 0
+    assert layout.mapped - PAGE < max(nbytes, 1) <= layout.mapped
+    assert layout.offset % 16 == 0
+    assert 0 <= layout.after < 16
+
+
+@given(st.integers(0, 4 * PAGE // 256))
+def test_an_array_of_whole_256_bytes_ends_with_its_page_and_is_aligned_as_cudamalloc_does(blocks):
+    layout = page_layout(256 * blocks, PAGE, guard_end=True)
+    assert layout.after == 0
+    assert layout.offset % 256 == 0
+
+
+@given(st.integers(0, 5 * PAGE))
+def test_a_guarded_start_is_the_first_mapped_byte(nbytes):
+    layout = page_layout(nbytes, PAGE, guard_end=False)
+    assert layout.offset == 0
+    assert layout.after == layout.mapped - nbytes
+
+
+@given(st.integers(0, 10**6))
+def test_bands_lie_on_both_sides_of_an_array(nbytes):
+    layout = band_layout(nbytes)
+    assert layout.offset == BAND
+    assert BAND <= layout.after < BAND + 256
+
+
+def test_the_pattern_is_not_a_number_in_every_float_type():
+    words = np.full(4, PATTERN, np.uint16)
+    for dtype in (np.float16, np.float32, np.float64):
+        assert np.isnan(words.view(dtype)).all()
+
+
+@pytest.mark.parametrize("start", [0, 1, 64, 65])
+def test_the_pattern_goes_on_at_odd_offsets(start):
+    whole = np.full(64, PATTERN, np.uint16).view(np.uint8)
+    assert np.array_equal(pattern(start, 20), whole[start % 2 : start % 2 + 20])
+
+
+def test_damage_names_the_nearest_byte_on_either_side():
+    layout = Layout(mapped=64, offset=16, nbytes=5)
+    before, after = pattern(0, 16), pattern(21, 43)
+    assert damage(layout, before, after) is None
+    broken = after.copy()
+    broken[[3, 9]] ^= 1
+    assert damage(layout, before, broken) == "wrote past its end (first damaged byte +3)"
+    broken = before.copy()
+    broken[[2, 12]] ^= 1
+    assert damage(layout, broken, after) == "wrote before its start (nearest damaged byte -4)"
+
+
+@pytest.mark.parametrize("virtual_memory", [True, False])
+@pytest.mark.parametrize("nbytes", [0, 1, 5, 4096, 5000])
+def test_a_fresh_array_is_undamaged_and_gives_all_its_memory_back(virtual_memory, nbytes):
+    driver = FakeDriver(virtual_memory=virtual_memory)
+    memory = GuardedMemory(driver, 0)
+    assert memory.faults == virtual_memory
+    array = memory.allocate(nbytes, guard_end=True)
+    assert memory.violation(array) is None
+    array.release()
+    assert driver.blocks == {}
+
+
+@pytest.mark.parametrize("virtual_memory", [True, False])
+def test_a_write_one_byte_past_an_array_is_noticed(virtual_memory):
+    driver = FakeDriver(virtual_memory=virtual_memory)
+    memory = GuardedMemory(driver, 0)
+    array = memory.allocate(21, guard_end=True)
+    ctypes.memset(array.address + 21, 0, 1)
+    assert memory.violation(array) == "wrote past its end (first damaged byte +0)"
+
+
+def test_pages_are_mapped_between_addresses_that_are_not():
+    driver = FakeDriver()
+    array = GuardedMemory(driver, 0).allocate(GRANULARITY, guard_end=True)
+    (reserved,) = driver.blocks
+    assert array.base == reserved + GRANULARITY
+    assert driver._mapped == {array.base}
+
+
+@pytest.mark.parametrize("step", ["cuMemCreate", "cuMemMap", "cuMemSetAccess"])
+def test_an_allocation_that_fails_half_way_leaves_nothing_behind(step):
+    driver = FakeDriver()
+    driver.fails[step] = 2
+    with pytest.raises(CudaError, match="out of memory"):
+        GuardedMemory(driver, 0).allocate(100, guard_end=True)
+    assert driver.blocks == {}
+    assert driver._mapped == set()
+
+
+def test_structures_have_the_sizes_of_the_drivers_header():
+    assert ctypes.sizeof(AllocationProperties) == 32
+    assert AllocationProperties.location.offset == 8
+    assert AllocationProperties.flags.offset == 24
+    assert ctypes.sizeof(AccessDescription) == 12
+    assert AccessDescription.flags.offset == 8

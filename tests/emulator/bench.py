@@ -1,0 +1,85 @@
+"""Builds kernels with the real compiler and runs them on a native device."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tui_tuner.evaluate.compilers.base import Compiler
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.native import NativeDevice
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.model import Configuration, Launch
+
+KERNELS = Path(__file__).parent / "kernels"
+
+
+@dataclass
+class Compiled:
+    artifact: Path
+    symbol: str
+    log: str
+    ok: bool
+
+
+@dataclass
+class Bench:
+    """One device, its compiler and a directory for what is built."""
+
+    device: NativeDevice
+    compiler: Compiler
+    directory: Path
+    built: int = 0
+
+    def compile(
+        self, source: str, kernel: str, configuration: Configuration | None = None, options: Sequence[str] = ()
+    ) -> Compiled:
+        """Compile in a fresh directory, whether it succeeds or not."""
+        candidate = Candidate(source=source, kernel=kernel, launch=Launch())
+        recipe = self.compiler.recipe(candidate, configuration or {}, options)
+        self.built += 1
+        work = self.directory / str(self.built)
+        work.mkdir()
+        for name, text in recipe.files.items():
+            (work / name).write_text(text)
+        done = subprocess.run(recipe.command, cwd=work, capture_output=True, text=True, check=False)
+        symbol = self.compiler.symbol(candidate, done.stderr)
+        return Compiled(work / recipe.artifact, symbol, done.stderr, done.returncode == 0)
+
+    def load(self, source: str, kernel: str, configuration: Configuration | None = None) -> LoadedKernel:
+        """Compile and load."""
+        compiled = self.compile(source, kernel, configuration)
+        assert compiled.ok, compiled.log
+        return self.device.load(compiled.artifact, compiled.symbol)
+
+    def run(
+        self,
+        kernel: LoadedKernel,
+        *arguments: KernelArgument,
+        grid: tuple[int, int, int] = (1, 1, 1),
+        block: tuple[int, int, int] = (32, 1, 1),
+        shared_bytes: int = 0,
+        timeout_s: float = 20,
+    ) -> list[np.ndarray]:
+        """Launch once and return the arrays as the kernel left them."""
+        buffers = self.device.allocate(arguments, frozenset())
+        try:
+            self.device.launch(kernel, buffers, Geometry(grid, block, shared_bytes), timeout_s)
+            assert self.device.guard_violation(buffers) is None
+            arrays = [index for index, argument in enumerate(arguments) if isinstance(argument, np.ndarray)]
+            return [self.device.download(buffers, index) for index in arrays]
+        finally:
+            self.device.free(buffers)
+
+    def fault(self, kernel: LoadedKernel, *arguments: KernelArgument, **launch: object) -> DeviceFault:
+        """The fault that a launch must end in."""
+        try:
+            self.run(kernel, *arguments, **launch)  # type: ignore[arg-type]
+        except DeviceFault as fault:
+            return fault
+        raise AssertionError("the launch did not fail")

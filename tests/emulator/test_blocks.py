@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.emulator.bench import KERNELS, Bench
+from tui_tuner.evaluate.devices.base import LoadedKernel
+from tui_tuner.problem.geometry import Geometry
+
+SOURCE = (KERNELS / "blocks.cu").read_text()
+Load = Callable[[str], LoadedKernel]
+
+
+@pytest.fixture(scope="module")
+def load(emulator: Bench) -> Load:
+    """Kernels by name, each compiled when it is first asked for."""
+    loaded: dict[str, LoadedKernel] = {}
+
+    def get(name: str) -> LoadedKernel:
+        if name not in loaded:
+            loaded[name] = emulator.load(SOURCE, name)
+        return loaded[name]
+
+    return get
+
+
+def test_every_thread_of_every_block_runs_once_with_its_own_indices(emulator: Bench, load: Load) -> None:
+    grid, block = (3, 2, 2), (4, 3, 2)
+    (out,) = emulator.run(load("geometry"), np.zeros(12 * 24, np.int32), grid=grid, block=block)
+    z, y, x = np.meshgrid(range(2), range(3), range(4), indexing="ij")
+    thread = (z * 1000 + y * 100 + x).ravel()
+    assert np.array_equal((np.arange(12)[:, None] * 10000 + thread).ravel(), out)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "tile"), [("matmul<float, 16>", np.float32, 16), ("matmul<double, 8>", np.float64, 8)]
+)
+def test_tiled_matmul_template_agrees_with_numpy(
+    emulator: Bench, load: Load, name: str, dtype: type, tile: int
+) -> None:
+    n = 64
+    a, b = np.random.default_rng(1).standard_normal((2, n, n)).astype(dtype)
+    c, _, _ = emulator.run(
+        load(name), np.zeros((n, n), dtype), a, b, np.int32(n), grid=(n // tile, n // tile, 1), block=(tile, tile, 1)
+    )
+    assert np.allclose(a @ b, c, rtol=1e-4, atol=1e-4)
+
+
+def test_256_threads_with_two_barriers_a_tile_take_less_than_half_a_second_at_n_256(
+    emulator: Bench, load: Load
+) -> None:
+    n = 256
+    a = np.ones((n, n), np.float32)
+    buffers = emulator.device.allocate([a.copy(), a, a, np.int32(n)], frozenset({0}))
+    times = emulator.device.time(load("matmul<float, 16>"), buffers, Geometry((16, 16, 1), (16, 16, 1)), 3, 20)
+    emulator.device.free(buffers)
+    assert len(times) == 3
+    assert min(times) < 500
+
+
+def test_dynamic_shared_memory_and_threads_that_exit_before_the_barriers(emulator: Bench, load: Load) -> None:
+    values = np.random.default_rng(2).random(1000, np.float32)
+    out, _ = emulator.run(
+        load("block_sum"),
+        np.zeros(4, np.float32),
+        values,
+        np.int32(1000),
+        grid=(4, 1, 1),
+        block=(256, 1, 1),
+        shared_bytes=1024,
+    )
+    assert np.allclose([values[i : i + 256].sum() for i in range(0, 1000, 256)], out, rtol=1e-5)
+
+
+def test_barriers_in_two_branches_of_one_block_are_one_barrier(emulator: Bench, load: Load) -> None:
+    (out,) = emulator.run(load("divergent"), np.zeros(64, np.int32), block=(64, 1, 1))
+    assert np.array_equal([(63 - t) * (1 if t < 32 else 10) for t in range(64)], out)
+
+
+def test_barriers_count_and_combine_predicates(emulator: Bench, load: Load) -> None:
+    (out,) = emulator.run(load("barrier_votes"), np.zeros((50, 3), np.int32), block=(50, 1, 1))
+    assert np.array_equal(np.tile([25, 1, 1], (50, 1)), out)
+
+
+def test_histogram_with_atomics_in_shared_and_global_memory(emulator: Bench, load: Load) -> None:
+    values = np.random.default_rng(3).integers(0, 8, 5000).astype(np.int32)
+    out, _ = emulator.run(
+        load("histogram"), np.zeros(8, np.uint32), values, np.int32(5000), grid=(4, 1, 1), block=(128, 1, 1)
+    )
+    assert np.array_equal(np.bincount(values, minlength=8), out)
+
+
+def test_constant_memory_and_device_variables_that_start_afresh_with_every_launch(emulator: Bench, load: Load) -> None:
+    values = np.arange(10, dtype=np.float32) ** 2
+    for _ in range(2):
+        out, _ = emulator.run(
+            load("smooth"), np.zeros(10, np.float32), values, np.int32(10), block=(1, 1, 1), grid=(10, 1, 1)
+        )
+        assert np.allclose(np.convolve(values, [0.25, 0.5, 0.25], "valid"), out[1:-1])
+        assert out[0] == out[-1] == 1
+
+
+def test_shared_memory_of_the_block_before_is_poisoned(emulator: Bench, load: Load) -> None:
+    (out,) = emulator.run(load("stale"), np.zeros(3 * 32 * 2, np.float32), grid=(3, 1, 1), shared_bytes=128)
+    assert np.isnan(out).all()
+
+
+def test_a_missing_barrier_shows_as_a_wrong_result(emulator: Bench, load: Load) -> None:
+    (out,) = emulator.run(load("unsynchronised"), np.zeros(64, np.int32), block=(64, 1, 1))
+    assert not np.array_equal(np.full(64, 5), out)
+
+
+def test_1024_threads_with_160_kilobytes_of_locals_each(emulator: Bench, load: Load) -> None:
+    (out,) = emulator.run(load("big_locals"), np.zeros(1024, np.float32), block=(1024, 1, 1))
+    threads = np.arange(1024)
+    assert np.array_equal(threads + threads * 10 // 100 * 100, out)
+
+
+def test_a_thread_that_spins_on_an_atomic_lets_the_others_run(emulator: Bench, load: Load) -> None:
+    began = time.monotonic()
+    (out,) = emulator.run(load("lock"), np.zeros(64, np.int32), block=(64, 1, 1))
+    assert np.array_equal(np.arange(64), out)
+    assert time.monotonic() - began < 5
+
+
+def test_static_shared_memory_is_told_when_the_kernel_is_loaded(load: Load) -> None:
+    assert load("matmul<float, 16>").resources.shared_bytes == 2048
+    assert load("geometry").resources.shared_bytes == 0

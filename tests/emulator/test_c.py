@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.emulator.bench import Bench
+from tui_tuner.evaluate.compilers.c import CCompiler
+from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.geometry import Geometry
+
+SOURCE = """
+#include <omp.h>
+#include <stdint.h>
+float axpy(float *restrict y, const float *restrict x, float a, int32_t n) {
+    #pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) y[i] += a * x[i];
+    return 1e-9f;
+}
+void mixed(double *out, int8_t a, uint64_t b, double c, _Bool d) { out[0] = a; out[1] = b; out[2] = c; out[3] = d; }
+void past(float *y, int32_t i) { y[i] = 1; }
+"""
+
+
+def test_an_openmp_kernel_runs_and_is_timed_with_its_output_restored_before_every_launch(cpu: Bench) -> None:
+    x, y = np.arange(2000, dtype=np.float32), np.ones(2000, np.float32)
+    kernel = cpu.load(SOURCE, "axpy")
+    buffers = cpu.device.allocate([y, x, np.float32(2), np.int32(2000)], frozenset({0}))
+    times = cpu.device.time(kernel, buffers, Geometry((1, 1, 1), (1, 1, 1)), 5, 20)
+    assert np.array_equal(y + 2 * x, cpu.device.download(buffers, 0))
+    cpu.device.free(buffers)
+    assert len(times) == 5
+    assert all(0 < t < 1000 for t in times)
+
+
+def test_scalars_of_every_width_reach_a_c_kernel(cpu: Bench) -> None:
+    scalars = (np.int8(-3), np.uint64(2**40), np.float64(0.5), np.bool_(True))
+    (out,) = cpu.run(cpu.load(SOURCE, "mixed"), np.zeros(4), *scalars)
+    assert out.tolist() == [-3, 2**40, 0.5, 1]
+
+
+def test_a_half_scalar_is_refused_since_c_has_none(cpu: Bench) -> None:
+    with pytest.raises(DeviceFault, match="C has no scalar of type float16"):
+        cpu.device.allocate([np.float16(1)], frozenset())
+
+
+def test_a_write_past_the_end_in_c_names_the_argument(cpu: Bench) -> None:
+    fault = cpu.fault(cpu.load(SOURCE, "past"), np.zeros(8, np.float32), np.int32(10))
+    assert fault.kind == FailureKind.ILLEGAL_ACCESS
+    assert fault.message == "touched memory 8 bytes past the end of argument 1"
+
+
+def test_a_template_in_cpp_runs_by_its_expression(cpu: Bench) -> None:
+    source = "template <typename T, int k> static void scale(T* x, int n) { for (int i = 0; i < n; i++) x[i] *= k; }"
+    bench = Bench(cpu.device, CCompiler.find(".cpp"), cpu.directory, built=100)
+    (out,) = bench.run(bench.load(source, "scale<double, 3>"), np.arange(5.0), np.int32(5))
+    assert np.array_equal(np.arange(5.0) * 3, out)
+
+
+def test_a_syntax_error_in_c_is_told_with_the_line_of_the_kernel(cpu: Bench) -> None:
+    compiled = cpu.compile("void k(int *x) {\n  *x = 1\n}\n", "k")
+    assert not compiled.ok
+    assert "kernel.c:2:" in compiled.log
+
+
+def test_device_info_names_processor_and_compiler(cpu: Bench, emulator: Bench) -> None:
+    assert cpu.device.info.kind == "c"
+    assert cpu.device.info.backend.startswith("gcc 1")
+    assert cpu.device.info.cpu_times
+    assert emulator.device.info.name == f"CPU emulator on {cpu.device.info.name}"
+    assert emulator.device.info.backend.startswith("g++ 1")

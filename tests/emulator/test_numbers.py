@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.emulator.bench import KERNELS, Bench
+from tui_tuner.evaluate.devices.base import LoadedKernel
+from tui_tuner.evaluate.results import FailureKind
+
+SOURCE = (KERNELS / "numbers.cu").read_text()
+Load = Callable[[str], LoadedKernel]
+
+
+@pytest.fixture(scope="module")
+def load(emulator: Bench) -> Load:
+    return lambda name: emulator.load(SOURCE, name)
+
+
+def test_half_arithmetic_agrees_with_numpy_to_the_last_bit(emulator: Bench, load: Load) -> None:
+    n = 200
+    a, b = np.random.default_rng(1).uniform(0.1, 4, (2, n)).astype(np.float16)
+    out = emulator.run(load("half_arithmetic"), np.zeros((8, n), np.float16), a, b, np.int32(n), block=(256, 1, 1))[0]
+    wide_a, wide_b = a.astype(np.float32), b.astype(np.float32)
+    fused = (wide_a * wide_b + wide_a).astype(np.float16)
+    tenth = (wide_a * np.float32(0.1)).astype(np.float16)
+    one = np.float16(1)
+    assert np.array_equal([a + b, a * b, a / b, fused, tenth, a + one, b + one, np.where(a < b, a, -a)], out)
+
+
+def test_every_half_survives_the_way_to_float_and_floats_round_as_numpy_rounds(emulator: Bench, load: Load) -> None:
+    patterns = np.arange(65536, dtype=np.uint16)
+    rng = np.random.default_rng(2)
+    floats = (rng.standard_normal(65536) * 2.0 ** rng.integers(-28, 20, 65536)).astype(np.float32)
+    floats[:6] = [65519.9, 65520, 2**-25, 2**-24 * 1.5, np.inf, -0.0]
+    back, values, rounded, _ = emulator.run(
+        load("half_conversions"),
+        np.zeros_like(patterns),
+        np.zeros(65536, np.float32),
+        np.zeros_like(patterns),
+        floats,
+        grid=(256, 1, 1),
+        block=(256, 1, 1),
+    )
+    expected = patterns.view(np.float16).astype(np.float32)
+    number = ~np.isnan(expected)
+    assert np.array_equal(expected, values, equal_nan=True)
+    assert np.array_equal(patterns[number], back[number])
+    with np.errstate(over="ignore"):
+        assert np.array_equal(floats.astype(np.float16).view(np.uint16), rounded)
+
+
+def test_bfloat16_keeps_the_upper_half_rounded_to_nearest(emulator: Bench, load: Load) -> None:
+    values = np.random.default_rng(3).standard_normal(32).astype(np.float32)
+    out, _ = emulator.run(load("bfloat16"), np.zeros(32, np.float32), values)
+    assert np.allclose(values * 2, out, rtol=2**-8)
+    assert not (out.view(np.uint32) & 0xFFFF).any()
+
+
+def test_vector_types_have_the_size_and_alignment_of_cuda(emulator: Bench, load: Load) -> None:
+    values = np.arange(128, dtype=np.float32).reshape(32, 4)
+    arrays = [np.zeros((32, 4), np.float32), values, np.zeros((32, 4), np.uint8), np.zeros((32, 2))]
+    out, _, octets, pairs = emulator.run(load("vectors"), *arrays)
+    assert np.array_equal(values[:, ::-1], out)
+    assert np.array_equal([[1, 2, 3, t] for t in range(32)], octets)
+    assert np.array_equal(np.tile([12.0, 16.0], (32, 1)), pairs)
+
+
+def test_integer_intrinsics(emulator: Bench, load: Load) -> None:
+    (out,) = emulator.run(load("integer_intrinsics"), np.zeros(18, np.int64), block=(1, 1, 1))
+    expected = [
+        *(9, 3132, 400, 2**31, 0x77552200, 0xFFFFFFFE, -1, -15, 3, 20),
+        *(742, 2 - 20 + 300, 2**31 - 1, 0, 0x3F800000, 34, 8, 1),
+    ]
+    assert expected == out.tolist()
+
+
+def test_float_intrinsics(emulator: Bench, load: Load) -> None:
+    x = np.random.default_rng(4).uniform(0.5, 5, 32).astype(np.float32)
+    out, _ = emulator.run(load("float_intrinsics"), np.zeros((32, 14), np.float32), x)
+    w = x.astype(np.float64)
+    zero, root = np.zeros(32), np.sqrt(w)
+    expected = [
+        *(np.exp(w), np.log(w), w**1.5, zero, zero, 1 / root, 1 / root, 1 / np.cbrt(w), np.clip(w - 1, 0, 1)),
+        *(1 / w, w * w + 1, root + 2 * w, np.maximum(w, np.pi), 1 / w),
+    ]
+    assert np.allclose(np.stack(expected, axis=1), out, rtol=1e-5, atol=1e-6)
+
+
+def test_atomics_of_every_type(emulator: Bench, load: Load) -> None:
+    arguments = [
+        np.zeros(8, np.int32),
+        np.array([2**32 - 1, 0, 0], np.uint32),
+        np.zeros(1, np.float32),
+        np.zeros(2),
+        np.zeros(1, np.uint64),
+        np.zeros(32, np.int32),
+    ]
+    i, u, f, d, longs, old = emulator.run(load("atomics"), *arguments)
+    assert i[:6].tolist() == [32, -64, -5, 31, -1, -1]
+    assert u.tolist() == [0, 2, 8]
+    assert (f[0], d[0], d[1], longs[0]) == (16, 8, 32, 31 << 40)
+    assert i[6] == 1
+    assert old[0] == 0
+    assert 0 <= i[7] < 32
+
+
+def test_a_failed_assertion_names_its_text_line_and_thread(emulator: Bench, load: Load) -> None:
+    kernel = load("asserted")
+    assert emulator.run(kernel, np.zeros(32, np.int32), np.int32(32))[0].all()
+    fault = emulator.fault(kernel, np.zeros(32, np.int32), np.int32(31))
+    line = SOURCE[: SOURCE.index("    assert(")].count("\n") + 1
+    assert fault.kind == FailureKind.CRASH
+    assert fault.message == f"assertion failed: threadIdx.x < limit in line {line} (block 0,0,0, thread 31,0,0)"

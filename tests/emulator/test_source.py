@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.emulator.bench import Bench
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.compilers.base import Refused
+from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.emulator.rewriting import rewritten
+from tui_tuner.evaluate.results import FailureKind
+
+
+@pytest.mark.parametrize(
+    ("line", "feature"),
+    [
+        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(i));', "inline PTX"),
+        ("nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> f;", "tensor cores"),
+        ("float v = tex1Dfetch<float>(t, i);", "textures"),
+        ("__pipeline_commit();", "asynchronous copies"),
+        ("k<<<1, 32>>>(x);", "kernel launches in the source"),
+    ],
+)
+def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, feature: str) -> None:
+    with pytest.raises(Refused) as caught:
+        rewritten(f"__global__ void k(float* x) {{\n  int i = 0;\n  {line}\n}}\n")
+    assert caught.value.failure.kind == FailureKind.REFUSED
+    assert caught.value.failure.message == f"the emulator cannot run {feature} (line 3): use a CUDA GPU"
+
+
+@pytest.mark.parametrize("header", ["mma.h", "cooperative_groups.h", "cuda/pipeline", "cuda_pipeline.h", "cub/cub.cuh"])
+def test_headers_of_what_the_emulator_cannot_run_are_refused(header: str) -> None:
+    with pytest.raises(Refused, match=r"the emulator cannot run .+ \(line 2\): use a CUDA GPU"):
+        rewritten(f"\n#include <{header}>\n__global__ void k() {{}}\n")
+
+
+def test_ptx_in_comments_and_strings_is_no_ptx() -> None:
+    source = '// asm("x");\nconst char* s = "asm";\n__global__ void k() {}\n'
+    assert rewritten(source) == source
+
+
+def test_ptx_for_newer_architectures_is_left_out_and_other_ptx_named_by_the_compiler(emulator: Bench) -> None:
+    source = '__global__ void k(int* x) {\n#if __CUDA_ARCH__ >= 800\n  asm("bad;");\n#endif\n  *x = 1;\n}\n'
+    assert emulator.compile(source, "k").ok
+    log = emulator.compile(source.replace("800", "600"), "k").log
+    assert "kernel.cu:3:" in log
+    assert "the emulator cannot run inline PTX: use a CUDA GPU" in log
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "extern __shared__ float s[];",
+        "extern __shared__ __align__(16) float s[];",
+        "extern __shared__ alignas(16) float s[];",
+        "__shared__ extern float s[];",
+        "extern __align__(16) __shared__ float s[], t[];",
+        "extern volatile __shared__ float s[];",
+    ],
+)
+def test_every_spelling_of_dynamic_shared_memory_compiles(emulator: Bench, declaration: str) -> None:
+    inside = f"template <class T> __global__ void k(T* x) {{\n  {declaration}\n  s[threadIdx.x] = 1; *x = s[0]; }}\n"
+    assert emulator.compile(inside, "k<float>").ok
+    outside = f"{declaration}\n__global__ void k(float* x) {{ s[threadIdx.x] = 1; *x = s[0]; }}\n"
+    assert emulator.compile(outside, "k").ok
+
+
+def test_rewriting_keeps_every_line_and_the_columns_before_the_brackets() -> None:
+    source = "__global__ void k() {\n  extern __shared__ float s[];\n  s[0] = 1;\n}\n"
+    before, after = source.splitlines(), rewritten(source).splitlines()
+    assert len(before) == len(after)
+    assert after[1].index("float s[]") == before[1].index("float s[]")
+    assert after[2] == before[2]
+
+
+def test_a_syntax_error_is_told_with_the_line_of_the_kernel(emulator: Bench) -> None:
+    compiled = emulator.compile("__global__ void k(int* x) {\n  *x = 1\n}\n", "k")
+    assert not compiled.ok
+    assert "kernel.cu:2:" in compiled.log
+
+
+def test_tunables_are_macros_and_options_only_nvcc_knows_are_left_out(emulator: Bench) -> None:
+    source = '#ifndef kernel_tuner\n#error\n#endif\nstatic_assert(tile == 8 && flag == 1 && width == 2, "");\n__global__ void k() {}'
+    options = ["-lineinfo", "--use_fast_math", "-Dwidth=2", "-arch=sm_90"]
+    assert emulator.compile(source, "k", {"tile": 8, "flag": True}, options).ok
+
+
+def test_a_missing_compiler_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    find_gnu.cache_clear()
+    with pytest.raises(DeviceError) as caught:
+        find_gnu("g++")
+    find_gnu.cache_clear()
+    assert caught.value.hint == "apt install g++"

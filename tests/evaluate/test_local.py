@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import tomli
+
+from tests.session.fakes import PROBLEM, SOURCE
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Problem
+
+FIVE = tomli.loads(Path(__file__).with_name("five_candidates.toml").read_text())["candidates"]
+TESTS = "\n[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+BLOCK = {"block_size_x": 64}
+
+
+def problem_in(directory: Path, *, source: str = SOURCE, more: str = TESTS) -> Problem:
+    (directory / "scale.cu").write_text(source)
+    (directory / "scale.toml").write_text(PROBLEM + more)
+    return load_problem(directory / "scale.toml")
+
+
+@asynccontextmanager
+async def evaluator_for(
+    problem: Problem, directory: Path, device: str = "emulator"
+) -> AsyncIterator[tuple[LocalEvaluator, Started]]:
+    options = LocalOptions(
+        device=device, cache=directory / "builds", log=directory / "runner.log", jobs=2, policy=Policy()
+    )
+    evaluator = LocalEvaluator(problem, options)
+    try:
+        yield evaluator, await evaluator.start()
+    finally:
+        await evaluator.close()
+
+
+def rewritten(problem: Problem, source: str) -> Candidate:
+    return baseline(problem).model_copy(update={"source": source})
+
+
+@pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+async def test_five_candidates_are_classified_and_the_runner_survives(tmp_path: Path, device: str) -> None:
+    problem = problem_in(tmp_path)
+    start = time.monotonic()
+    async with evaluator_for(problem, tmp_path, device) as (evaluator, _):
+        found = []
+        for five in FIVE:
+            evaluation = await evaluator.evaluate(rewritten(problem, five["source"]), BLOCK, None)
+            found.append("" if evaluation.failure is None else str(evaluation.failure.kind))
+        again = await evaluator.evaluate(rewritten(problem, FIVE[0]["source"]), BLOCK, None)
+    assert found == [five["expected"] for five in FIVE]
+    assert again.timing is not None
+    print(f"five candidates on {device}: {time.monotonic() - start:.1f} s")  # noqa: T201 (a figure for people)
+
+
+async def test_a_compile_error_names_the_line_of_the_kernel(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    async with evaluator_for(problem, tmp_path) as (evaluator, _):
+        failure = (await evaluator.evaluate(rewritten(problem, FIVE[1]["source"]), BLOCK, None)).failure
+    assert failure is not None
+    assert "scale.cu:" in failure.message or "kernel.cu:" in failure.message
+    assert str(tmp_path) not in failure.detail
+
+
+async def test_a_read_past_the_end_is_an_illegal_access(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    source = SOURCE.replace("2.0f * x[i]", "2.0f * x[i] + 0.0f * x[i + 8]")
+    async with evaluator_for(problem, tmp_path) as (evaluator, _):
+        failure = (await evaluator.evaluate(rewritten(problem, source), BLOCK, None)).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.ILLEGAL_ACCESS
+
+
+async def test_a_kernel_that_is_right_at_one_size_only_is_wrong(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    source = SOURCE.replace("if (i < n)", "if (i < n / 32 * 32)")
+    async with evaluator_for(problem, tmp_path) as (evaluator, _):
+        failure = (await evaluator.evaluate(rewritten(problem, source), BLOCK, None)).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG_RESULT
+    assert "n=1000" in failure.message
+
+
+async def test_a_configuration_beyond_the_devices_limits_is_invalid_and_not_built(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    async with evaluator_for(problem, tmp_path) as (evaluator, _):
+        evaluation = await evaluator.evaluate(baseline(problem), {"block_size_x": 4096}, None)
+    assert evaluation.failure is not None
+    assert evaluation.failure.kind is FailureKind.INVALID
+    assert evaluation.build_ms == 0
+
+
+async def test_a_kernel_as_given_that_does_not_build_is_the_users_to_mend(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path, source=SOURCE.replace("2.0f", "two"))
+    with pytest.raises(ProblemError, match="does not build"):
+        async with evaluator_for(problem, tmp_path):
+            pass
+
+
+async def test_a_comparison_of_a_kernel_with_itself_is_no_gain(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    async with evaluator_for(problem, tmp_path) as (evaluator, started):
+        one = (baseline(problem), started.given.configuration)
+        await evaluator.evaluate(baseline(problem), started.given.configuration, None)
+        comparison = await evaluator.compare(one, one, 0.01)
+    assert comparison.failure is None
+    assert comparison.low <= 1.01

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tui_tuner.evaluate.tolerance import Bound, bound, compare
+from tui_tuner.problem.model import Tolerance
+
+FLOAT = np.dtype(np.float32)
+RNG = np.random.default_rng(3)
+
+
+def own(expected: np.ndarray, operations: float = 1.0, own_error: float = 0.0) -> Bound:
+    return bound(expected, FLOAT, operations, Tolerance(), own_error)
+
+
+def test_another_order_of_summation_passes() -> None:
+    data = RNG.random((64, 4096), dtype=np.float32)
+    expected = data.astype(np.float64).sum(axis=1)
+    got = np.add.reduce(data[:, ::-1], axis=1, dtype=np.float32)
+    assert compare(got, expected, own(expected, 4096))[1] is None
+
+
+def test_half_precision_where_single_is_asked_for_fails() -> None:
+    expected = RNG.standard_normal(1000)
+    got = expected.astype(np.float16).astype(np.float32)
+    assert compare(got, expected, own(expected))[1] is not None
+
+
+def test_small_outputs_are_judged_by_their_own_magnitude() -> None:
+    expected = RNG.random(1000) * 1e-6
+    assert compare(np.zeros(1000, np.float32), expected, own(expected))[1] is not None
+
+
+def test_the_error_of_the_kernel_as_given_widens_the_bound() -> None:
+    expected = np.ones(100)
+    got = np.full(100, 1.003, np.float32)
+    assert compare(got, expected, own(expected))[1] is not None
+    assert compare(got, expected, own(expected, own_error=0.001))[1] is None
+
+
+def test_an_element_that_was_not_written_is_found_with_its_index() -> None:
+    expected = np.ones((4, 5))
+    got = expected.astype(np.float32)
+    got[2, 3] = np.nan
+    share, mismatch = compare(got, expected, own(expected))
+    assert share == float("inf")
+    assert mismatch is not None
+    assert mismatch.index == (2, 3)
+    assert "not written or NaN" in str(mismatch)
+
+
+def test_nan_and_infinity_must_stand_where_they_are_expected() -> None:
+    expected = np.array([1.0, np.nan, np.inf, -np.inf])
+    right = expected.astype(np.float32)
+    assert compare(right, expected, own(expected))[1] is None
+    assert compare(-right, expected, own(expected))[1] is not None
+
+
+def test_integers_must_match_exactly() -> None:
+    expected = np.arange(10, dtype=np.int32)
+    got = expected.copy()
+    got[7] += 1
+    allowed = bound(expected, expected.dtype, 1.0, Tolerance(relative=0.5), 1.0)
+    _, mismatch = compare(got, expected, allowed)
+    assert mismatch is not None
+    assert (mismatch.index, mismatch.got, mismatch.expected) == ((7,), 8, 7)
+
+
+def test_the_users_tolerance_replaces_ours() -> None:
+    expected = np.ones(3)
+    loose = bound(expected, FLOAT, 1.0, Tolerance(relative=0.1), 0.0)
+    assert compare(np.full(3, 1.05, np.float32), expected, loose)[1] is None
+
+
+@pytest.mark.parametrize("operations", [1e3, 1e12])
+def test_no_number_of_operations_makes_zeros_pass(operations: float) -> None:
+    expected = RNG.standard_normal(1000)
+    assert compare(np.zeros(1000, np.float32), expected, own(expected, operations))[1] is not None

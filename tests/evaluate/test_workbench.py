@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.evaluate.numpy_device import NumpyDevice
+from tests.session.fakes import PROBLEM, SOURCE
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.requests import Executable, LaunchShape
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.problem.load import load_problem
+
+REFERENCE = "def scale(y, x, n):\n    return {}\n"
+
+
+def as_given(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = 2 * x
+    return 2.0
+
+
+def twice_as_fast(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    as_given(y, x, n)
+    return 1.0
+
+
+def off_by_a_little(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = 2.001 * x
+    return 1.0
+
+
+def skips_the_tail(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[: n // 32 * 32] = 2 * x[: n // 32 * 32]
+    return 1.0
+
+
+def writes_nothing(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    return 0.001
+
+
+def changes_its_input(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    as_given(y, x, n)
+    x[0] = 0
+    return 1.0
+
+
+class ComputesOnce:
+    """Right at first, then leaves the work out: what a check before the timed launches alone would miss."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        self.calls += 1
+        return as_given(y, x, n) if self.calls <= 3 else writes_nothing(y, x, n)
+
+
+def bench(directory: Path, device: NumpyDevice, reference: str | None = "2 * x") -> Workbench:
+    (directory / "scale.cu").write_text(SOURCE)
+    text = PROBLEM + "\n[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+    if reference is not None:
+        (directory / "reference.py").write_text(REFERENCE.format(reference))
+        text += '\n[reference]\npython = "reference.py:scale"\n'
+    (directory / "scale.toml").write_text(text)
+    return Workbench(device, load_problem(directory / "scale.toml"), lambda *_: None)
+
+
+def executable(symbol: str) -> Executable:
+    return Executable(artifact="none", symbol=symbol, shapes=[LaunchShape(grid=(1, 1, 1), block=(1, 1, 1))] * 3)
+
+
+def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
+    device = NumpyDevice(given=as_given, fast=twice_as_fast)
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    outcome = workbench.evaluate(executable("fast"), None)
+    assert outcome.timing is not None
+    assert outcome.timing.median == 1.0
+    assert device.loads.count("fast") == 2
+    assert device.alive == 1  # the buffers of the timed size stay
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (off_by_a_little, "y["),
+        (skips_the_tail, "not written or NaN"),
+        (writes_nothing, "not written or NaN"),
+        (changes_its_input, "changed its input 'x'"),
+        (ComputesOnce(), "not written or NaN"),
+    ],
+)
+def test_a_wrong_kernel_is_found_and_named(tmp_path: Path, kernel: Any, said: str) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, wrong=kernel))
+    workbench.prepare(executable("given"))
+    outcome = workbench.evaluate(executable("wrong"), None)
+    assert outcome.timing is None
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.WRONG_RESULT
+    assert said in outcome.failure.message
+
+
+def test_the_kernel_as_given_is_the_reference_where_there_is_none(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, wrong=off_by_a_little, fast=twice_as_fast), None)
+    workbench.prepare(executable("given"))
+    assert workbench.evaluate(executable("wrong"), None).failure is not None
+    assert workbench.evaluate(executable("fast"), None).failure is None
+
+
+def test_a_reference_that_disagrees_with_the_kernel_as_given_is_the_users_to_mend(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given), "3 * x")
+    with pytest.raises(ProblemError, match=r"does not match its reference at n=1000: y\["):
+        workbench.prepare(executable("given"))
+
+
+def test_a_check_that_zeros_would_pass_is_refused(tmp_path: Path) -> None:
+    def zero(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = 0
+        return 1.0
+
+    workbench = bench(tmp_path, NumpyDevice(given=zero), "0 * x")
+    with pytest.raises(ProblemError, match="computes nothing would pass"):
+        workbench.prepare(executable("given"))
+
+
+def test_a_comparison_gives_the_ratio_with_its_interval(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, fast=twice_as_fast))
+    workbench.prepare(executable("given"))
+    comparison = workbench.compare(executable("given"), executable("fast"), 0.01).comparison
+    assert comparison.ratio == pytest.approx(2)
+    assert comparison.low > 1.99
+    assert comparison.pairs >= 8
+
+
+def test_a_challenger_that_is_wrong_on_fresh_data_fails_the_comparison(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, wrong=off_by_a_little))
+    workbench.prepare(executable("given"))
+    comparison = workbench.compare(executable("given"), executable("wrong"), 0.01).comparison
+    assert comparison.failure is not None
+    assert comparison.failure.kind is FailureKind.WRONG_RESULT
+
+
+def test_a_hopeless_kernel_is_cut_short(tmp_path: Path) -> None:
+    def slow(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        as_given(y, x, n)
+        return 50.0
+
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, slow=slow))
+    workbench.prepare(executable("given"))
+    timing = workbench.evaluate(executable("slow"), 2.0).timing
+    assert timing is not None
+    assert timing.samples == 3

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from tests.llm.fakes import FakeCall
+from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm.errors import Site, Unreachable
+from tui_tuner.llm.schema import schema_of
+from tui_tuner.llm.structured import ReplyRefused, ask
+
+
+class Tunable(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    value: bool | int
+
+
+class Plan(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    tunables: list[Tunable]
+
+
+REQUEST = Request("plan", (Message("user", "Plan."),))
+GOOD = '{"title": "unroll", "tunables": [{"name": "factor", "value": 4}]}'
+
+
+def known_tunables(plan: Plan) -> list[str]:
+    return [f"there is no tunable '{tunable.name}'" for tunable in plan.tunables if tunable.name != "factor"]
+
+
+async def refusals(call: FakeCall) -> list[list[str]]:
+    """Ask twice and return the faults of each refused reply."""
+    seen: list[list[str]] = []
+    with contextlib.suppress(ReplyRefused):
+        await ask(call, REQUEST, Plan, check=known_tunables, attempts=2, on_refused=seen.append)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"\n  {GOOD}\n",
+        f"```json\n{GOOD}\n```",
+        f"```\n{GOOD}\n```",
+        f"Here it is:\n```cuda\nint x;\n```\nand\n```json\n{{}}\n```\nno, better:\n```JSON\n{GOOD}\n```\nDone.",
+        f"The plan:\n\n```\n{GOOD}\n```\n",
+        f"<think>Maybe {{}}?\n</think>\n\n{GOOD}",
+        f"no opening tag here</think>{GOOD}",
+    ],
+)
+async def test_pure_json_or_one_fenced_block_is_accepted_at_once(text: str) -> None:
+    call = FakeCall(text)
+
+    answer = await ask(call, REQUEST, Plan, check=known_tunables)
+
+    assert answer.value.title == "unroll"
+    assert answer.usage == Usage(10, 5, 0.25)
+    assert answer.transcript == (*REQUEST.messages, Message("assistant", text))
+    assert call.requests[0].schema == schema_of(Plan)
+
+
+async def test_text_inside_a_json_string_may_look_like_fences_and_thoughts() -> None:
+    title = "<think>```json\n{}\n```</think>"
+
+    answer = await ask(FakeCall(json.dumps({"title": title, "tunables": []})), REQUEST, Plan)
+
+    assert answer.value.title == title
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "empty"),
+        ("<think>so much to think", "empty"),
+        ("I would unroll.", "not one JSON object"),
+        (f"Sure! {GOOD}", "not one JSON object"),
+        (f"```\n{GOOD}\n```\n```\n{GOOD}\n```", "not one JSON object"),
+        (f"```cuda\n{GOOD}\n```", "not one JSON object"),
+        ("[1, 2]", "not one JSON object"),
+        (GOOD[:-3], "broken at line 1, column"),
+        (f"{GOOD} Enjoy!", "broken at line 1, column"),
+        ('{"title": "a", "title": "b", "tunables": []}', "given twice: title"),
+        ('{"title": NaN, "tunables": []}', "NaN is not a JSON number"),
+        ('{"title": ' + "9" * 5000 + "}", "cannot be used"),
+        ('{"title": "\\ud800", "tunables": []}', "Invalid JSON"),
+        ('{"title": "\ud800", "tunables": []}', "cannot be used"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ('{"title": "' + "x" * 1_000_000 + '"}', "more than 1000000 characters"),
+    ],
+)
+async def test_anything_looser_is_put_back_with_its_fault(text: str, fault: str) -> None:
+    call = FakeCall(text, GOOD)
+
+    seen = await refusals(call)
+
+    assert len(seen) == 1
+    assert fault in seen[0][0]
+    assert fault in call.requests[1].messages[-1].content
+
+
+async def test_all_faults_of_form_are_listed_in_one_message_with_their_places() -> None:
+    call = FakeCall('{"title": 3, "tunables": [{"name": "factor", "value": "4"}], "extra": 1}', GOOD)
+
+    (problems,) = await refusals(call)
+
+    assert [problem.partition(":")[0] for problem in problems] == [
+        "title",
+        "tunables.0.value.bool",
+        "tunables.0.value.int",
+        "extra",
+    ]
+    last = call.requests[1].messages[-1]
+    assert last.role == "user"
+    assert all(f"- {problem}" in last.content for problem in problems)
+
+
+async def test_true_is_not_taken_for_one() -> None:
+    class Factor(BaseModel):
+        value: int
+
+    with pytest.raises(ReplyRefused):
+        await ask(FakeCall('{"value": true}'), REQUEST, Factor, attempts=1)
+
+
+async def test_domain_faults_are_put_back_like_faults_of_form() -> None:
+    wrong = GOOD.replace("factor", "tile")
+
+    (problems,) = await refusals(FakeCall(wrong, GOOD))
+
+    assert problems == ["there is no tunable 'tile'"]
+
+
+async def test_the_conversation_grows_by_the_reply_and_one_message() -> None:
+    call = FakeCall("nonsense", "more nonsense", GOOD)
+
+    answer = await ask(call, REQUEST, Plan)
+
+    roles = [message.role for message in answer.transcript]
+    assert roles == ["user", "assistant", "user", "assistant", "user", "assistant"]
+    assert [len(request.messages) for request in call.requests] == [1, 3, 5]
+    assert answer.usage == Usage(30, 15, 0.75)
+
+
+async def test_a_cut_reply_is_not_parsed_and_answered_by_asking_for_less() -> None:
+    cut = Reply(GOOD + " " * 5000, stop=Stop.LENGTH, usage=Usage(10, 2048, 0.0))
+    call = FakeCall(cut, GOOD)
+
+    (problems,) = await refusals(call)
+
+    assert problems == ["the reply was cut off after 2048 tokens, before its end"]
+    assert "in less" in call.requests[1].messages[-1].content
+    assert len(call.requests[1].messages[-2].content) < 2100
+
+
+async def test_a_reply_of_nothing_but_thoughts_leaves_no_empty_message_behind() -> None:
+    call = FakeCall(Reply("", "hm" * 100, Stop.LENGTH), GOOD)
+
+    await refusals(call)
+
+    assert call.requests[1].messages[-2] == Message("assistant", "(no text)")
+
+
+async def test_a_refusal_is_not_parsed_whatever_it_holds() -> None:
+    (problems,) = await refusals(FakeCall(Reply(GOOD, stop=Stop.REFUSED), GOOD))
+
+    assert problems == ["the request was declined"]
+
+
+async def test_exhausted_attempts_raise_with_the_last_faults_the_conversation_and_all_costs() -> None:
+    with pytest.raises(ReplyRefused) as caught:
+        await ask(FakeCall("a", "b", "c"), REQUEST, Plan, attempts=3)
+
+    assert "not one JSON object" in caught.value.problems[0]
+    assert [message.content for message in caught.value.transcript if message.role == "assistant"] == ["a", "b", "c"]
+    assert caught.value.usage == Usage(30, 15, 0.75)
+
+
+async def test_a_fault_below_the_reply_passes_through() -> None:
+    async def call(_: Request) -> Reply:
+        raise Unreachable("no", Site("fake", ""))
+
+    with pytest.raises(Unreachable):
+        await ask(call, REQUEST, Plan)
+
+
+PIECES = st.sampled_from(
+    [
+        "```",
+        "```json\n",
+        "\n```\n",
+        "{",
+        "}",
+        '"',
+        ":",
+        ",",
+        "[",
+        "]",
+        "<think>",
+        "</think>",
+        "\\u",
+        GOOD,
+        "title",
+        "\n",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.characters(categories=None)) | st.lists(PIECES).map("".join) | st.binary().map(repr))
+async def test_random_text_is_read_or_refused_and_never_raises_anything_else(text: str) -> None:
+    try:
+        answer = await ask(FakeCall(text), REQUEST, Plan, check=known_tunables, attempts=1)
+    except ReplyRefused:
+        return
+    assert known_tunables(answer.value) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("title"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.fixed_dictionaries({"title": st.text() | JSON, "tunables": st.just([]) | JSON}))
+async def test_random_json_is_accepted_exactly_when_it_has_the_form(value: dict[str, object]) -> None:
+    is_plan = isinstance(value["title"], str) and value["tunables"] == []
+    text = json.dumps(value)
+    try:
+        await ask(FakeCall(text), REQUEST, Plan, attempts=1)
+    except ReplyRefused:
+        assert not is_plan
+    else:
+        assert is_plan

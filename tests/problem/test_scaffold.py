@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.scaffold import scaffold
+
+SIGNATURES = {
+    "sizes": ("k.cu", "__global__ void k(float *c, const float *a, const float *b, int m, long n, size_t p)", 1),
+    "no_size": ("k.cu", "__global__ void k(double *out, float a, bool b, unsigned char c, half d)", 1),
+    "vectors": ("k.cu", 'extern "C" __global__ void __launch_bounds__(64) k(float4 *v, const int3 *w, int n)', 2),
+    "tiny_bounds": ("k.cu", "__global__ void __launch_bounds__(4) k(int8_t *v, int n)", 3),
+    "macro_bounds": ("k.cu", "__global__ void __launch_bounds__(B) k(bool *v, short s)", 3),
+    "template": ("k.cu", "template<typename T, int N, bool F, int M = 2> __global__ void k(T *v, const T w)", 1),
+    "unknown_types": ("k.cu", "__global__ void k(REAL *v, const REAL w, void *x)", 2),
+    "no_names": ("k.cu", "__global__ void k(float *, const float *, int)", 1),
+    "keywords": ("k.cu", "__global__ void k(float *in, int lambda, int is, int size)", 1),
+    "own_block": ("k.cu", "__global__ void k(float *v, int block_size_x, int n)", 2),
+    "arrays": ("k.cu", "__global__ void k(float v[], int w[4], unsigned long long n)", 1),
+    "opencl": ("k.cl", "__kernel void k(__global float *v, __constant ushort *w, const uint n)", 3),
+    "c": ("k.c", "void k(float *restrict v, const double w[], int n)", 1),
+    "cpp": ("k.cpp", 'extern "C" float k(float *v, std::size_t n)', 1),
+}
+
+
+def body_of(file, dimensions):
+    if file.endswith(".cl"):
+        return " ".join(f"int i{axis} = get_global_id({axis});" for axis in range(dimensions))
+    return " ".join(f"int i{axis} = threadIdx.{axis};" for axis in "xyz"[:dimensions])
+
+
+@pytest.mark.parametrize("shape", SIGNATURES)
+def test_the_first_problem_file_of_every_signature_loads_again(tmp_path, shape):
+    name, signature, dimensions = SIGNATURES[shape]
+    kernel = tmp_path / name
+    kernel.write_text(f"{signature} {{ {body_of(name, dimensions)} }}")
+    text = scaffold(kernel, None)
+    kernel.with_suffix(".toml").write_text(text)
+    problem = load_problem(kernel)
+    assert "a guess: check" in text
+    assert any(argument.output for argument in problem.arguments)
+    assert len(problem.tunables) in (0, dimensions)
+
+
+MATMUL = """
+__device__ int helper(int i) { return i; }
+__global__ void matmul(float *C, float *A, const float *B, unsigned *count, float alpha, int n) {
+    int x = blockIdx.x * block_size_x + threadIdx.x;
+    int y = blockIdx.y * block_size_y + threadIdx.y;
+    if (x >= n || y >= n) return;
+    float sum = 0.0f;
+    for (int k = 0; k < n; k++) sum += A[y * n + k] * B[k * n + x];
+    C[y * n + x] = alpha * sum;
+    atomicAdd(&count[0], 1u);
+}
+__global__ void other(float *C) {}
+"""
+
+
+def test_sizes_shapes_outputs_and_dimensions_are_guessed_from_the_kernel(tmp_path):
+    kernel = tmp_path / "matmul.cu"
+    kernel.write_text(MATMUL)
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, "matmul"))
+    problem = load_problem(kernel)
+    arguments = {argument.name: argument for argument in problem.arguments}
+    assert problem.sizes == {"n": 1024}
+    assert problem.launch.problem_size == ["n", "n"]
+    assert [name for name, argument in arguments.items() if argument.output] == ["C", "count"]
+    assert (arguments["C"].fill, arguments["count"].fill) == (None, "integers")
+    assert arguments["A"].shape == ["n", "n"]
+    assert arguments["count"].dtype == "uint32"
+    assert arguments["n"].value == "n"
+    assert problem.default_configuration == {"block_size_x": 16, "block_size_y": 16}
+    assert problem.tests[0].sizes == {"n": 1000}
+
+
+def test_several_kernels_need_a_choice_and_the_hint_lists_them(tmp_path):
+    kernel = tmp_path / "matmul.cu"
+    kernel.write_text(MATMUL)
+    with pytest.raises(ProblemError) as caught:
+        scaffold(kernel, None)
+    assert caught.value.hint == "choose one with --kernel NAME: matmul, other"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("void host() {}", "there is none at all"),
+        ("__global__ void k() {}", "no array to write to"),
+        ("__global__ void k(const float *a, int n) {}", "no array to write to"),
+        ("__global__ void k(float **a) {}", "is a pointer to something that is no plain array"),
+        ("__global__ void k(float *a, float4 b) {}", "is a vector passed by value"),
+    ],
+)
+def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, source, message):
+    kernel = tmp_path / "k.cu"
+    kernel.write_text(source)
+    with pytest.raises(ProblemError, match=message):
+        scaffold(kernel, None)
+
+
+def test_a_file_that_is_missing_or_of_no_language_is_refused(tmp_path):
+    with pytest.raises(ProblemError, match="cannot be read"):
+        scaffold(tmp_path / "k.cu", None)
+    with pytest.raises(ProblemError, match="says no language"):
+        scaffold(tmp_path / "k.txt", None)

@@ -1,0 +1,54 @@
+"""Every test has its own home, no editor, no colour settings, and none of the user's themes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.scripted import ScriptedRun
+from tui_tuner.tui.app import TunerApp
+
+Started = Callable[..., AbstractAsyncContextManager[Pilot[str]]]
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    for name in ("EDITOR", "VISUAL", "NO_COLOR", "TEXTUAL_THEME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+async def settled(pilot: Pilot[str]) -> None:
+    """Wait until what has arrived is drawn and no diff is being computed."""
+    app = pilot.app
+    assert isinstance(app, TunerApp)
+    for _ in range(3):
+        await pilot.pause()
+    for _ in range(200):
+        app.session_screen.draw()
+        await pilot.pause()
+        if not any(worker.group == "diff" and not worker.is_finished for worker in app.workers):
+            break
+    await pilot.pause()
+
+
+@pytest.fixture
+def started() -> Started:
+    """An app that shows a scripted run, with a clock that stands still."""
+
+    @asynccontextmanager
+    async def start(
+        run: ScriptedRun, size: tuple[int, int] = (120, 36), **options: object
+    ) -> AsyncGenerator[Pilot[str], None]:
+        options = {"grace_s": 0.0, "clock": lambda: 0.0, **options}
+        app = TunerApp(run, **options)  # type: ignore[arg-type]
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await settled(pilot)
+            yield pilot
+
+    return start

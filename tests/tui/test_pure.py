@@ -1,0 +1,221 @@
+"""Formatting, diff rows, table rows, the curve, replies: all without a screen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from tests.tui import scripted
+from tests.tui.kernels import NAIVE, VECTORISED
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.tui import formatting
+from tui_tuner.tui.benchmark_rows import cells, matches, short_names, tunables, visible_rows
+from tui_tuner.tui.best_chart import best_chart, chart_rows, sampled
+from tui_tuner.tui.diff_rows import changed_lines, diff_rows
+from tui_tuner.tui.diff_view import diff_content
+from tui_tuner.tui.header import header_line
+from tui_tuner.tui.key_line import key_line
+from tui_tuner.tui.markdown_text import markdown_text
+from tui_tuner.tui.picture import Picture, Row
+from tui_tuner.tui.plan_lines import step_lines
+from tui_tuner.tui.reply_text import completed, readable
+
+
+def picture_of(entries: list[object]) -> Picture:
+    picture = Picture()
+    for entry in entries:
+        picture.apply(entry)  # type: ignore[arg-type]
+    return picture
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0899, "0.0899"), (0.00512, "0.00512"), (1.234567, "1.235"), (12.3456, "12.35"), (4321.7, "4322")],
+)
+def test_times_keep_three_to_four_digits(value: float, text: str) -> None:
+    assert formatting.milliseconds(value) == text
+
+
+def test_an_interval_has_the_decimals_of_its_median() -> None:
+    assert formatting.interval(0.9981, 1.0042, 0.9999) == "[0.9981,1.0042]"
+
+
+def test_unknown_cost_is_not_shown_as_free() -> None:
+    assert formatting.cost(None) == "$?"
+    assert formatting.cost(0.0012) == "$0.0012"
+    assert formatting.cost(0.31) == "$0.31"
+
+
+def test_times_of_the_emulator_are_called_cpu_times() -> None:
+    assert formatting.time_label(scripted.EMULATOR) == "CPU ms (emulator)"
+    assert formatting.time_label(scripted.H200) == "ms"
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=30)
+
+
+@given(LINES, LINES)
+def test_diff_rows_account_for_every_line_of_both_sources(old: list[str], new: list[str]) -> None:
+    rows = diff_rows(old, new)
+    unchanged = sum(row.lines for row in rows if row.kind in ("same", "fold"))
+    added, removed = changed_lines(rows)
+    assert unchanged + added == len(new)
+    assert unchanged + removed == len(old)
+
+
+def test_long_unchanged_parts_are_folded_with_three_lines_around_a_change() -> None:
+    old = [f"line {number}" for number in range(40)]
+    new = [*old[:20], "changed", *old[21:]]
+    assert [(row.kind, row.lines) for row in diff_rows(old, new)] == [
+        ("fold", 17), *[("same", 1)] * 3, ("removed", 1), ("added", 1), *[("same", 1)] * 3, ("fold", 16),
+    ]  # fmt: skip
+
+
+def test_a_diff_shows_signs_and_line_numbers_and_the_text_as_it_stands() -> None:
+    text = diff_content("a[i] = 1;\n", "a[i] = b[/x];\n", "cuda").plain.split("\n")
+    assert [line.rstrip() for line in text] == ["+1 -1 lines", "1 - a[i] = 1;", "1 + a[i] = b[/x];"]
+
+
+def test_a_diff_of_kernels_is_highlighted() -> None:
+    content = diff_content(NAIVE, VECTORISED, "cuda")
+    assert any("text-accent" in str(span.style) for span in content.spans)
+
+
+def test_equal_sources_have_no_diff() -> None:
+    assert diff_content(NAIVE, NAIVE, "cuda").plain == "no difference"
+
+
+def test_short_names_are_initials_and_whole_where_they_would_be_ambiguous() -> None:
+    assert short_names(["block_size_x", "unroll"]) == ["bsx", "unr"]
+    assert short_names(["tile_x", "thread_x", "vec"]) == ["tile_x", "thread_x", "vec"]
+
+
+def test_every_tunable_has_its_place_in_the_configuration_column() -> None:
+    rows = [Row(1, "c", {"block_size_x": 64, "unroll": 2}), Row(2, "c", {"block_size_x": 8, "use_smem": True})]
+    columns = tunables(rows)
+    assert columns.header == "bsx unr us"
+    assert columns.line(rows[0].configuration) == " 64   2  ·"
+    assert columns.line(rows[1].configuration) == "  8   ·  1"
+    assert columns.legend == "bsx block_size_x  unr unroll  us use_smem"
+
+
+def test_the_incumbent_is_marked_once_even_if_its_configuration_was_evaluated_twice() -> None:
+    picture = picture_of(scripted.running())
+    assert [row.number for row in picture.rows.values() if row.incumbent] == [30]
+
+
+def test_a_failure_says_its_kind_where_the_times_would_be_and_its_message_as_state() -> None:
+    picture = picture_of(scripted.running())
+    row = picture.rows[17]
+    shown = cells(row, tunables([row]), "title")
+    assert (shown.time, shown.interval) == ("✗", "wrong result")
+    assert shown.state == "wrong result: C[3,17] is 0.5, expected 12.25, at n=1000"
+
+
+def test_fastest_first_puts_failures_and_running_rows_at_the_end() -> None:
+    picture = picture_of(scripted.running())
+    rows = visible_rows(picture.rows.values(), {}, "fastest", [])
+    assert rows[0].number == 30
+    assert {row.number for row in rows[-4:]} == {9, 17, 23, 32}
+
+
+def test_filter_words_must_all_occur() -> None:
+    picture = picture_of(scripted.running())
+    row = picture.rows[17]
+    assert matches(row, "tiles", ["wrong", "block_size_x=64"])
+    assert not matches(row, "tiles", ["wrong", "block_size_x=16"])
+
+
+def test_of_too_many_rows_the_incumbent_the_fastest_and_the_newest_stay() -> None:
+    picture = picture_of(scripted.running())
+    rows = visible_rows(picture.rows.values(), {}, "newest", [], limit=6)
+    numbers = [row.number for row in rows]
+    assert len(numbers) <= 6
+    assert {30, 31, 32} <= set(numbers)
+
+
+def test_best_times_only_fall_and_start_with_the_first_success() -> None:
+    wrong = scripted.failed(scripted.BASELINE, 1, FailureKind.CRASH, "died")
+    picture = picture_of([*scripted.evaluation(1, wrong), *scripted.first_evaluations()])
+    assert picture.best_times == sorted(picture.best_times, reverse=True)
+    assert picture.best_times[-1] == min(row.time for row in picture.rows.values())
+
+
+@given(st.lists(st.floats(0.01, 10), min_size=1, max_size=90), st.integers(1, 60), st.integers(1, 4))
+def test_the_curve_fills_its_box_and_every_step_is_visible(values: list[float], width: int, height: int) -> None:
+    rows = chart_rows(values, width, height)
+    assert [len(row) for row in rows] == [width] * height
+    assert " " not in rows[-1]
+    assert sampled(values, width)[-1] == values[-1]
+
+
+def test_the_curve_names_its_first_and_its_best_time() -> None:
+    assert best_chart([0.2, 0.1], "ms", 60, 1).plain.startswith("best so far 0.2000 → 0.1000 ms ")
+    labels = [line[:12].strip() for line in best_chart([0.2, 0.1], "ms", 60, 3).plain.split("\n")]
+    assert labels == ["best so far", "0.2000 ms", "0.1000 ms"]
+
+
+def test_the_outcome_of_a_step_stands_at_the_right_edge() -> None:
+    step = Step(id=1, title="Tiles", state=StepState.ACCEPTED, factor=(1.62, 1.6, 1.64))
+    assert step_lines(step, 40).plain == "✓  1 Tiles             1.62x [1.60,1.64]"
+
+
+def test_a_long_title_pushes_the_outcome_to_the_next_line_and_the_reason_follows() -> None:
+    step = Step(id=2, title="Tile through shared memory", state=StepState.REJECTED, reason="a[i] is wrong",
+                factor=(0.9, 0.8, 1.0))  # fmt: skip
+    lines = [line.rstrip() for line in step_lines(step, 32).plain.split("\n")]
+    assert lines == ["✗  2 Tile through shared memory", " " * 15 + "0.90x [0.80,1.00]", "     a[i] is wrong"]
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
+def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
+    entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
+    line = header_line(picture_of(entries), 322.0, width)
+    assert line.cell_length <= width
+    if width >= 50:
+        assert "matmul.cu" in line.plain
+        assert "CPU ms (emulator)" in line.plain
+        assert "1.62x" in line.plain
+
+
+def test_the_key_line_drops_keys_from_the_end_but_keeps_help_and_quit() -> None:
+    entries = [("d", "view", "x"), ("o", "sort", "x"), ("q", "quit", "x"), ("?", "help", "x")]
+    assert key_line(entries, 80).plain == "d view  o sort  ? help  q quit"
+    assert key_line(entries, 22).plain == "d view  ? help  q quit"
+
+
+def test_long_code_in_a_reply_becomes_one_line_also_while_it_streams() -> None:
+    whole = readable(scripted.REPLY)
+    assert "▸ kernel, 22 lines → pane 1" in whole
+    assert "__global__" not in whole
+    assert "__global__" not in readable(scripted.REPLY[:-200])
+
+
+def test_short_code_in_a_reply_stays() -> None:
+    assert "x = 1;" in readable("so\n```c\nx = 1;\n```\n")
+
+
+def test_a_structured_reply_is_shown_as_its_fields_while_it_arrives() -> None:
+    reply = '{"rationale": "wider loads", "source": "int a;\\nint b;\\nint c;\\nint d;\\n"}'
+    assert readable(reply) == "**rationale** wider loads\n**source** ▸ kernel, 4 lines → pane 1"
+    assert readable(reply[:23]) == "**rationale** wider lo"
+    assert readable(reply[:3]) == "a structured reply, 3 characters"
+
+
+@given(st.text(max_size=60))
+def test_no_reply_breaks_the_reader(text: str) -> None:
+    readable("{" + text)
+    markdown_text(text)
+
+
+def test_completed_closes_strings_lists_and_objects() -> None:
+    assert completed('{"a": ["x\\') == '{"a": ["x"]}'
+
+
+def test_markup_of_the_screen_in_a_reply_is_only_text() -> None:
+    content = markdown_text("[b]a[i] = b[/x]")
+    assert content.plain == "[b]a[i] = b[/x]"
+    assert content.spans == Content("x").spans

@@ -1,0 +1,190 @@
+"""The CPU as a device: compiled C kernels, and CUDA kernels built for the emulator.
+
+The candidate is native code that a model wrote, so it is never loaded into this process: every launch happens
+in a confined child, over arrays in memory that both share.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.compilers.gnu import Gnu, find_gnu
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.native_child import Task
+from tui_tuner.evaluate.devices.native_cpu import cpu_model
+from tui_tuner.evaluate.devices.native_launch import NativeKind, scalar
+from tui_tuner.evaluate.devices.native_memory import GuardedArray, guarded_copy
+from tui_tuner.evaluate.devices.native_process import Ended, run_in_child
+from tui_tuner.evaluate.devices.native_verdict import check_end, checked_times
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
+from tui_tuner.problem.geometry import Geometry
+
+_LOAD_TIMEOUT_S = 10.0
+_SHARED_BYTES, _SHARED_BYTES_OPTIN = 49152, 232448
+
+
+@dataclass(frozen=True)
+class _Library:
+    artifact: Path
+    symbol: str
+
+
+@dataclass(frozen=True)
+class _SharedArguments:
+    """Arguments as a child sees them; `restored` pairs a shared array with its untouched copy."""
+
+    values: list[KernelArgument | GuardedArray]
+    restored: list[tuple[GuardedArray, np.ndarray]]
+
+    @property
+    def restored_bytes(self) -> int:
+        return sum(array.nbytes for array, _ in self.restored)
+
+
+class NativeDevice(Device):
+    """This machine's CPU.
+
+    Args:
+        kind: "emulator" for CUDA kernels, whose times are processor time of one thread; "c" for C functions,
+            whose times are wall time.
+        allow_unconfined: whether kernels may run where the operating system cannot confine them.
+
+    Raises:
+        DeviceError: no compiler for it is installed.
+    """
+
+    def __init__(self, kind: NativeKind, *, allow_unconfined: bool = False) -> None:
+        self._kind = kind
+        self._strict = not allow_unconfined
+        gnu = find_gnu("g++" if kind == "emulator" else "gcc")
+        self._libraries = [gnu.program.parent.parent / name for name in ("lib", "lib64")]
+        self.info = _device_info(kind, gnu)
+
+    def load(self, artifact: Path, symbol: str) -> LoadedKernel:
+        """Try the artifact in a child of its own.
+
+        Raises:
+            DeviceFault: it cannot be loaded, lacks the symbol or fails while it is loaded.
+            SandboxError: the child cannot be confined.
+        """
+        library = _Library(artifact.resolve(), symbol)
+        ended = self._run(library, _SharedArguments([], []), None, 0, _LOAD_TIMEOUT_S)
+        shared_bytes = ended.report.page.shared_bytes if self._kind == "emulator" else None
+        return LoadedKernel(library, Resources(shared_bytes=shared_bytes))
+
+    def unload(self, kernel: LoadedKernel) -> None:
+        """Nothing: every child loads it afresh."""
+
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        """Copy the arrays to shared memory between pages that fault.
+
+        Raises:
+            DeviceError: there is not enough memory.
+            DeviceFault: a scalar has a type that C does not have.
+        """
+        shared = _SharedArguments([], [])
+        for index, argument in enumerate(arguments):
+            shared.values.append(self._shared(argument, guard_end))
+            array = shared.values[-1]
+            if index in restored and isinstance(array, GuardedArray):
+                shared.restored.append((array, np.ascontiguousarray(argument)))
+        return Buffers(arguments, restored, shared)
+
+    def _shared(self, argument: KernelArgument, guard_end: bool) -> KernelArgument | GuardedArray:
+        if not isinstance(argument, np.ndarray):
+            if self._kind == "c":
+                scalar(argument)
+            return argument
+        try:
+            return guarded_copy(argument, guard_end=guard_end)
+        except MemoryError as error:
+            raise DeviceError(f"not enough memory: {error}", hint="make the sizes of the problem smaller") from error
+
+    def download(self, buffers: Buffers, index: int) -> np.ndarray:
+        """The present content of an array argument, as a copy."""
+        original = buffers.arguments[index]
+        content: np.ndarray = buffers.handle.values[index].bytes_view().view(original.dtype)
+        return content.reshape(original.shape).copy()
+
+    def guard_violation(self, buffers: Buffers) -> str | None:
+        """Which array was written beside, in the bytes that do not fault."""
+        for position, array in enumerate(buffers.handle.values, 1):
+            side = array.overwritten() if isinstance(array, GuardedArray) else None
+            if side is not None:
+                return f"argument {position} was written {side}"
+        return None
+
+    def free(self, buffers: Buffers) -> None:
+        """Give the memory back."""
+        for array in buffers.handle.values:
+            if isinstance(array, GuardedArray):
+                array.release()
+        buffers.handle.values.clear()
+
+    def launch(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> None:
+        """Restore, launch once and wait; `timeout_s` is for all of it.
+
+        Raises:
+            DeviceFault: it failed or did not end in time; a deadlock counts as the latter.
+            SandboxError: the child cannot be confined.
+        """
+        self._run(kernel.handle, buffers.handle, geometry, 1, timeout_s)
+
+    def time(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of so many launches, ms, after one that is not counted; `timeout_s` is for all of them.
+
+        Raises:
+            DeviceFault: as `launch`, or the times cannot be true.
+            SandboxError: the child cannot be confined.
+        """
+        ended = self._run(kernel.handle, buffers.handle, geometry, launches + 1, timeout_s)
+        cpu_times = self._kind == "emulator"
+        return checked_times(ended, buffers.handle.restored_bytes, cpu_times=cpu_times)[1:]
+
+    def _run(
+        self, library: _Library, shared: _SharedArguments, geometry: Geometry | None, runs: int, timeout_s: float
+    ) -> Ended:
+        if geometry is not None and self._kind == "emulator" and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
+            message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
+            raise DeviceFault(FailureKind.LAUNCH, message)
+        restored = [(array, pristine.ctypes.data) for array, pristine in shared.restored]
+        ended = run_in_child(
+            Task(
+                kind=self._kind,
+                artifact=library.artifact,
+                symbol=library.symbol,
+                values=shared.values,
+                restored=restored,
+                geometry=geometry,
+                runs=runs,
+                timeout_s=timeout_s,
+                libraries=self._libraries,
+                strict=self._strict,
+            )
+        )
+        check_end(ended, shared.values, timeout_s)
+        return ended
+
+
+def _device_info(kind: NativeKind, gnu: Gnu) -> DeviceInfo:
+    cpu = cpu_model()
+    emulator = kind == "emulator"
+    return DeviceInfo(
+        kind=kind,
+        name=f"CPU emulator on {cpu}" if emulator else cpu,
+        backend=gnu.name,
+        architecture=platform.machine(),
+        toolchain=gnu.line,
+        shared_bytes=_SHARED_BYTES,
+        shared_bytes_optin=_SHARED_BYTES_OPTIN if emulator else _SHARED_BYTES,
+    )

@@ -1,0 +1,102 @@
+"""Arrays in memory shared with child processes, between pages that fault when they are touched."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+_PAGE = mmap.PAGESIZE
+_ALIGNMENT = 16
+_LEAST_GUARD, _MOST_GUARD = 1 << 20, 1 << 28
+_PATTERN = 0xA5
+_MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
+_FAILED = ctypes.c_void_p(-1).value
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+
+
+@dataclass(frozen=True)
+class GuardedArray:
+    """An array and the pages around it; all numbers are addresses or bytes.
+
+    Attributes:
+        reserved: address of the front guard, where the reservation starts.
+        guard: bytes of each guard.
+        mapped: bytes that can be touched, whole pages.
+        start: address of the array.
+        nbytes: of the array.
+    """
+
+    reserved: int
+    guard: int
+    mapped: int
+    start: int
+    nbytes: int
+
+    @property
+    def end(self) -> int:
+        """The address behind the last byte."""
+        return self.start + self.nbytes
+
+    def bytes_view(self) -> np.ndarray:
+        """The array's bytes, valid until it is released."""
+        return _view(self.start, self.nbytes)
+
+    def overwritten(self) -> Literal["before its start", "past its end"] | None:
+        """Where something was written beside the array inside its own pages."""
+        first = self.reserved + self.guard
+        if np.any(_view(first, self.start - first) != _PATTERN):
+            return "before its start"
+        if np.any(_view(self.end, first + self.mapped - self.end) != _PATTERN):
+            return "past its end"
+        return None
+
+    def holds(self, address: int) -> bool:
+        """Whether the address is in this reservation, guards included."""
+        return self.reserved <= address < self.reserved + 2 * self.guard + self.mapped
+
+    def release(self) -> None:
+        """Unmap it; nothing that views it may be used afterwards."""
+        _libc.munmap(self.reserved, 2 * self.guard + self.mapped)
+
+
+def guarded_copy(values: np.ndarray, *, guard_end: bool) -> GuardedArray:
+    """A shared copy of an array whose end (else start) lies against a guard.
+
+    The start is aligned to 16 bytes, so up to 15 bytes may lie between the end and its guard.
+
+    Raises:
+        MemoryError: the memory cannot be had.
+    """
+    mapped = max(_PAGE, _whole_pages(values.nbytes))
+    guard = min(max(_LEAST_GUARD, mapped), _MOST_GUARD)
+    reserved = _map(None, 2 * guard + mapped, mmap.MAP_PRIVATE | _MAP_NORESERVE, 0)
+    first = reserved + guard
+    _map(first, mapped, mmap.MAP_SHARED | _MAP_FIXED, mmap.PROT_READ | mmap.PROT_WRITE)
+    start = first + (mapped - values.nbytes) // _ALIGNMENT * _ALIGNMENT if guard_end else first
+    _view(first, mapped)[:] = _PATTERN
+    ctypes.memmove(start, np.ascontiguousarray(values).ctypes.data, values.nbytes)
+    return GuardedArray(reserved, guard, mapped, start, values.nbytes)
+
+
+def _whole_pages(nbytes: int) -> int:
+    return -(-nbytes // _PAGE) * _PAGE
+
+
+def _map(address: int | None, nbytes: int, flags: int, protection: int) -> int:
+    mapping = _libc.mmap(address, nbytes, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
+    if mapping is None or mapping == _FAILED:
+        raise MemoryError(f"{nbytes} bytes: {os.strerror(ctypes.get_errno())}")
+    return int(mapping)
+
+
+def _view(address: int, nbytes: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
