@@ -1,11 +1,26 @@
 from __future__ import annotations
 
+import asyncio
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tui_tuner.evaluate.devices.probe import probe_devices
+
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "OLLAMA_HOST")
+
+
+@cache
+def why_no_gpu() -> str:
+    return asyncio.run(probe_devices()).no_cuda
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("gpu") and why_no_gpu():
+            item.add_marker(pytest.mark.skip(reason=f"no CUDA GPU can be used here: {why_no_gpu()}"))
 
 
 @pytest.fixture(autouse=True)

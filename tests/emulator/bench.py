@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,7 @@ class Bench:
     compiler: Compiler
     directory: Path
     built: int = 0
+    loaded: dict[tuple[str, str], LoadedKernel] = field(default_factory=dict)
 
     def compile(
         self, source: str, kernel: str, configuration: Configuration | None = None, options: Sequence[str] = ()
@@ -51,11 +52,13 @@ class Bench:
         symbol = self.compiler.symbol(candidate, done.stderr)
         return Compiled(work / recipe.artifact, symbol, done.stderr, done.returncode == 0)
 
-    def load(self, source: str, kernel: str, configuration: Configuration | None = None) -> LoadedKernel:
-        """Compile and load."""
-        compiled = self.compile(source, kernel, configuration)
-        assert compiled.ok, compiled.log
-        return self.device.load(compiled.artifact, compiled.symbol)
+    def load(self, source: str, kernel: str) -> LoadedKernel:
+        """Compile and load, once a kernel."""
+        if (source, kernel) not in self.loaded:
+            compiled = self.compile(source, kernel)
+            assert compiled.ok, compiled.log
+            self.loaded[source, kernel] = self.device.load(compiled.artifact, compiled.symbol)
+        return self.loaded[source, kernel]
 
     def run(
         self,

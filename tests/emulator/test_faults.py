@@ -162,7 +162,7 @@ def claim(*milliseconds: float, cpu_s: float) -> Ended:
 
 def test_times_that_explain_less_than_half_of_what_the_system_counted_are_implausible() -> None:
     assert checked_times(claim(900, 1000, cpu_s=2), 0, cpu_times=True) == [900, 1000]
-    with pytest.raises(DeviceFault, match="2 launches claim 0.002 ms") as caught:
+    with pytest.raises(DeviceFault, match=r"2 launches claim 0\.002 ms") as caught:
         checked_times(claim(0.001, 0.001, cpu_s=2), 0, cpu_times=True)
     assert caught.value.kind == FailureKind.IMPLAUSIBLE
 

@@ -48,22 +48,22 @@ def test_ptx_for_newer_architectures_is_left_out_and_other_ptx_named_by_the_comp
     assert "the emulator cannot run inline PTX: use a CUDA GPU" in log
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        "extern __shared__ float s[];",
-        "extern __shared__ __align__(16) float s[];",
-        "extern __shared__ alignas(16) float s[];",
-        "__shared__ extern float s[];",
-        "extern __align__(16) __shared__ float s[], t[];",
-        "extern volatile __shared__ float s[];",
-    ],
-)
-def test_every_spelling_of_dynamic_shared_memory_compiles(emulator: Bench, declaration: str) -> None:
-    inside = f"template <class T> __global__ void k(T* x) {{\n  {declaration}\n  s[threadIdx.x] = 1; *x = s[0]; }}\n"
-    assert emulator.compile(inside, "k<float>").ok
-    outside = f"{declaration}\n__global__ void k(float* x) {{ s[threadIdx.x] = 1; *x = s[0]; }}\n"
-    assert emulator.compile(outside, "k").ok
+SPELLINGS = """
+extern __shared__ float a[];
+extern __shared__ __align__(16) float b[];
+extern __shared__ alignas(16) unsigned char c[][4];
+__shared__ extern float d[];
+extern __align__(16) __shared__ float e[], f[];
+extern volatile __shared__ float g[];
+"""
+USE = "a[0] = *x; *x = a[1] + b[2] + c[3][1] + d[4] + e[5] + f[6] + g[7];"
+
+
+def test_every_spelling_of_dynamic_shared_memory_compiles_inside_and_outside_of_kernels(emulator: Bench) -> None:
+    inside = emulator.compile(f"template <class T> __global__ void k(T* x) {{ {SPELLINGS} {USE} }}", "k<float>")
+    assert inside.ok, inside.log
+    outside = emulator.compile(f"{SPELLINGS} __global__ void k(float* x) {{ {USE} }}", "k")
+    assert outside.ok, outside.log
 
 
 def test_rewriting_keeps_every_line_and_the_columns_before_the_brackets() -> None:
@@ -80,10 +80,15 @@ def test_a_syntax_error_is_told_with_the_line_of_the_kernel(emulator: Bench) -> 
     assert "kernel.cu:2:" in compiled.log
 
 
-def test_tunables_are_macros_and_options_only_nvcc_knows_are_left_out(emulator: Bench) -> None:
-    source = '#ifndef kernel_tuner\n#error\n#endif\nstatic_assert(tile == 8 && flag == 1 && width == 2, "");\n__global__ void k() {}'
+def test_tunables_are_macros_of_any_name_and_options_only_nvcc_knows_are_left_out(emulator: Bench) -> None:
+    source = """
+    #include <cuda_fp16.h>
+    static_assert(kernel_tuner == 1 && x == 8 && flag == 1 && width == 2 && geometry == 3, "");
+    __global__ void k(half* out) { out[threadIdx.y] = __shfl_sync(1u, *out, 0); }
+    """
     options = ["-lineinfo", "--use_fast_math", "-Dwidth=2", "-arch=sm_90"]
-    assert emulator.compile(source, "k", {"tile": 8, "flag": True}, options).ok
+    compiled = emulator.compile(source.replace("threadIdx.y", "0"), "k", {"x": 8, "flag": True, "geometry": 3}, options)
+    assert compiled.ok, compiled.log
 
 
 def test_a_missing_compiler_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

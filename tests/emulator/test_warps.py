@@ -26,9 +26,9 @@ def test_shuffles_of_every_kind_stay_within_their_width(emulator: Bench, load: L
         base = LANES // width * width
         sources = [
             base + 5 % width,
-            np.where(LANES - 3 >= base, LANES - 3, LANES),
-            np.where(LANES + 3 < base + width, LANES + 3, LANES),
-            np.where((LANES ^ 6) < base + width, LANES ^ 6, LANES),
+            np.where(base <= LANES - 3, LANES - 3, LANES),
+            np.where(base + width > LANES + 3, LANES + 3, LANES),
+            np.where(base + width > (LANES ^ 6), LANES ^ 6, LANES),
         ]
         assert np.array_equal(np.stack(sources, axis=1) * 3, out)
 

@@ -27,8 +27,7 @@ async def settled(pilot: Pilot[str]) -> None:
     """Wait until what has arrived is drawn and no diff is being computed."""
     app = pilot.app
     assert isinstance(app, TunerApp)
-    for _ in range(3):
-        await pilot.pause()
+    await pilot.pause()
     for _ in range(200):
         app.session_screen.draw()
         await pilot.pause()

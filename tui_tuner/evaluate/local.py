@@ -69,7 +69,9 @@ class LocalEvaluator:
         """Take the device, measure its ceilings, check and time the kernel as given."""
         choice, note = await choose_device(self._options.device, self._given_problem.language)
         self._problem = self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
-        opened = await self._supervisor.open(Open(device=str(choice), problem=self._problem))
+        opened = await self._supervisor.open(
+            Open(device=str(choice), problem=self._problem, allow_unconfined=self._options.policy.allow_unconfined)
+        )
         if not isinstance(opened, Opened):
             raise RuntimeError(f"unexpected answer to open: {opened!r}")
         report = await self._options.policy.prove()

@@ -33,11 +33,12 @@ class Executable(Frame):
 
 
 class Open(Frame):
-    """Take the device."""
+    """Take the device; `allow_unconfined` says whether native code may run where it cannot be confined."""
 
     type: Literal["open"] = "open"
     device: str
     problem: Problem
+    allow_unconfined: bool = False
 
 
 class MeasureCeilings(Frame):

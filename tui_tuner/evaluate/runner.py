@@ -93,7 +93,7 @@ class Runner:
 
     def _open(self, request: Open) -> Opened:
         self._say("opening the device", OPEN_LIMIT_S)
-        self._device = open_device(DeviceChoice.parse(request.device))
+        self._device = open_device(DeviceChoice.parse(request.device), allow_unconfined=request.allow_unconfined)
         self._workbench = Workbench(self._device, request.problem, self._say)
         return Opened(device=self._device.info)
 

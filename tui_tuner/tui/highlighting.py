@@ -86,7 +86,8 @@ def apply_language(area: TextArea, language: str) -> None:
     if language not in area.available_languages:
         grammar, query = _grammar(language)
         area.register_language(language, grammar, query)
-    area.language = language
+    if area.language != language:  # setting it compiles the query, tens of ms
+        area.language = language
 
 
 def apply_theme(area: TextArea) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
-from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.compilers.gnu import definitions, find_gnu
 from tui_tuner.evaluate.devices.native_cpu import cpu_model
 from tui_tuner.evaluate.emulator.sources import FAULTS
 from tui_tuner.evaluate.results import Resources
@@ -46,9 +46,11 @@ class CCompiler:
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile the kernel to a shared object that exports its address, whatever its linkage."""
         source, export = f"kernel{self.suffix}", f"export{self.suffix}"
-        files = {source: candidate.source, export: _export(source, checked_name(candidate.kernel))}
+        tunables = definitions(macros(configuration))
+        exported = f'{tunables}#include "{source}"\nvoid* {SYMBOL} = (void*)&{checked_name(candidate.kernel)};\n'
+        files = {source: candidate.source, export: exported}
         command = (
-            *(str(self.program), *_OPTIONS, *macros(configuration), *options),
+            *(str(self.program), *_OPTIONS, *options),
             *(export, str(FAULTS), "-o", ARTIFACT, "-lm"),
         )
         return Recipe(files, command, ARTIFACT, read=(FAULTS.parent, *include_paths(options)))
@@ -60,7 +62,3 @@ class CCompiler:
     def resources(self, log: str, symbol: str) -> Resources:
         """None: a compiler for CPUs does not say."""
         return Resources()
-
-
-def _export(source: str, kernel: str) -> str:
-    return f"""#include "{source}"\nvoid* {SYMBOL} = (void*)&{kernel};\n"""

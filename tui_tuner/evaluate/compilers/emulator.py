@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
-from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.compilers.gnu import definitions, find_gnu
 from tui_tuner.evaluate.emulator.rewriting import rewritten
 from tui_tuner.evaluate.emulator.sources import INCLUDE, RUNTIME, fingerprint, runtime_sources
 from tui_tuner.evaluate.results import Resources
@@ -25,8 +25,9 @@ _OPTIONS = (
     # Device code reads one type as another, and never errno.
     *("-fno-strict-aliasing", "-fno-math-errno", "-fwrapv"),
 )
-_UNDERSTOOD = ("-D", "-U", "-I", "-std=c++", "-O")
-"""Beginnings of the options that mean the same to nvcc and to g++; the others are left out."""
+_UNDERSTOOD = ("-I", "-std=c++", "-O")
+"""Beginnings of the options, beside `-D`, that mean the same to nvcc and to g++; the others are left out."""
+_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "math_constants.h")
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,13 @@ class EmulatorCompiler:
         Raises:
             Refused: the source uses what the emulator cannot run.
         """
-        files = {SOURCE: rewritten(candidate.source), LAUNCH: _launch(checked_name(candidate.kernel))}
+        source = rewritten(candidate.source)
+        given = [option for option in options if option.startswith("-D")]
+        launch = _launch(checked_name(candidate.kernel), source, definitions([*given, *macros(configuration)]))
+        files = {SOURCE: source, LAUNCH: launch}
         understood = [option for option in options if option.startswith(_UNDERSTOOD)]
         command = (
-            *(str(self.program), *_OPTIONS, *macros(configuration), *understood, f"-I{INCLUDE}"),
+            *(str(self.program), *_OPTIONS, *understood, f"-I{INCLUDE}"),
             *(LAUNCH, *map(str, runtime_sources()), "-o", ARTIFACT),
         )
         return Recipe(files, command, ARTIFACT, read=(INCLUDE, RUNTIME, *include_paths(understood)))
@@ -74,8 +78,8 @@ class EmulatorCompiler:
         return Resources()
 
 
-def _launch(kernel: str) -> str:
-    return (
-        f'#include <tuner_emulator/device.h>\n#include "{SOURCE}"\n'
-        f"#include <tuner_emulator/launch.h>\nTUNER_EXPORT_LAUNCH({kernel})\n"
-    )
+def _launch(kernel: str, source: str, tunables: str) -> str:
+    """The file that is compiled: the emulator's headers before the tunables, whose names may be any."""
+    headers = ["tuner_emulator/device.h", "tuner_emulator/launch.h", *(name for name in _HEADERS if name in source)]
+    includes = "".join(f"#include <{name}>\n" for name in headers)
+    return f'{includes}{tunables}#include "{SOURCE}"\nTUNER_EXPORT_LAUNCH({kernel})\n'

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -46,6 +47,12 @@ def find_gnu(command: str) -> Gnu:
     if int(version.split(".")[0]) < _OLDEST:
         raise DeviceError(f"{program} is {line!r}: version {_OLDEST} is needed", hint=f"apt install {command}")
     return Gnu(Path(program), f"{command} {'.'.join(version.split('.')[:2])}", line)
+
+
+def definitions(options: Iterable[str]) -> str:
+    """The options `-Dname=value` as lines of source, so that they hold from there on and not in other headers."""
+    pairs = [option.removeprefix("-D").partition("=") for option in options]
+    return "".join(f"#define {name} {value if equals else 1}\n" for name, equals, value in pairs)
 
 
 def _first_line(program: str) -> str:

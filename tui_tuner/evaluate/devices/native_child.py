@@ -106,7 +106,7 @@ def _load_and_run(task: Task, report: SharedReport) -> None:
         bind = launch_function(task.kind, library, task.symbol, task.values)
     except (OSError, AttributeError, ValueError) as error:
         _leave(report, Status.UNLOADABLE, str(error))
-    library.tuner_watch(ctypes.addressof(report.page.fault))
+    library.tuner_watch(ctypes.byref(report.page.fault))
     if task.geometry is None:
         report.page.shared_bytes = library.tuner_static_shared() if task.kind == "emulator" else 0
     else:

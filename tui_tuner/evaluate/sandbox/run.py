@@ -22,7 +22,7 @@ class Policy:
     """
 
     def __init__(self, *, allow_unconfined: bool = False) -> None:
-        self._allow_unconfined = allow_unconfined
+        self.allow_unconfined = allow_unconfined
         self._lock = asyncio.Lock()
         self._report: SandboxReport | None = None
 
@@ -39,7 +39,7 @@ class Policy:
             SandboxError: it cannot be, and the user does not allow to go on without.
         """
         report = await self.prove()
-        if report.level == "unconfined" and not self._allow_unconfined:
+        if report.level == "unconfined" and not self.allow_unconfined:
             raise SandboxError(f"the compiler cannot be confined here: {', '.join(report.missing)}", hint=HINT)
         return report.level == "confined"
 

@@ -111,9 +111,9 @@ class KernelPane(Pane):
     def _draw_source(self, candidate: Candidate | None, language: str) -> None:
         area = self.query_one(f"#view-{self.view}", TextArea)
         text = "" if candidate is None else clean(candidate.source)
-        apply_language(area, language)
         if area.text != text:
             area.load_text(text)
+        apply_language(area, language)
 
     def _draw_diff(self, candidate: Candidate | None, language: str) -> None:
         view, baseline = self.query_one(DiffView), self._picture.baseline

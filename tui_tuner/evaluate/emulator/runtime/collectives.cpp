@@ -120,16 +120,19 @@ static unsigned together(const Thread& thread) {
     return mask;
 }
 
+// Those at the first line go on, so that they may meet the others at a later one, as branches do that join.
 bool release_active_masks() {
-    bool released = false;
-    for (unsigned i = 0; i < block_threads(); i++)
-        if (threads[i].waits == Wait::active_mask) threads[i].result = together(threads[i]);
+    int first = 0;
     for (unsigned i = 0; i < block_threads(); i++) {
-        if (threads[i].waits != Wait::active_mask) continue;
-        wake(threads[i]);
-        released = true;
+        const Thread& thread = threads[i];
+        if (thread.waits == Wait::active_mask && (first == 0 || thread.line < first)) first = thread.line;
     }
-    return released;
+    auto released = [first](const Thread& thread) { return thread.waits == Wait::active_mask && thread.line == first; };
+    for (unsigned i = 0; i < block_threads(); i++)
+        if (released(threads[i])) threads[i].result = together(threads[i]);
+    for (unsigned i = 0; i < block_threads(); i++)
+        if (released(threads[i])) wake(threads[i]);
+    return first != 0;
 }
 
 }  // namespace tuner_emulator

@@ -29,9 +29,10 @@ inline void invoke(void (*kernel)(A...), void** arguments) {
 }  // namespace tuner_emulator
 
 // Exports the launch of one kernel. The name comes last, since it may contain commas.
-#define TUNER_EXPORT_LAUNCH(...)                                                                        \
-    static void tuner_thread(void** arguments) { tuner_emulator::invoke(__VA_ARGS__, arguments); }      \
-    extern "C" __attribute__((visibility("default"))) int tuner_launch(                                 \
-        const unsigned* geometry, void** arguments, char* message, unsigned message_bytes) {            \
-        return tuner_emulator::run({geometry, arguments, tuner_thread, message, message_bytes});        \
+// Its own names are such that no tunable has them, since tunables are macros where this stands.
+#define TUNER_EXPORT_LAUNCH(...)                                                                            \
+    static void tuner_thread(void** tuner_values) { tuner_emulator::invoke(__VA_ARGS__, tuner_values); }    \
+    extern "C" __attribute__((visibility("default"))) int tuner_launch(                                     \
+        const unsigned* tuner_geometry, void** tuner_values, char* tuner_text, unsigned tuner_bytes) {      \
+        return tuner_emulator::run({tuner_geometry, tuner_values, tuner_thread, tuner_text, tuner_bytes});  \
     }
