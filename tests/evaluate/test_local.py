@@ -52,12 +52,13 @@ async def test_five_candidates_are_classified_and_the_runner_survives(tmp_path: 
     problem = problem_in(tmp_path)
     start = time.monotonic()
     async with evaluator_for(problem, tmp_path, device) as (evaluator, _):
-        found = []
+        found, said = [], []
         for five in FIVE:
             evaluation = await evaluator.evaluate(rewritten(problem, five["source"]), BLOCK, None)
             found.append("" if evaluation.failure is None else str(evaluation.failure.kind))
+            said.append("" if evaluation.failure is None else evaluation.failure.message)
         again = await evaluator.evaluate(rewritten(problem, FIVE[0]["source"]), BLOCK, None)
-    assert found == [five["expected"] for five in FIVE]
+    assert found == [five["expected"] for five in FIVE], said
     assert again.timing is not None
     print(f"five candidates on {device}: {time.monotonic() - start:.1f} s")  # noqa: T201 (a figure for people)
 

@@ -17,9 +17,7 @@ from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepS
 LAUNCH = Launch(problem_size=["n", "n"])
 TUNABLES = {"block_size_x": [16, 32, 64], "block_size_y": [1, 2, 4, 8, 16, 32], "unroll": [1, 2, 4]}
 BASELINE = Candidate(source=NAIVE, kernel="matmul", launch=LAUNCH, tunables=TUNABLES, title="baseline")
-TILES = Candidate(
-    source=TILED, kernel="matmul", launch=LAUNCH, tunables=TUNABLES, title="Tile through shared memory"
-)
+TILES = Candidate(source=TILED, kernel="matmul", launch=LAUNCH, tunables=TUNABLES, title="Tile through shared memory")
 VECTORS = Candidate(source=VECTORISED, kernel="matmul", launch=LAUNCH, tunables=TUNABLES, title="Vectorised loads")
 H200 = DeviceInfo(kind="cuda", name="NVIDIA H200", backend="cuda-python 13.0", architecture="sm_90")
 EMULATOR = DeviceInfo(kind="emulator", name="emulator", backend="g++ 12.2")

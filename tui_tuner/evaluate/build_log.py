@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.results import Failure, FailureKind
@@ -12,13 +12,14 @@ from tui_tuner.text import clean, redact
 
 MAX_ERRORS = 8
 MAX_CHARACTERS = 4000
+MAX_LINE = 500
 
 _HEADER_ROOTS = (Path("/usr/include"), Path("/usr/lib/gcc"))
 _PLACE = re.compile(
-    r"(?P<file>[^\s:()][^:()]*)(?:\((?P<line>\d+)\)|:(?P<gcc_line>\d+)(?::\d+)?)\s*:\s*"
+    r"^(?P<file>[^\s:()][^:()]*)(?:\((?P<line>\d+)\)|:(?P<gcc_line>\d+)(?::\d+)?)\s*:\s*"
     r"(?=(?:fatal |catastrophic |internal )?(?:error|warning|note|remark))",
 )
-_FOUND_IN = re.compile(r"(?:In file included|\s+)\s*from (?P<file>[^:]+):\d+")
+_FOUND_IN = re.compile(r"(?:In file included)?\s*from (?P<file>[^:]+):\d+")
 _SPEAKER = re.compile(
     r"(?:nvcc|ptxas|cicc|nvlink|cc1plus|g\+\+|gcc|as|ld|NVRTC_ERROR)\b[^/]*:|NVRTC_ERROR|<command-line>"
 )
@@ -47,10 +48,15 @@ def compile_failure(log: str, directory: Path, read: Sequence[Path]) -> Failure:
 
 def cleaned(log: str, directory: Path, read: Sequence[Path]) -> str:
     """The log without foreign files, private paths, keys and control characters, cut to its first errors."""
-    lines = _without_foreign(clean(log).splitlines(), directory, (*read, *_HEADER_ROOTS))
+    lines = _without_foreign(_lines(log), directory, (*read, *_HEADER_ROOTS))
     text = "\n".join(_first_errors(_PLACE.sub(_uniform, line) for line in lines if not _CHATTER.match(line)))
-    text = redact(text, {directory: "<work>", directory.resolve(): "<work>", Path.home(): "~"})
+    text = redact(text.strip("\n"), {directory: "<work>", directory.resolve(): "<work>", Path.home(): "~"})
     return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}\n[cut]"
+
+
+def _lines(log: str) -> Iterator[str]:
+    """The lines without what could steer a terminal; each is cut first, so that none takes long to search."""
+    return (clean(line[:MAX_LINE]) for line in log.split("\n"))
 
 
 def _without_foreign(lines: Iterable[str], directory: Path, roots: Sequence[Path]) -> list[str]:

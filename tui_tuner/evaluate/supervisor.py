@@ -17,7 +17,7 @@ from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
 from tui_tuner.evaluate.requests import Answered, Asked, Evaluated, Failed, Opened, Phase, Prepare
 from tui_tuner.evaluate.results import Failure, FailureKind
 
-GRACE_S = 5.0
+GRACE_S = 2.0
 """How long after its own limit the runner may still answer before it is killed."""
 KILL_S = 10.0
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")

@@ -54,5 +54,6 @@ def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
 
 
 def step_detail(step: Step, rationale: str) -> Content:
-    """What there is to say about a step when it is selected: its detail, else the model's reason for it."""
-    return one_line(step.detail or rationale or step.title)
+    """What there is to say about a step when it is selected: its detail, and the model's words on why."""
+    paragraphs = [one_line(text) for text in (step.detail, rationale) if text.strip()]
+    return Content("\n\n").join(paragraphs) if paragraphs else one_line(step.title)

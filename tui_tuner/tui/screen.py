@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
-from textual.events import DescendantFocus
+from textual.getters import query_one
 from textual.screen import Screen
 
 from tui_tuner.session.events import Event, SessionFinished
@@ -25,8 +24,8 @@ from tui_tuner.tui.header import HeaderLine
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.panes.benchmarks import BenchmarksPane
 from tui_tuner.tui.panes.chat import ChatPane, ReasonInput
+from tui_tuner.tui.panes.grid import PaneGrid
 from tui_tuner.tui.panes.kernel import KernelPane, View
-from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.panes.plan import PlanPane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
@@ -46,6 +45,13 @@ class SessionScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # Textual declares it as a variable of instances
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
 
+    _header = query_one(HeaderLine)
+    _tabs = query_one(TabLine)
+    _panes = query_one(PaneGrid)
+    _kernel = query_one(KernelPane)
+    _benchmarks = query_one(BenchmarksPane)
+    _chat = query_one(ChatPane)
+
     def __init__(self, desk: ApprovalDesk, clock: Callable[[], float]) -> None:
         super().__init__()
         self.picture = Picture()
@@ -53,16 +59,14 @@ class SessionScreen(Screen[None]):
         self._clock = clock
         self._last_event_at = clock()
         self._inbox: list[Event] = []
-        self._active_pane = 1
         self._pane_before_reason = 1
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, keys."""
-        panes: list[Pane] = [KernelPane(), PlanPane(), BenchmarksPane(), ChatPane()]
+        panes = [KernelPane(), PlanPane(), BenchmarksPane(), ChatPane()]
         yield HeaderLine()
         yield TabLine([pane.title for pane in panes])
-        with Container(id="panes"):
-            yield from panes
+        yield PaneGrid(panes)
         yield ApprovalBar()
         yield KeyLine()
 
@@ -83,17 +87,16 @@ class SessionScreen(Screen[None]):
             self.picture.apply(event)
         live = self.picture.started is not None and self.picture.finished is None
         waited = self._clock() - self._last_event_at if live else 0.0
-        self.query_one(HeaderLine).show(self.picture, self.picture.elapsed + waited)
+        self._header.show(self.picture, self.picture.elapsed + waited)
         if not news:
             return
-        for pane in self.query(Pane):
-            pane.show(self.picture, news)
+        self._panes.draw(self.picture, news)
         if isinstance(news[-1], SessionFinished):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
         if self.picture.incumbent is not None:
-            self.query_one(KernelPane).view = "diff"
+            self._kernel.view = "diff"
         text = result_text(finished, self.picture.started, time_label(self.picture.device))
         self.app.push_screen(MessageDialog(result_title(finished), text))
 
@@ -102,40 +105,24 @@ class SessionScreen(Screen[None]):
         self.draw()
         question = self._desk.question
         self.query_one(ApprovalBar).show(question)
-        self.query_one(TabLine).awaiting = question is not None
-        self.query_one(ChatPane).offer_rejection(question is not None)
+        self._tabs.awaiting = question is not None
+        self._chat.offer_rejection(question is not None)
         if question is not None:
             if question.candidate is not None:
-                self.query_one(KernelPane).view = "diff"
+                self._kernel.view = "diff"
             if not self.app.app_focus:
                 self.app.bell()
         self.refresh_bindings()
 
     # --- panes
 
-    def _show_pane(self, number: int) -> None:
-        self._active_pane = number
-        for pane in self.query(Pane):
-            pane.set_class(pane.number == number, "-active")
-        self.query_one(TabLine).active = number
-
-    def _pane(self, number: int) -> Pane:
-        return self.query_one(f"#pane-{number}", Pane)
-
-    @on(DescendantFocus)
-    def _follow_focus(self, event: DescendantFocus) -> None:
-        pane = next((node for node in event.widget.ancestors_with_self if isinstance(node, Pane)), None)
-        if pane is not None:
-            self._show_pane(pane.number)
+    @on(PaneGrid.Activated)
+    def _show_active(self, message: PaneGrid.Activated) -> None:
+        self._tabs.active = message.number
 
     def action_pane(self, number: int) -> None:
         """Go to a pane."""
-        self._show_pane(number)
-        self._pane(number).focus_target().focus(scroll_visible=False)
-
-    def _reveal(self, number: int) -> None:
-        if not self._pane(number).display:
-            self.action_pane(number)
+        self._panes.go_to(number)
 
     def action_maximise(self) -> None:
         """Give the active pane the whole screen, or give it back."""
@@ -144,22 +131,22 @@ class SessionScreen(Screen[None]):
 
     def action_next_view(self) -> None:
         """Go on to the kernel's next view."""
-        self._reveal(1)
-        self.query_one(KernelPane).next_view()
+        self._panes.reveal(1)
+        self._kernel.next_view()
 
     def action_view(self, view: View) -> None:
         """Show a view of the kernel."""
-        self.query_one(KernelPane).view = view
+        self._kernel.view = view
 
     def action_sort(self) -> None:
         """Sort the benchmarks the other way."""
-        self._reveal(3)
-        self.query_one(BenchmarksPane).toggle_order()
+        self._panes.reveal(3)
+        self._benchmarks.toggle_order()
 
     def action_filter(self) -> None:
         """Type words that the benchmarks must contain."""
-        self._reveal(3)
-        self.query_one(BenchmarksPane).start_filter()
+        self._panes.reveal(3)
+        self._benchmarks.start_filter()
 
     @on(BenchmarksPane.Chosen)
     def _show_evaluation(self, message: BenchmarksPane.Chosen) -> None:
@@ -206,9 +193,9 @@ class SessionScreen(Screen[None]):
     def action_reject(self) -> None:
         """Ask for the reason; the step is rejected when it is sent."""
         if self._desk.listens:
-            self._pane_before_reason = self._active_pane
-            self._show_pane(4)
-            self.query_one(ChatPane).ask_reason()
+            self._pane_before_reason = self._panes.active
+            self._panes.activate(4)
+            self._chat.ask_reason()
 
     @on(ChatPane.Rejected)
     def _reject(self, message: ChatPane.Rejected) -> None:

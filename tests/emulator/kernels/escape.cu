@@ -1,7 +1,5 @@
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-#include <sys/socket.h>
 
 static int can_read, can_write, child;
 

@@ -69,7 +69,7 @@ class Compiler(Protocol):
         ...
 
 
-class Refused(Exception):  # noqa: N818 - an outcome, not an error
+class Refused(Exception):
     """A configuration that is not built.
 
     Args:

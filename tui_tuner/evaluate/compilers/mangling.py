@@ -143,6 +143,8 @@ class _Reader:
         if digits is None:
             raise ValueError(self._text)
         end = digits.end() + int(digits[0])
+        if end > len(self._text):
+            raise ValueError(self._text)
         self._at = end
         return self._text[digits.end() : end]
 

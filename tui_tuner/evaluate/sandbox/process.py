@@ -8,13 +8,12 @@ import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.evaluate.sandbox.launcher import UNCONFINED
+from tui_tuner.evaluate.sandbox.launcher import NOT_STARTED, UNCONFINED
 from tui_tuner.evaluate.sandbox.limits import Limits, environment
 
 SYSTEM_READ = tuple(
@@ -50,6 +49,11 @@ class Completed:
     def refused(self) -> bool:
         """Whether the launcher could not confine it and so did not run it."""
         return self.returncode == UNCONFINED and self.output.startswith("sandbox: ")
+
+    @property
+    def not_started(self) -> bool:
+        """Whether the program is missing or cannot be run."""
+        return self.returncode == NOT_STARTED and self.output.startswith("sandbox: ")
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class _Output:
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
         self._head = b""
-        self._tail: deque[int] = deque(maxlen=limit - self._half)
+        self._tail = b""
         self._bytes = 0
 
     async def read(self, process: Process) -> None:
@@ -143,11 +147,10 @@ class _Output:
             self._bytes += len(chunk)
             room = self._half - len(self._head)
             self._head += chunk[:room]
-            self._tail.extend(chunk[room:])
+            self._tail = (self._tail + chunk[room:])[-self._half :]
 
     def text(self) -> str:
         """What was kept, with a line that says how much was not."""
-        tail = bytes(self._tail)
-        left_out = self._bytes - len(self._head) - len(tail)
+        left_out = self._bytes - len(self._head) - len(self._tail)
         middle = f"\n[{left_out} bytes left out]\n" if left_out else ""
-        return self._head.decode(errors="replace") + middle + tail.decode(errors="replace")
+        return self._head.decode(errors="replace") + middle + self._tail.decode(errors="replace")

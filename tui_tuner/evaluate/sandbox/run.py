@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui_tuner.errors import SandboxError
+from tui_tuner.errors import DeviceError, SandboxError
 from tui_tuner.evaluate.sandbox.limits import Limits
 from tui_tuner.evaluate.sandbox.process import Completed, Job, run_job
 from tui_tuner.evaluate.sandbox.selftest import SandboxReport, prove
@@ -44,7 +44,7 @@ class Policy:
         return report.level == "confined"
 
 
-async def run_confined(  # noqa: PLR0913 - a seam: every limit is named by the caller
+async def run_confined(
     command: Sequence[str],
     *,
     directory: Path,
@@ -52,7 +52,7 @@ async def run_confined(  # noqa: PLR0913 - a seam: every limit is named by the c
     read: Sequence[Path] = (),
     write: Sequence[Path] = (),
     timeout_s: float = 60.0,
-    output_limit: int = 2**18,
+    output_limit: int = 2**17,
     limits: Limits | None = None,
 ) -> Completed:
     """Run a command that may touch its work directory, the system's programs and what is named, and no network.
@@ -69,6 +69,7 @@ async def run_confined(  # noqa: PLR0913 - a seam: every limit is named by the c
 
     Raises:
         SandboxError: it cannot be confined and the policy does not allow it to run unconfined.
+        DeviceError: the program is missing or cannot be run.
     """
     strict = await policy.confinement_demanded()
     limits = limits or Limits(cpu_s=int(timeout_s) + 10)
@@ -76,4 +77,6 @@ async def run_confined(  # noqa: PLR0913 - a seam: every limit is named by the c
     done = await run_job(job, timeout_s=timeout_s, output_limit=output_limit, limits=limits, strict=strict)
     if done.refused:
         raise SandboxError(done.output.strip(), hint=HINT)
+    if done.not_started:
+        raise DeviceError(f"the compiler cannot be started: {done.output.removeprefix('sandbox: ').strip()}")
     return done

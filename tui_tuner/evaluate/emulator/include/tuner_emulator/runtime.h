@@ -45,7 +45,7 @@ struct Launch {
     unsigned message_bytes;
 };
 
-/* Runs every block of a launch; returns 0, or a status as in `tui_tuner.evaluate.devices.native_launch`. */
+/* Runs every block of a launch; returns 0, or a status as in `tui_tuner.evaluate.devices.native_report`. */
 int run(const Launch& launch);
 
 }  // namespace tuner_emulator

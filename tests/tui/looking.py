@@ -1,0 +1,24 @@
+"""What a test sees of the screen."""
+
+from __future__ import annotations
+
+from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.evaluation_table import EvaluationTable
+from tui_tuner.tui.panes.pane import Pane
+
+
+def screen_text(app: TunerApp) -> str:
+    """Everything that the terminal shows."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()[:height]
+    return "\n".join(line.text[:width] for line in lines)
+
+
+def table_text(app: TunerApp) -> list[str]:
+    table = app.screen_stack[0].query_one(EvaluationTable)
+    return [" ".join(cell.plain.strip() for cell in table.get_row_at(row)) for row in range(table.row_count)]
+
+
+def focused_pane(app: TunerApp) -> int:
+    assert app.focused is not None
+    return next(node.number for node in app.focused.ancestors_with_self if isinstance(node, Pane))

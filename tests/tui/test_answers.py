@@ -1,0 +1,142 @@
+"""How the user answers the steps that await them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.widgets import Input
+
+from tests.tui import scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import focused_pane, screen_text
+from tests.tui.scripted import ScriptedRun
+from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.tui.approval_bar import ApprovalBar
+from tui_tuner.tui.dialogs.editor import EditorDialog
+
+ANSWERS = [
+    (["a"], Decision(action="approve")),
+    (["f2"], Decision(action="approve")),
+    (["s"], Decision(action="skip")),
+    (["f4"], Decision(action="skip")),
+    (["r", "enter"], Decision(action="reject")),
+    (["r", *"b[i]", "enter"], Decision(action="reject", message="b[i]")),
+    (["f5", *"a r", "enter"], Decision(action="reject", message="a r")),
+]
+
+
+async def test_keys_answer_the_steps_that_await(started: Started) -> None:
+    run = ScriptedRun([*scripted.opening(), *[scripted.PROPOSAL] * len(ANSWERS)], stays=True)
+    async with started(run) as pilot:
+        for number, (keys, decision) in enumerate(ANSWERS, start=1):
+            assert pilot.app.screen.query_one(ApprovalBar).display
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert len(run.decisions) == number
+            assert run.decisions[-1] == decision
+        assert not pilot.app.screen.query_one(ApprovalBar).display
+
+
+async def test_approve_all_answers_this_step_and_those_that_follow_until_asked_again(started: Started) -> None:
+    second, third = (Proposal(step=scripted.STEPS[index], candidate=scripted.VECTORS) for index in (2, 3))
+    gate = asyncio.Event()
+    run = ScriptedRun([*scripted.awaiting(), second, gate, third], stays=True)
+    async with started(run) as pilot:
+        await pilot.press("A")
+        await settled(pilot)
+        assert [decision.action for decision in run.decisions] == ["approve", "approve"]
+        await pilot.press("A")
+        gate.set()
+        await settled(pilot)
+        assert len(run.decisions) == 2
+        assert "step 4 awaits you" in screen_text(pilot.app)
+
+
+async def test_a_key_pressed_at_once_does_not_answer_a_question_that_just_appeared(started: Started) -> None:
+    now = 100.0
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run, grace_s=0.4, clock=lambda: now) as pilot:
+        await pilot.press("a", "s", "A", "r")
+        await settled(pilot)
+        assert run.decisions == []
+        assert not isinstance(pilot.app.focused, Input)
+        now = 100.5
+        await pilot.press("a")
+        await settled(pilot)
+        assert [decision.action for decision in run.decisions] == ["approve"]
+
+
+async def test_approval_keys_do_nothing_while_no_step_awaits(started: Started) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("a", "s", "r", "e", "A")
+        await settled(pilot)
+        assert pilot.app.screen.query_one("#reason", Input).disabled
+        assert not isinstance(pilot.app.screen, EditorDialog)
+        assert not pilot.app.session_screen._desk.approves_all
+
+
+async def test_esc_leaves_the_reason_without_rejecting_and_goes_back_to_the_pane(started: Started) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("3", "r", *"no")
+        assert isinstance(pilot.app.focused, Input)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert run.decisions == []
+        assert focused_pane(pilot.app) == 3
+
+
+async def test_function_keys_answer_while_the_reason_is_being_typed(started: Started) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("r", "a", "f2")
+        await settled(pilot)
+        assert run.decisions == [Decision(action="approve")]
+
+
+async def test_editing_in_the_app_approves_the_changed_source(started: Started) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, EditorDialog)
+        await pilot.press("x", "ctrl+s")
+        await settled(pilot)
+        assert run.decisions == [Decision(action="edit", source="x" + scripted.VECTORS.source)]
+
+
+@pytest.mark.parametrize("keys", [["ctrl+s"], ["x", "escape"]])
+async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: Started, keys: list[str]) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e")
+        await settled(pilot)
+        await pilot.press(*keys)
+        await settled(pilot)
+        assert run.decisions == []
+        assert pilot.app.session_screen.query_one(ApprovalBar).display
+
+
+async def test_an_editor_that_the_terminal_cannot_be_handed_to_gives_way_to_the_dialog(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, EditorDialog)
+
+
+async def test_a_keymap_moves_a_key(started: Started) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run, keymap={"approve": "y"}) as pilot:
+        await pilot.press("a")
+        await settled(pilot)
+        assert run.decisions == []
+        assert "y approve" in screen_text(pilot.app)
+        await pilot.press("y")
+        await settled(pilot)
+        assert len(run.decisions) == 1

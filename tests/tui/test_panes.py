@@ -1,0 +1,175 @@
+"""What the four panes show and how they react."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.widgets import Static, TextArea
+
+from tests.tui import scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import focused_pane, screen_text, table_text
+from tests.tui.scripted import ScriptedRun
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.session import events
+from tui_tuner.strategies.steps import Proposal, Step, StepState
+from tui_tuner.tui.chat_entries import Fold
+from tui_tuner.tui.dialogs.message import MessageDialog
+from tui_tuner.tui.evaluation_table import EvaluationTable
+from tui_tuner.tui.panes.chat import ChatLog
+from tui_tuner.tui.panes.kernel import KernelPane
+
+
+async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started) -> None:
+    run = ScriptedRun(scripted.finished())
+    async with started(run) as pilot:
+        await pilot.press("escape")
+        await settled(pilot)
+        text = screen_text(pilot.app)
+        for part in (
+            "✓  2 Vectorised loads",
+            "1.13x [1.11,1.15]",
+            "✗  3 Double buffering",
+            "–  4 Unroll",  # noqa: RUF001  # the mark of a skipped step
+            "skipped by you",
+        ):
+            assert part in text
+
+
+async def test_the_selected_step_shows_its_detail(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await pilot.press("2", "down", "down")
+        await settled(pilot)
+        assert "Load the next tile" in screen_text(pilot.app)
+
+
+async def test_text_that_looks_like_markup_is_shown_as_it_stands(started: Started) -> None:
+    evil = "a[i] = b; [/x] [red]"
+    candidate = scripted.TILES.model_copy(update={"title": evil, "source": f"// {evil}\nint a;\n"})
+    failure = scripted.failed(candidate, 1, FailureKind.COMPILE, evil, evil)
+    step = Step(id=1, title=evil, state=StepState.AWAITING, reason=evil)
+    run = ScriptedRun(
+        [
+            *scripted.opening(),
+            events.Note(text=evil),
+            events.StepChanged(step=step),
+            *scripted.evaluation(1, failure),
+            events.PromptSent(call=1, purpose=evil, text=evil, tokens=1),
+            events.ModelText(call=1, text=evil, thinking=evil),
+            events.ReplyRefused(call=1, problems=[evil]),
+            Proposal(step=step, candidate=candidate, rationale=evil),
+        ],
+        stays=True,
+    )
+    async with started(run, size=(200, 50)) as pilot:
+        text = screen_text(pilot.app)
+        assert text.count(evil) >= 8
+        await pilot.press("3", "enter")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, MessageDialog)
+        assert screen_text(pilot.app).count(evil) >= 3
+
+
+async def test_control_characters_of_a_model_do_not_reach_the_terminal(started: Started) -> None:
+    run = ScriptedRun([*scripted.opening(), events.ModelText(call=1, text="safe\x1b]52;c;eA==\x07\x9b2J")], stays=True)
+    async with started(run) as pilot:
+        text = screen_text(pilot.app)
+        assert "safe" in text
+        assert "\x1b" not in text
+        assert "\x9b" not in text
+
+
+async def test_rows_stand_newest_first_or_fastest_first(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        assert table_text(pilot.app)[0].startswith("32 ")
+        await pilot.press("o")
+        await settled(pilot)
+        rows = table_text(pilot.app)
+        assert rows[0].startswith("★30 ")
+        assert {row.split()[0] for row in rows[-4:]} == {"32", "23", "17", "9"}
+
+
+async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await pilot.press("slash", *"wrong")
+        await settled(pilot)
+        assert [row.split()[0] for row in table_text(pilot.app)] == ["17"]
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(table_text(pilot.app)) == 32
+        assert focused_pane(pilot.app) == 3
+
+
+async def test_the_selected_row_stays_selected_while_new_rows_arrive(started: Started) -> None:
+    gate = asyncio.Event()
+    late = [gate, *scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.09))]
+    async with started(ScriptedRun([*scripted.running(), *late], stays=True)) as pilot:
+        await pilot.press("3", "down", "down")
+        table = pilot.app.screen.query_one(EvaluationTable)
+        assert table.selected_number == 30
+        gate.set()
+        await settled(pilot)
+        assert table.row_count == 33
+        assert table.selected_number == 30
+
+
+async def test_enter_shows_the_log_of_a_failure(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await pilot.press("slash", *"comp", "enter", "enter")
+        await settled(pilot)
+        text = screen_text(pilot.app)
+        assert "sum += tile[i] = a[k];" in text
+        assert "block_size_y = 32" in text
+
+
+async def test_cpu_times_are_called_so_in_header_and_table(started: Started) -> None:
+    script = [*scripted.opening(scripted.EMULATOR), *scripted.evaluation(1, scripted.measured(scripted.TILES, 1, 9.1))]
+    async with started(ScriptedRun(script, stays=True)) as pilot:
+        lines = screen_text(pilot.app).split("\n")
+        assert "CPU ms (emulator)" in lines[0]
+        assert any("#" in line and "CPU ms (emulator)" in line for line in lines[1:])
+
+
+async def test_views_of_the_kernel_follow_the_session(started: Started) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
+        pane = pilot.app.screen.query_one(KernelPane)
+        assert pane.view == "diff"
+        assert "float4 a = reinterpret_cast" in str(pane.query_one("#diff-text", Static).content)
+        await pilot.press("d")
+        await settled(pilot)
+        assert pane.query_one("#view-best", TextArea).text == scripted.TILES.source
+        await pilot.press("d")
+        await settled(pilot)
+        assert pane.query_one("#view-source", TextArea).text == scripted.VECTORS.source
+
+
+@pytest.mark.parametrize(("language", "word"), [("cuda", "__shared__"), ("opencl", "__local"), ("c", "static")])
+async def test_sources_of_every_language_are_highlighted(started: Started, language: str, word: str) -> None:
+    source = f"{word} float tile[4]; // words\n"
+    first = scripted.opening()[0].model_copy(
+        update={"language": language, "baseline": scripted.BASELINE.model_copy(update={"source": source})}
+    )
+    async with started(ScriptedRun([first], stays=True)) as pilot:
+        area = pilot.app.screen.query_one("#view-source", TextArea)
+        styles = {(span.start, span.end) for span in area.get_line(0).spans}
+        styles |= {(start, end) for start, end, _ in area._highlights[0]}
+        assert (0, len(word)) in styles
+        assert any(name == "comment" for _, _, name in area._highlights[0])
+
+
+async def test_a_prompt_opens_and_closes_by_key(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await pilot.press("4", "[", "[", "enter")
+        await settled(pilot)
+        prompt = pilot.app.screen.query_one(ChatLog).query(Fold).first()
+        assert prompt.is_open
+        assert "You improve a CUDA kernel." in str(prompt.query_one(".fold-text", Static).content)
+        await pilot.press("enter")
+        assert not prompt.is_open
+
+
+async def test_a_streamed_reply_and_its_whole_are_one_entry(started: Started) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
+        assert len(pilot.app.screen.query(".reply")) == 1
+        assert "2,953 tokens, $0.02" in screen_text(pilot.app)

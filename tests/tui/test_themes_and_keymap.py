@@ -1,0 +1,151 @@
+"""Themes from files, keymaps from users, and where the program's own files lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+
+from tests.tui import scripted
+from tests.tui.conftest import Started
+from tests.tui.scripted import ScriptedRun
+from tui_tuner.errors import SettingsError
+from tui_tuner.resources import samples_directory, themes_directory
+from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.editing import editor_command
+from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
+
+
+def test_the_shipped_themes_load_and_include_dark_light_and_contrast() -> None:
+    catalogue = load_themes([themes_directory()])
+    assert catalogue.faults == []
+    assert {"tuner-dark", "tuner-light", "tuner-contrast"} <= set(catalogue.themes)
+    assert not catalogue.themes["tuner-light"].dark
+
+
+@pytest.mark.parametrize("name", ["tuner-dark", "tuner-light", "tuner-contrast"])
+def test_text_of_shipped_themes_stands_out_from_its_background(name: str) -> None:
+    theme = load_themes([themes_directory()]).themes[name]
+    assert theme.surface is not None
+    surface = Color.parse(theme.surface)
+    for colour in (theme.foreground, theme.success, theme.warning, theme.error, theme.accent):
+        assert colour is not None
+        assert surface.get_contrast_text(1.0) is not None
+        assert contrast(surface, Color.parse(colour)) >= 4.5
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast ratio of the web accessibility guidelines."""
+
+    def luminance(colour: Color) -> float:
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour.normalized]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('primary = "#12345"', ["'primary' is '#12345'", "colour"]),
+        ('primary = "#123456"\nprimry = "red"', ["unknown key 'primry'", "primary"]),
+        ('primary = "#123456"\ndark = "yes"', ["'dark' is 'yes'", "true or false"]),
+        ('primary = "#123456"\ntext_alpha = 3', ["'text_alpha' is 3"]),
+        (
+            'primary = "#123456"\n[variables]\nfooter-key-foregrund = "red"',
+            ["unknown variable", "footer-key-foreground"],
+        ),
+        ('primary = "#123456"\n[variables]\nborder = "; color: red"', ["'border' is '; color: red'"]),
+        ('primary = "#123456"\n[variables]\nlink-style = "loud"', ["'link-style' is 'loud'", "text style"]),
+        ('name = "x"', ["'primary' is missing"]),
+        ("primary = ", ["cannot be read"]),
+    ],
+)
+def test_a_faulty_theme_names_file_key_and_value(tmp_path: Path, text: str, parts: list[str]) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        load_theme(file)
+    for part in [str(file), *parts]:
+        assert part in str(caught.value)
+
+
+def test_a_theme_without_name_is_called_like_its_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('primary = "#123456"\n[variables]\nborder = "#ffffff 50%"\n')
+    assert list(load_themes([tmp_path]).themes) == ["mine"]
+
+
+async def test_faulty_themes_and_an_unknown_wish_end_in_one_toast_and_the_default(
+    started: Started, tmp_path: Path
+) -> None:
+    folder = tmp_path / "tuner-tui" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "one.toml").write_text('primary = "nope"')
+    (folder / "two.toml").write_text('primary = "#123456"\nextra = 1')
+    async with started(ScriptedRun(scripted.opening(), stays=True), theme="tuner-drak") as pilot:
+        assert pilot.app.theme == DEFAULT_THEME
+        notes = [note.message for note in pilot.app._notifications]
+        assert len(notes) == 1
+        for part in ("one.toml", "two.toml", "tuner-dark"):
+            assert part in notes[0]
+
+
+async def test_a_theme_of_the_user_can_be_chosen_and_changed_while_running(started: Started, tmp_path: Path) -> None:
+    folder = tmp_path / "tuner-tui" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text('primary = "#00ff00"')
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), theme="mine") as pilot:
+        assert pilot.app.theme == "mine"
+        for name in ("ansi-dark", "tuner-light"):
+            pilot.app.theme = name
+            await pilot.pause()
+        assert pilot.app.screen.query_one("#view-source").theme == "kernel-tuner-light"
+
+
+def test_the_environment_chooses_the_first_known_theme_of_its_list() -> None:
+    assert chosen_theme(None, {"TEXTUAL_THEME": "nope, nord"}, ["nord", DEFAULT_THEME]) == ("nord", None)
+    assert chosen_theme(None, {}, [DEFAULT_THEME]) == (DEFAULT_THEME, None)
+
+
+@pytest.mark.parametrize(
+    ("keymap", "part"),
+    [
+        ({"aprove": "y"}, "did you mean 'approve'"),
+        ({"approve": "ctrl+hello"}, "is no key"),
+        ({"approve": ""}, "unusable keys"),
+        ({"approve": "s"}, "'s' would be"),
+        ({"approve": "y", "skip": "y"}, "'y' would be"),
+    ],
+)
+def test_a_keymap_that_would_be_misunderstood_is_refused(keymap: dict[str, str], part: str) -> None:
+    with pytest.raises(SettingsError, match=part):
+        checked_keymap(keymap)
+
+
+def test_two_bindings_may_swap_their_keys() -> None:
+    assert checked_keymap({"approve": "s,f4", "skip": "a,f2"}) == {"approve": "s,f4", "skip": "a,f2"}
+
+
+def test_every_binding_has_a_name_a_sentence_and_a_key_that_works_in_an_input() -> None:
+    for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]:
+        assert binding.id
+        assert binding.tooltip.endswith(".")
+    keys: dict[str, list[str]] = {}
+    for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]:
+        keys.setdefault(binding.action, []).extend(binding.key.split(","))
+    for action, those in keys.items():
+        assert any(len(key) > 1 and key not in ("slash", "question_mark") for key in those), action
+
+
+def test_the_editor_comes_from_visual_then_editor_and_may_have_arguments() -> None:
+    assert editor_command({"EDITOR": "vi", "VISUAL": "code --wait"}) == ["code", "--wait"]
+    assert editor_command({"EDITOR": "vi"}) == ["vi"]
+    assert editor_command({"EDITOR": "broken 'quote"}) is None
+    assert editor_command({}) is None
+
+
+def test_themes_and_samples_are_found_in_a_checkout() -> None:
+    assert (themes_directory() / "tuner-dark.toml").is_file()
+    assert samples_directory().name == "sample_kernels"
