@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def convolution2d(input, filter, output, height, width):  # noqa: A002 - the names of the kernel's arguments
+def convolution2d(input, filter, output, height, width):
     result = np.zeros((height, width))
     for (i, j), weight in np.ndenumerate(filter):
         result += weight * input[i : i + height, j : j + width]

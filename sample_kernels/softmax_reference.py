@@ -3,6 +3,6 @@
 import numpy as np
 
 
-def softmax(input, output, rows, columns):  # noqa: A002 - the names of the kernel's arguments
+def softmax(input, output, rows, columns):
     exponentials = np.exp(input - input.max(axis=1, keepdims=True))
     return exponentials / exponentials.sum(axis=1, keepdims=True)

@@ -10,7 +10,7 @@ from typing import TextIO
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.steps import Decision, Factor, Proposal, Step
+from tui_tuner.strategies.steps import Decision, Factor, Proposal, Step, StepState
 from tui_tuner.text import clean
 
 
@@ -152,7 +152,7 @@ class Story:
 
 def _plain_line(event: events.Event) -> str | None:
     match event:
-        case events.StepChanged():
+        case events.StepChanged() if event.step.state is not StepState.AWAITING:
             return _step(event.step)
         case events.CandidateProposed():
             return f"proposed for step {event.step}: {' '.join(event.rationale.split()) or event.candidate.title}"

@@ -61,7 +61,7 @@ def _grid(launch: Launch, names: Mapping[str, object], block: tuple[int, int, in
 
 
 def _three(numbers: list[int]) -> tuple[int, int, int]:
-    x, y, z = (numbers + [1, 1])[:3]
+    x, y, z = [*numbers, 1, 1][:3]
     return x, y, z
 
 

@@ -1,0 +1,1 @@
+"""How each toolchain builds one configuration."""

@@ -1,0 +1,1 @@
+"""Devices, as the runner process drives them."""

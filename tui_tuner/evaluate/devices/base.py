@@ -114,6 +114,3 @@ class Device(ABC):
         Raises:
             DeviceFault: as `launch`.
         """
-
-    def close(self) -> None:
-        """Give the device back."""
