@@ -18,8 +18,8 @@ def device_facts(device: DeviceInfo) -> str:
     """The device and its limits."""
     if device.kind == "emulator":
         return (
-            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3 -march=native) and runs on "
-            "one CPU core: blocks one after another, the threads of a block one after another as well. A thread that "
+            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, "
+            "-O3 -march=native) and runs on one CPU core: blocks one after another, the threads of a block one after another as well. A thread that "
             "reaches a barrier or a warp shuffle is set aside until the others arrive, so each costs a switch of "
             "every thread; shared memory is ordinary memory. What is fast: long inner loops over consecutive "
             "elements in registers that the compiler can vectorise, few barriers, good use of the CPU's caches, few "
