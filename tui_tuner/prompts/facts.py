@@ -18,13 +18,13 @@ def device_facts(device: DeviceInfo) -> str:
     """The device and its limits."""
     if device.kind == "emulator":
         return (
-            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, "
-            "-O3 -march=native) and runs on one CPU core: blocks one after another, the threads of a block one after another as well. A thread that "
-            "reaches a barrier or a warp shuffle is set aside until the others arrive, so each costs a switch of "
-            "every thread; shared memory is ordinary memory. What is fast: long inner loops over consecutive "
-            "elements in registers that the compiler can vectorise, few barriers, good use of the CPU's caches, few "
-            f"threads that each do much work. Times are CPU times. At most {device.max_threads_per_block} threads a "
-            f"block and {device.shared_bytes_optin} bytes of shared memory."
+            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3 "
+            "-march=native) and runs on one CPU core: blocks one after another, the threads of a block one after "
+            "another as well. A thread that reaches a barrier or a warp shuffle is set aside until the others "
+            "arrive, so each costs a switch of every thread; shared memory is ordinary memory. What is fast: long "
+            "inner loops over consecutive elements in registers that the compiler can vectorise, few barriers, good "
+            "use of the CPU's caches, few threads that each do much work. Times are CPU times. At most "
+            f"{device.max_threads_per_block} threads a block and {device.shared_bytes_optin} bytes of shared memory."
         )
     if device.kind == "c":
         return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."
