@@ -60,6 +60,7 @@ def launch_facts(problem: Problem, candidate: Candidate) -> str:
     """Arguments and launch of the kernel as given."""
     lines = [_argument(a) for a in problem.arguments]
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
+    lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
     lines += [f"tunable {name}: {values}" for name, values in candidate.tunables.items()]
     lines += [f"restriction: {text}" for text in candidate.restrictions]
@@ -112,7 +113,7 @@ def failure_facts(evaluation: Evaluation) -> str:
 def _resources(resources: Resources) -> Iterable[str]:
     if resources.registers is not None:
         yield f"{resources.registers} registers"
-    if resources.spill_bytes:
+    if resources.spill_bytes is not None:
         yield f"{resources.spill_bytes} bytes spilled"
     if resources.shared_bytes is not None:
         yield f"{resources.shared_bytes} bytes of static shared memory"
