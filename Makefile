@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 
 demo: $(VENV)/demo
 	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator \
-	    --llm replay:sample_kernels/recorded/matmul.jsonl --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
+	    --llm replay:sample_kernels/recorded/matmul/journal.jsonl --max-evals 40 --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest

@@ -2,25 +2,39 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "OLLAMA_HOST")
 
 
 @cache
-def why_no_gpu() -> str:
-    return asyncio.run(probe_devices()).no_cuda
+def devices() -> DeviceReport:
+    return asyncio.run(probe_devices())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("gpu") and why_no_gpu():
-            item.add_marker(pytest.mark.skip(reason=f"no CUDA GPU can be used here: {why_no_gpu()}"))
+        if item.get_closest_marker("gpu") and devices().no_cuda:
+            item.add_marker(pytest.mark.skip(reason=f"no CUDA GPU can be used here: {devices().no_cuda}"))
+        if item.get_closest_marker("opencl") and "0.0" not in devices().opencl_devices:
+            reason = devices().opencl_problem or "no OpenCL device 0.0"
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def open_port() -> Iterator[int]:
+    """A port of this machine that takes connections."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port), 5).close()
+        yield port
 
 
 @pytest.fixture(autouse=True)

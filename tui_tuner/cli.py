@@ -12,10 +12,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui_tuner import __version__
-from tui_tuner.commands.front_ends import show
+from tui_tuner.commands.check import check_front_end
+from tui_tuner.commands.front_ends import show, silence_output
 from tui_tuner.commands.sessions import Prepared, new_session, replayed_session, resumed_session
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ExitCode
+from tui_tuner.problem.nearest import nearest
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, load_settings, settings_file
 from tui_tuner.text import clean
@@ -29,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments and arguments[0] in _COMMANDS:
             return _COMMANDS[arguments[0]](arguments[1:])
+        _refuse_misspelt_command(arguments)
         return _tune(arguments)
     except SettingsError as error:
         return _fail(error, ExitCode.USAGE)
@@ -36,6 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error, ExitCode.FAILED)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        silence_output()
+        return ExitCode.INTERRUPTED
+
+
+def _refuse_misspelt_command(arguments: Sequence[str]) -> None:
+    word = Path(arguments[0] if arguments else "-")
+    near = nearest(word.name, _COMMANDS)
+    if near is not None and not word.name.startswith("-") and not word.suffix and not word.exists():
+        raise SettingsError(f"there is no command '{word}'", hint=f"did you mean '{near}'? There are: {COMMANDS}")
 
 
 def _fail(error: UserError, code: ExitCode) -> ExitCode:
@@ -69,6 +82,7 @@ def _tune(arguments: Sequence[str]) -> int:
     _add_front_end(parser)
     chosen = parser.parse_args(arguments)
     settings = load_settings()
+    check_front_end(settings, auto=chosen.auto, output=chosen.output)
     options = _changed(settings.session, chosen)
     prepared = new_session(chosen.kernel, options, settings, chosen.run_dir)
     return _show(prepared, settings, chosen)
@@ -76,11 +90,12 @@ def _tune(arguments: Sequence[str]) -> int:
 
 def _resume(arguments: Sequence[str]) -> int:
     parser = _parser("resume", "Go on with a run; nothing that is known is asked, built or measured again.")
-    parser.add_argument("run", type=Path, help="the run's directory")
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
     _add_budget(parser)
     _add_front_end(parser)
     chosen = parser.parse_args(arguments)
     settings = load_settings()
+    check_front_end(settings, auto=chosen.auto, output=chosen.output)
     changes = _changes(chosen)
     _changed(SessionOptions(), chosen)
     return _show(resumed_session(chosen.run, changes, settings), settings, chosen)
@@ -88,10 +103,12 @@ def _resume(arguments: Sequence[str]) -> int:
 
 def _replay(arguments: Sequence[str]) -> int:
     parser = _parser("replay", "Show a run again from its journal; needs neither GPU nor model.")
-    parser.add_argument("run", type=Path, help="the run's directory, or a journal")
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory, or a journal")
     _add_front_end(parser)
     chosen = parser.parse_args(arguments)
-    return _show(replayed_session(chosen.run), load_settings(), chosen)
+    settings = load_settings()
+    check_front_end(settings, auto=chosen.auto, output=chosen.output)
+    return _show(replayed_session(chosen.run), settings, chosen)
 
 
 def _init(arguments: Sequence[str]) -> int:
@@ -111,8 +128,12 @@ def _runs(arguments: Sequence[str]) -> int:
     from tui_tuner.session.run_directory import RUNS, list_runs
 
     parser = _parser("runs", "List the runs of a directory.")
-    parser.add_argument("directory", type=Path, nargs="?", default=RUNS)
-    for run in list_runs(parser.parse_args(arguments).directory):
+    parser.add_argument("directory", type=Path, nargs="?", default=RUNS, metavar="DIR", help=f"default {RUNS}")
+    directory = parser.parse_args(arguments).directory
+    runs = list_runs(directory)
+    if not runs:
+        print(f"no runs in {directory}", file=sys.stderr)  # noqa: T201
+    for run in runs:
         state = run.get("error") or ("finished" if run["finished"] else "resumable")
         _tell(f"{run['run']}  {run.get('created', '')}  {run.get('strategy', '')}  {run.get('model') or '-'}  {state}")
     return ExitCode.FINISHED
@@ -132,11 +153,10 @@ def _doctor(arguments: Sequence[str]) -> int:
 
 
 def _config(arguments: Sequence[str]) -> int:
-    import tomlkit
+    from tui_tuner.commands.config import settings_text
 
     _parser("config", "Print the settings in force, as TOML.").parse_args(arguments)
-    settings = load_settings()
-    _tell(f"# {settings_file()}\n" + tomlkit.dumps(settings.model_dump(mode="json", exclude_none=True)))
+    _tell(f"# {settings_file()}\n" + settings_text(load_settings()))
     return ExitCode.FINISHED
 
 
@@ -161,15 +181,17 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
 def _add_front_end(parser: argparse.ArgumentParser) -> None:
     front_end = parser.add_argument_group("front end")
     front_end.add_argument("--auto", action="store_true", help="no screen: approve every step, print lines")
-    front_end.add_argument("--output", choices=("text", "json"), default="text", help="with --auto (default text)")
+    front_end.add_argument("--output", choices=("text", "json"), help="with --auto (default text)")
     front_end.add_argument("--theme", help="theme of the screen")
 
 
 def _show(prepared: Prepared, settings: Settings, chosen: argparse.Namespace) -> int:
-    return show(prepared, settings, auto=chosen.auto, output=chosen.output, theme=chosen.theme)
+    return show(prepared, settings, auto=chosen.auto, json=chosen.output == "json", theme=chosen.theme)
 
 
 _OPTIONS = tuple(SessionOptions.model_fields)
+_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time"}
+"""Flags that are not called like the option they set."""
 
 
 def _changes(chosen: argparse.Namespace) -> dict[str, object]:
@@ -186,7 +208,9 @@ def _changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOpti
         return SessionOptions.model_validate({**options.model_dump(), **_changes(chosen)})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise SettingsError(f"{first['loc'][0]}: {first['msg']}") from error
+        option = str(first["loc"][0])
+        flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
+        raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']:g}") from error
 
 
 def _seconds(text: str) -> float:

@@ -40,15 +40,20 @@ class ApproveAll:
         return Decision(action="approve")
 
 
-async def run_headless(session: Session, *, json: bool, out: TextIO = sys.stdout, err: TextIO = sys.stderr) -> ExitCode:
+async def run_headless(
+    session: Session, *, json: bool, out: TextIO | None = None, err: TextIO | None = None
+) -> ExitCode:
     """Run to the end.
 
     Args:
         json: every event as one JSON object a line on `out`, instead of the result as text.
+        out: standard output if None.
+        err: standard error if None.
 
     Raises:
         UserError: something that the user must mend.
     """
+    out, err = out or sys.stdout, err or sys.stderr
     code = ExitCode.FAILED
     story = Story()
     async with aclosing(session.events(ApproveAll())) as stream:
@@ -57,7 +62,7 @@ async def run_headless(session: Session, *, json: bool, out: TextIO = sys.stdout
                 print(event.model_dump_json(), file=out, flush=True)
             line = story.line(event)
             if line is not None:
-                print(f"{_clock(event.elapsed)} {clean(line)}", file=err, flush=True)
+                print(f"{_clock(event.elapsed)} {' '.join(clean(line).split())}", file=err, flush=True)
             if isinstance(event, events.SessionFinished):
                 code = EXIT_CODES[event.status]
                 if not json:
@@ -77,6 +82,7 @@ class Story:
         self._unit = "ms"
         self._given: events.BaselineMeasured | None = None
         self._best: events.IncumbentChanged | None = None
+        self._said_of_step: dict[int, str] = {}
 
     def line(self, event: events.Event) -> str | None:
         """One line for an event, None for events that say nothing new."""
@@ -92,6 +98,8 @@ class Story:
                 return self._evaluated(event)
             case events.IncumbentChanged():
                 return f"new best: {_factor(event.speedup)} over the kernel as given"
+            case events.StepChanged():
+                return self._step(event.step)
         return _plain_line(event)
 
     def result(self, event: events.SessionFinished) -> str:
@@ -106,7 +114,7 @@ class Story:
             lines.append(f"best      {time}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
             lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
-        lines.append(f"effort    {event.evaluations} evaluations, {event.model_calls} model calls{_cost(event.cost)}")
+        lines.append(f"effort    {_effort(event)}{_cost(event.cost)}")
         if event.result is not None:
             lines.append(f"written   {event.result} and best.* beside it")
         return "\n".join(lines)
@@ -114,7 +122,7 @@ class Story:
     def _remember(self, event: events.Event) -> None:
         match event:
             case events.DeviceReady():
-                self._unit = "ms CPU time" if event.device.cpu_times else "ms"
+                self._unit = "CPU ms" if event.device.cpu_times else "ms"
             case events.BaselineMeasured():
                 self._given = event
             case events.IncumbentChanged():
@@ -141,6 +149,16 @@ class Story:
         share = "" if event.given.share is None else f", {event.given.share:.1%} of the roofline"
         return f"as given: {self._time(given.median)} [{given.low:.4g}, {given.high:.4g}]{share}"
 
+    def _step(self, step: Step) -> str | None:
+        """What is new of a step; its detail stands elsewhere, and who waits for `--auto` waits no time."""
+        factor = "" if step.factor is None else f" {_factor(step.factor)}"
+        reason = f" ({step.reason})" if step.reason else ""
+        text = f"step {step.id} {step.title}: {step.state}{factor}{reason}"
+        if step.state is StepState.AWAITING or self._said_of_step.get(step.id) == text:
+            return None
+        self._said_of_step[step.id] = text
+        return text
+
     def _evaluated(self, event: events.EvaluationFinished) -> str:
         evaluation = event.evaluation
         head = f"#{event.number} {_values(evaluation.configuration)}"
@@ -152,8 +170,6 @@ class Story:
 
 def _plain_line(event: events.Event) -> str | None:
     match event:
-        case events.StepChanged() if event.step.state is not StepState.AWAITING:
-            return _step(event.step)
         case events.CandidateProposed():
             return f"proposed for step {event.step}: {' '.join(event.rationale.split()) or event.candidate.title}"
         case events.PromptSent():
@@ -167,18 +183,17 @@ def _plain_line(event: events.Event) -> str | None:
     return None
 
 
-def _step(step: Step) -> str:
-    factor = "" if step.factor is None else f" {_factor(step.factor)}"
-    reason = f" ({step.reason})" if step.reason else ""
-    return f"step {step.id} {step.title}: {step.state}{factor}{reason}"
-
-
 def _values(configuration: Configuration) -> str:
     return " ".join(f"{name}={value}" for name, value in configuration.items()) or "as it is"
 
 
 def _factor(factor: Factor) -> str:
     return f"{factor[0]:.2f}x [{factor[1]:.2f}, {factor[2]:.2f}]"
+
+
+def _effort(event: events.SessionFinished) -> str:
+    counts = {"evaluation": event.evaluations, "model call": event.model_calls}
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for word, count in counts.items())
 
 
 def _cost(cost: float | None) -> str:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.positions import key_lines, line_of
 from tui_tuner.session.options import SessionOptions
 
@@ -73,7 +74,7 @@ def load_settings(file: Path | None = None) -> Settings:
         text = file.read_text(encoding="utf-8")
         return Settings.model_validate(tomli.loads(text))
     except tomli.TOMLDecodeError as error:
-        raise SettingsError(f"no TOML: {error}", file=file) from error
+        raise SettingsError(f"this is not TOML: {error.msg}", file=file, line=error.lineno) from error
     except ValidationError as error:
         raise _mistake(error, text, file) from error
     except (OSError, UnicodeDecodeError) as error:
@@ -82,11 +83,15 @@ def load_settings(file: Path | None = None) -> Settings:
 
 def _mistake(error: ValidationError, text: str, file: Path) -> SettingsError:
     first = error.errors(include_url=False)[0]
-    path = ".".join(str(part) for part in first["loc"])
-    message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-    return SettingsError(
-        f"{path}: {message}",
-        hint="`tuner-tui config` prints every key with its value",
-        file=file,
-        line=line_of(key_lines(text), first["loc"]),
-    )
+    path = first["loc"]
+    message, hint = first["msg"], "`tuner-tui config` prints every key with its value"
+    if first["type"] == "extra_forbidden":
+        message, hint = "unknown key", suggestion(str(path[-1]), _keys_beside(path), "keys")
+    name = ".".join(map(str, path))
+    return SettingsError(f"{name}: {message}", hint=hint, file=file, line=line_of(key_lines(text), path))
+
+
+def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
+    """The keys of the table that a key stands in; every section is a table of the file."""
+    section = Settings.model_fields[str(path[0])].annotation if len(path) > 1 else Settings
+    return [*section.model_fields] if isinstance(section, type) and issubclass(section, BaseModel) else []

@@ -3,15 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tui_tuner.evaluate.tolerance import Bound, bound, compare
+from tui_tuner.evaluate.tolerance import TIMED_MARGIN, Bound, OwnError, bound, compare, own_error
 from tui_tuner.problem.model import Tolerance
 
 FLOAT = np.dtype(np.float32)
 RNG = np.random.default_rng(3)
 
 
-def own(expected: np.ndarray, operations: float = 1.0, own_error: float = 0.0) -> Bound:
-    return bound(expected, FLOAT, operations, Tolerance(), own_error)
+def own(expected: np.ndarray, operations: float = 1.0, error: float = 0.0) -> Bound:
+    return bound(expected, FLOAT, operations, Tolerance(), OwnError(error, error))
 
 
 def test_another_order_of_summation_passes() -> None:
@@ -36,7 +36,7 @@ def test_the_error_of_the_kernel_as_given_widens_the_bound() -> None:
     expected = np.ones(100)
     got = np.full(100, 1.003, np.float32)
     assert compare(got, expected, own(expected))[1] is not None
-    assert compare(got, expected, own(expected, own_error=0.001))[1] is None
+    assert compare(got, expected, own(expected, error=0.001))[1] is None
 
 
 def test_an_element_that_was_not_written_is_found_with_its_index() -> None:
@@ -61,7 +61,7 @@ def test_integers_must_match_exactly() -> None:
     expected = np.arange(10, dtype=np.int32)
     got = expected.copy()
     got[7] += 1
-    allowed = bound(expected, expected.dtype, 1.0, Tolerance(relative=0.5), 1.0)
+    allowed = bound(expected, expected.dtype, 1.0, Tolerance(relative=0.5), None)
     _, mismatch = compare(got, expected, allowed)
     assert mismatch is not None
     assert (mismatch.index, mismatch.got, mismatch.expected) == ((7,), 8, 7)
@@ -69,8 +69,35 @@ def test_integers_must_match_exactly() -> None:
 
 def test_the_users_tolerance_replaces_ours() -> None:
     expected = np.ones(3)
-    loose = bound(expected, FLOAT, 1.0, Tolerance(relative=0.1), 0.0)
+    loose = bound(expected, FLOAT, 1.0, Tolerance(relative=0.1), None)
     assert compare(np.full(3, 1.05, np.float32), expected, loose)[1] is None
+
+
+def softmax(rows: np.ndarray) -> np.ndarray:
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def test_another_way_to_sum_long_rows_passes_at_the_timed_size() -> None:
+    small, large = (RNG.standard_normal((64, columns), dtype=np.float32) for columns in (1000, 4096))
+    powers = np.exp(large - large.max(axis=1, keepdims=True))
+    one_by_one = powers / np.cumsum(powers, axis=1, dtype=np.float32)[:, -1:]
+    small_powers = np.exp(small - small.max(axis=1, keepdims=True))
+    as_given = small_powers / np.cumsum(small_powers, axis=1, dtype=np.float32)[:, -1:]
+    error = own_error(as_given, softmax(small.astype(np.float64))).scaled_to(one_by_one)
+    allowed = bound(one_by_one, FLOAT, 5.0, Tolerance(), error, TIMED_MARGIN)
+    assert compare(softmax(large), one_by_one, allowed)[1] is None
+    assert compare(softmax(large) * np.float32(1.001), one_by_one, allowed)[1] is not None
+
+
+def test_a_large_output_with_one_wrong_element_in_its_last_piece_fails() -> None:
+    expected = RNG.standard_normal(2**18 + 5)
+    got = expected.astype(np.float32)
+    assert compare(got, expected, own(expected))[1] is None
+    got[-1] += 1
+    _, mismatch = compare(got, expected, own(expected))
+    assert mismatch is not None
+    assert mismatch.index == (2**18 + 4,)
 
 
 @pytest.mark.parametrize("operations", [1e3, 1e12])

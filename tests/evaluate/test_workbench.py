@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate import datasets
 from tui_tuner.evaluate.requests import Executable, LaunchShape
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.evaluate.workbench import DATA_LIMIT_S, Say, Workbench
 from tui_tuner.problem.load import load_problem
 
 REFERENCE = "def scale(y, x, n):\n    return {}\n"
@@ -58,14 +60,16 @@ class ComputesOnce:
         return as_given(y, x, n) if self.calls <= 3 else writes_nothing(y, x, n)
 
 
-def bench(directory: Path, device: NumpyDevice, reference: str | None = "2 * x") -> Workbench:
+def bench(
+    directory: Path, device: NumpyDevice, reference: str | None = "2 * x", say: Say = lambda *_: None
+) -> Workbench:
     (directory / "scale.cu").write_text(SOURCE)
     text = PROBLEM + "\n[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
     if reference is not None:
         (directory / "reference.py").write_text(REFERENCE.format(reference))
         text += '\n[reference]\npython = "reference.py:scale"\n'
     (directory / "scale.toml").write_text(text)
-    return Workbench(device, load_problem(directory / "scale.toml"), lambda *_: None)
+    return Workbench(device, load_problem(directory / "scale.toml"), say)
 
 
 def executable(symbol: str) -> Executable:
@@ -153,3 +157,27 @@ def test_a_hopeless_kernel_is_cut_short(tmp_path: Path) -> None:
     timing = workbench.evaluate(executable("slow"), 2.0).timing
     assert timing is not None
     assert timing.samples == 3
+
+
+def test_a_slow_reference_or_check_is_not_held_against_the_launch_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[float] = []
+    on_the_host: list[float] = []
+
+    def noting(function: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: Any) -> Any:
+            on_the_host.append(said[-1])
+            return function(*arguments)
+
+        return noted
+
+    monkeypatch.setattr(datasets, "call_reference", noting(datasets.call_reference))
+    monkeypatch.setattr(datasets.DataSet, "check", noting(datasets.DataSet.check))
+    device = NumpyDevice(given=as_given, fast=twice_as_fast)
+    work = bench(tmp_path, device, say=lambda _, limit_s: said.append(limit_s))
+    work.prepare(executable("given"))
+    work.compare(executable("given"), executable("fast"), 0.01)
+    assert len(on_the_host) > 8
+    assert set(on_the_host) == {DATA_LIMIT_S}
+    assert min(said) < 10

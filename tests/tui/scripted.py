@@ -20,7 +20,7 @@ BASELINE = Candidate(source=NAIVE, kernel="matmul", launch=LAUNCH, tunables=TUNA
 TILES = Candidate(source=TILED, kernel="matmul", launch=LAUNCH, tunables=TUNABLES, title="Tile through shared memory")
 VECTORS = Candidate(source=VECTORISED, kernel="matmul", launch=LAUNCH, tunables=TUNABLES, title="Vectorised loads")
 H200 = DeviceInfo(kind="cuda", name="NVIDIA H200", backend="cuda-python 13.0", architecture="sm_90")
-EMULATOR = DeviceInfo(kind="emulator", name="emulator", backend="g++ 12.2")
+EMULATOR = DeviceInfo(kind="emulator", name="emulator", backend="g++ 12.2", is_cpu=True)
 
 RATIONALE = (
     "The loads of A are 4 bytes wide, so a warp issues 32 transactions where 8 of 128 bits would do. "

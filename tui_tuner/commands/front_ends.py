@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
 import signal
 import sys
+from contextlib import suppress
 
 from tui_tuner.commands.sessions import Prepared
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import JournalError, UserError
 from tui_tuner.headless import EXIT_CODES, ExitCode, run_headless
+from tui_tuner.session.journal import Journal
 from tui_tuner.settings import Settings
 
 
-def show(prepared: Prepared, settings: Settings, *, auto: bool, output: str, theme: str | None) -> ExitCode:
+def show(prepared: Prepared, settings: Settings, *, auto: bool, json: bool, theme: str | None) -> ExitCode:
     """Run a session in the front end that the user asked for.
 
     Raises:
@@ -20,11 +24,22 @@ def show(prepared: Prepared, settings: Settings, *, auto: bool, output: str, the
     """
     for note in prepared.notes:
         print(note, file=sys.stderr)  # noqa: T201 (the story goes to standard error)
-    if auto:
-        return _headless(prepared, json=output == "json")
-    if not sys.stdout.isatty() or not sys.stdin.isatty():
-        raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
-    return _screen(prepared, settings, theme)
+    try:
+        return _headless(prepared, json=json) if auto else _screen(prepared, settings, theme)
+    except UserError:
+        _forget_if_empty(prepared)
+        raise
+
+
+def silence_output() -> None:
+    """Let nothing more be written to a pipe that nobody reads, so that Python does not complain at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _screen(prepared: Prepared, settings: Settings, theme: str | None) -> ExitCode:
@@ -43,7 +58,11 @@ def _headless(prepared: Prepared, *, json: bool) -> ExitCode:
         return asyncio.run(_until_signal(prepared, json=json))
     except (KeyboardInterrupt, asyncio.CancelledError):
         _tell_resume(prepared)
-        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        silence_output()
+        with suppress(BrokenPipeError):
+            _tell_resume(prepared)
+    return ExitCode.INTERRUPTED
 
 
 async def _until_signal(prepared: Prepared, *, json: bool) -> ExitCode:
@@ -56,4 +75,13 @@ async def _until_signal(prepared: Prepared, *, json: bool) -> ExitCode:
 
 def _tell_resume(prepared: Prepared) -> None:
     if prepared.run.journal.path.parent.is_dir():
-        print(f"interrupted; go on with: tuner-tui resume {prepared.run.path}", file=sys.stderr)  # noqa: T201
+        path = shlex.quote(str(prepared.run.path))
+        print(f"interrupted; go on with: tuner-tui resume {path}", file=sys.stderr)  # noqa: T201
+
+
+def _forget_if_empty(prepared: Prepared) -> None:
+    """A new run that failed before its first result is none: its place is free for the next try."""
+    journal = prepared.run.journal.path
+    with suppress(JournalError):
+        if prepared.is_new and Journal.read(journal).last_elapsed == 0:
+            journal.unlink()

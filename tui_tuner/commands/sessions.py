@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tui_tuner.commands.check import check_kernel, check_options, check_source
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.llm.base import Backend
@@ -24,11 +25,16 @@ from tui_tuner.strategies.choose import strategy_named
 
 @dataclass(frozen=True)
 class Prepared:
-    """A session that is ready to run, and what the user should know before."""
+    """A session that is ready to run, and what the user should know before.
+
+    Attributes:
+        is_new: whether the run begins with it.
+    """
 
     session: Session
     run: RunDirectory
     notes: list[str]
+    is_new: bool = False
 
 
 def new_session(kernel: Path, options: SessionOptions, settings: Settings, run_path: Path | None) -> Prepared:
@@ -37,7 +43,10 @@ def new_session(kernel: Path, options: SessionOptions, settings: Settings, run_p
     Raises:
         UserError: problem file, options, model or run directory cannot be used.
     """
+    check_kernel(kernel)
     problem = load_problem(kernel)
+    check_source(kernel, problem)
+    check_options(options, problem)
     strategy = strategy_named(options.strategy)
     backend: Backend | None = None
     notes: list[str] = []
@@ -49,7 +58,7 @@ def new_session(kernel: Path, options: SessionOptions, settings: Settings, run_p
     model = None if backend is None else backend.name
     run = create(run_path or default_path(kernel), problem, kernel.with_suffix(".toml"), options, model)
     session = Session(run, strategy, _evaluator(run, settings), backend, max_tokens=settings.model.max_tokens)
-    return Prepared(session, run, notes)
+    return Prepared(session, run, notes, is_new=True)
 
 
 def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> Prepared:

@@ -9,7 +9,8 @@ from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.devices.ceilings import copy_candidate, multiply_add_candidate
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
+from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for
+from tui_tuner.evaluate.devices.opencl_confinement import opencl_confinement
 from tui_tuner.evaluate.evaluator import Started
 from tui_tuner.evaluate.requests import (
     Compare,
@@ -69,13 +70,9 @@ class LocalEvaluator:
         """Take the device, measure its ceilings, check and time the kernel as given."""
         choice, note = await choose_device(self._options.device, self._given_problem.language)
         self._problem = self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
-        opened = await self._supervisor.open(
-            Open(device=str(choice), problem=self._problem, allow_unconfined=self._options.policy.allow_unconfined)
-        )
-        if not isinstance(opened, Opened):
-            raise RuntimeError(f"unexpected answer to open: {opened!r}")
+        opened = await self._open(choice)
         report = await self._options.policy.prove()
-        compiler = compiler_for(choice, opened.device, self._problem)
+        compiler = compiler_for(choice, opened, self._problem)
         self._builder = Builder(
             compiler,
             cache=self._options.cache,
@@ -83,7 +80,7 @@ class LocalEvaluator:
             jobs=self._options.jobs,
             language=self._problem.language,
         )
-        device = await self._measure_ceilings(opened.device, self._builder)
+        device = await self._measure_ceilings(opened, self._builder)
         self._device = device.model_copy(update={"toolchain": compiler.toolchain})
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
         given = await self._check_baseline()
@@ -122,6 +119,19 @@ class LocalEvaluator:
     async def close(self) -> None:
         """End the runner."""
         await self._supervisor.close()
+
+    async def _open(self, choice: DeviceChoice) -> DeviceInfo:
+        options, problem = self._options, self._problem
+        self._supervisor.confine(await opencl_confinement(choice, problem, options.cache, options.policy))
+        request = Open(device=str(choice), problem=problem, allow_unconfined=options.policy.allow_unconfined)
+        try:
+            opened = await self._supervisor.open(request)
+        except RunnerDied as died:
+            hint = f"what its driver says is in {options.log}"
+            raise DeviceError(f"the device cannot be used: {died.failure.message}", hint=hint) from died
+        if not isinstance(opened, Opened):
+            raise RuntimeError(f"unexpected answer to open: {opened!r}")
+        return opened.device
 
     async def _check_baseline(self) -> Evaluation:
         candidate = baseline(self._problem)

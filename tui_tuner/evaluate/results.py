@@ -67,7 +67,7 @@ class Timing(Result):
         low: lower end of the median's 95 % confidence interval.
         high: its upper end.
         samples: how many launches were timed.
-        cpu: whether this is CPU time of the emulator and says nothing about a GPU.
+        cpu: whether it was taken on a CPU and says nothing about a GPU.
     """
 
     median: float
@@ -91,6 +91,7 @@ class DeviceInfo(Result):
         memory_gbs: measured bandwidth of a copy, GB/s.
         flops_gflops: measured peak of single precision multiply-add, GFLOP/s.
         event_gap: what two timing events with nothing between them measure, ms.
+        is_cpu: whether it runs kernels on this machine's processor.
     """
 
     kind: str
@@ -111,11 +112,12 @@ class DeviceInfo(Result):
     memory_gbs: float | None = None
     flops_gflops: float | None = None
     event_gap: float | None = None
+    is_cpu: bool = False
 
     @property
     def cpu_times(self) -> bool:
-        """Whether the times of this device are CPU times."""
-        return self.kind in ("emulator", "c")
+        """Whether the times of this device are a CPU's and say nothing about a GPU."""
+        return self.is_cpu
 
 
 class Build(Result):

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import socket
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -16,12 +16,11 @@ from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
 from tui_tuner.evaluate.requests import Answered, Asked, Evaluated, Failed, Opened, Phase, Prepare
 from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.evaluate.surroundings import Surroundings, surroundings
 
 GRACE_S = 2.0
 """How long after its own limit the runner may still answer before it is killed."""
 KILL_S = 10.0
-KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
-KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "OCL_", "POCL_", "OMP_", "LC_")
 
 
 class RunnerDied(Exception):
@@ -36,43 +35,44 @@ class RunnerDied(Exception):
         self.failure = failure
 
 
-def environment() -> dict[str, str]:
-    """What the runner inherits: nothing that could hold a key."""
-    return {
-        name: value for name, value in os.environ.items() if name in KEPT_VARIABLES or name.startswith(KEPT_PREFIXES)
-    }
-
-
 class RunnerProcess:
     """One runner process."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        process: asyncio.subprocess.Process,
+        around: Surroundings,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         self._process = process
+        self._around = around
         self._reader = reader
         self._writer = writer
         self._answers: TypeAdapter[Answered] = TypeAdapter(Answered)
 
     @classmethod
-    async def start(cls, log: Path) -> RunnerProcess:
-        """Start it; what its libraries print goes to `log`."""
+    async def start(cls, log: Path, read: Sequence[Path] | None = None) -> RunnerProcess:
+        """Start it.
+
+        Args:
+            log: where what its libraries print goes.
+            read: what a confined runner may read besides libraries; None for one that is not confined.
+        """
         ours, theirs = socket.socketpair()
+        around = surroundings(theirs.fileno(), read)
         with theirs, log.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "tui_tuner.evaluate.runner",
-                str(theirs.fileno()),
+                *around.command,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
-                env=environment(),
+                env=around.variables,
             )
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, reader, writer)
+        return cls(process, around, reader, writer)
 
     async def ask(self, request: Asked) -> Opened | Evaluated | Answered:
         """Send a request and wait for its answer.
@@ -110,8 +110,9 @@ class RunnerProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(KILL_S):
-                return await self._process.wait()
-        return None
+                await self._process.wait()
+        self._around.remove()
+        return self._process.returncode
 
 
 def _raise_failed(answer: Answered) -> Answered:
@@ -138,9 +139,14 @@ class Supervisor:
 
     def __init__(self, log: Path) -> None:
         self._log = log
+        self._read: Sequence[Path] | None = None
         self._process: RunnerProcess | None = None
         self._opening: list[Asked] = []
         self._lock = asyncio.Lock()
+
+    def confine(self, read: Sequence[Path] | None) -> None:
+        """Let runners that are still to start read only this; None leaves them unconfined."""
+        self._read = read
 
     async def open(self, request: Asked) -> Answered:
         """Ask once now, and again of every runner that follows a crash."""
@@ -168,7 +174,7 @@ class Supervisor:
 
     async def _start(self) -> RunnerProcess:
         for attempt in range(2):
-            process = await RunnerProcess.start(self._log)
+            process = await RunnerProcess.start(self._log, self._read)
             try:
                 for request in self._opening:
                     answer = await process.ask(request)

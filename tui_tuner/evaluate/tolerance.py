@@ -16,9 +16,13 @@ import numpy as np
 from tui_tuner.problem.model import Tolerance
 
 MARGIN = 4.0
+TIMED_MARGIN = 16.0
+"""At the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
 FLOOR_ULPS = 8.0
 FLOOR_CAP = 1e-2
-"""No floor lets more than this share of the output's magnitude pass."""
+"""No bound lets more than this share of the output's magnitude pass."""
+PIECE = 2**18
+"""Elements compared at a time."""
 
 
 @dataclass(frozen=True)
@@ -43,36 +47,67 @@ class Bound:
     relative: float
 
 
-def bound(expected: np.ndarray, dtype: np.dtype, operations: float, tolerance: Tolerance, own_error: float) -> Bound:
+@dataclass(frozen=True)
+class OwnError:
+    """The largest error of the kernel as given.
+
+    Attributes:
+        relative: to the element, or to the output's magnitude where that is larger.
+    """
+
+    absolute: float
+    relative: float
+
+    def scaled_to(self, expected: np.ndarray) -> OwnError:
+        """The error to expect of another output that was computed in the same way."""
+        return OwnError(self.relative * magnitude(expected), self.relative)
+
+
+def bound(
+    expected: np.ndarray,
+    dtype: np.dtype,
+    operations: float,
+    tolerance: Tolerance,
+    own: OwnError | None,
+    margin: float = MARGIN,
+) -> Bound:
     """The allowed deviation of an output.
 
     Args:
-        expected: the reference's result.
+        expected: the result to compare with.
         dtype: the type the kernel computes in.
         operations: behind one output element, for the growth of rounding errors.
         tolerance: the user's own bounds, which replace ours.
-        own_error: largest absolute error of the kernel as given.
+        own: error of the kernel as given; None where there is no reference that could tell it.
+        margin: how many times that error is allowed.
     """
     if not np.issubdtype(dtype, np.floating):
         return Bound(0.0, 0.0)
     if tolerance.absolute is not None or tolerance.relative is not None:
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
-    ulp = float(np.finfo(dtype).eps)
-    floor = min(FLOOR_ULPS * ulp * max(1.0, operations) ** 0.5, FLOOR_CAP)
-    return Bound(max(MARGIN * own_error, floor * _magnitude(expected)), FLOOR_ULPS * ulp)
+    least = FLOOR_ULPS * float(np.finfo(dtype).eps)
+    floor = min(least * max(1.0, operations) ** 0.5, FLOOR_CAP)
+    if own is None:
+        return Bound(floor * magnitude(expected), floor)
+    absolute = max(min(margin * own.absolute, FLOOR_CAP * magnitude(expected)), floor * magnitude(expected))
+    return Bound(absolute, max(min(margin * own.relative, FLOOR_CAP), least))
 
 
-def _magnitude(values: np.ndarray) -> float:
-    finite = values[np.isfinite(values)].astype(np.float64)
-    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+def magnitude(values: np.ndarray) -> float:
+    """Root mean square of the finite elements, 0 where there is none."""
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(np.square(finite, dtype=np.float64)))) if finite.size else 0.0
 
 
-def largest_error(got: np.ndarray, expected: np.ndarray) -> float:
-    """Largest absolute deviation where both are finite."""
+def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
+    """The error of the kernel as given, where both its result and the reference are finite."""
     both = np.isfinite(got) & np.isfinite(expected)
     if not both.any():
-        return 0.0
-    return float(np.max(np.abs(got[both].astype(np.float64) - expected[both].astype(np.float64))))
+        return OwnError(0.0, 0.0)
+    right = expected[both].astype(np.float64)
+    error = np.abs(got[both].astype(np.float64) - right)
+    scale = np.maximum(np.abs(right), magnitude(right) or 1.0)
+    return OwnError(float(error.max()), float((error / scale).max()))
 
 
 def compare(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[float, Mismatch | None]:
@@ -86,11 +121,27 @@ def compare(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[floa
 
 
 def _compare_floats(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[float, Mismatch | None]:
-    with np.errstate(invalid="ignore", over="ignore"):
-        largest = float(np.max(np.abs(got - expected), initial=0.0))
-    if largest <= allowed.absolute:  # also false where anything is NaN or infinite
-        return largest / (allowed.absolute + np.finfo(np.float64).tiny), None
-    return _compare_each(got, expected, allowed)
+    largest = _quick_share(got.reshape(-1), expected.reshape(-1), allowed)
+    return (largest, None) if largest <= 1 else _compare_each(got, expected, allowed)
+
+
+def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float:
+    """Largest deviation relative to the allowed one; infinite where anything is not finite.
+
+    Goes through the arrays in pieces that fit the caches: whole passes over an output of hundreds of
+    megabytes would take longer than all launches.
+    """
+    largest = 0.0
+    with np.errstate(all="ignore"):
+        for start in range(0, got.size, PIECE):
+            right = expected[start : start + PIECE]
+            share = np.abs(got[start : start + PIECE] - right)
+            share /= np.abs(right) * allowed.relative + (allowed.absolute + np.finfo(np.float32).tiny)
+            piece = float(share.max())
+            if not np.isfinite(piece):
+                return float("inf")
+            largest = max(largest, piece)
+    return largest
 
 
 def _compare_each(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[float, Mismatch | None]:

@@ -21,6 +21,8 @@ FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
 LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
+DATA_LIMIT_S = 300.0
+"""Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 
 Say = Callable[[str, float], None]
 """Tells the parent what is done now and within how many seconds it hears again."""
@@ -55,8 +57,8 @@ class Workbench:
         self._baseline = baseline
         last = len(test_sizes(self._problem)) - 1
         try:
-            self._tests = [self._datasets.make(index) for index in range(last)]
-            self._timed = self._datasets.make(last)
+            self._tests = [self._fresh(index) for index in range(last)]
+            self._timed = self._fresh(last)
             self._timed_buffers = self._device.allocate(self._timed.arguments, self._timed.arrays)
         except DeviceFault as fault:
             return _failed(fault)
@@ -91,8 +93,8 @@ class Workbench:
         try:
             with self._loaded(challenger) as kernel:
                 for test in self._tests:
-                    self._verify(kernel, self._datasets.make(test.index), challenger)
-            fresh = self._datasets.make(len(self._tests))
+                    self._verify(kernel, self._fresh(test.index), challenger)
+            fresh = self._fresh(len(self._tests))
             return self._in_turns(fresh, incumbent, challenger, delta)
         except (DeviceFault, WrongResult) as fault:
             failed = _failed(fault)
@@ -158,11 +160,16 @@ class Workbench:
                 raise WrongResult(f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'")
 
     def _check_outputs(self, data: DataSet, buffers: Buffers) -> float:
+        self._say(f"check at {data.label}", DATA_LIMIT_S)
         outputs = {i: self._device.download(buffers, i) for i in self._outputs}
         error, wrong = data.check(self._problem, outputs)
         if wrong is not None:
             raise WrongResult(wrong)
         return error
+
+    def _fresh(self, index: int) -> DataSet:
+        self._say("fresh inputs", DATA_LIMIT_S)
+        return self._datasets.make(index)
 
     def _run_baseline(self, arguments: list[KernelArgument], index: int) -> dict[int, np.ndarray]:
         if self._baseline is None:
@@ -172,6 +179,7 @@ class Workbench:
         try:
             with self._loaded(self._baseline) as kernel:
                 self._launch(kernel, buffers, self._baseline.shapes[index], "the kernel as given")
+                self._say("the expected outputs", DATA_LIMIT_S)
                 return {i: self._device.download(buffers, i) for i in self._outputs}
         finally:
             self._device.free(buffers)

@@ -18,13 +18,14 @@ def device_facts(device: DeviceInfo) -> str:
     """The device and its limits."""
     if device.kind == "emulator":
         return (
-            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3 "
-            "-march=native) and runs on one CPU core: blocks one after another, the threads of a block one after "
-            "another as well. A thread that reaches a barrier or a warp shuffle is set aside until the others "
-            "arrive, so each costs a switch of every thread; shared memory is ordinary memory. What is fast: long "
-            "inner loops over consecutive elements in registers that the compiler can vectorise, few barriers, good "
-            "use of the CPU's caches, few threads that each do much work. Times are CPU times. At most "
-            f"{device.max_threads_per_block} threads a block and {device.shared_bytes_optin} bytes of shared memory."
+            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3) and runs on "
+            "one CPU core: blocks one after another, the threads of a block one after another as well. A thread that "
+            "reaches a barrier or a warp shuffle is set aside until the others arrive, so each costs a switch of "
+            "every thread; shared memory is ordinary memory. What is fast: long inner loops over consecutive "
+            "elements in registers that the compiler can vectorise, few barriers, good use of the CPU's caches, few "
+            "threads that each do much work. Write plain CUDA that nvcc accepts as well: no compiler's own vector types, "
+            f"attributes or builtins. Times are CPU times. At most {device.max_threads_per_block} threads a block and "
+            f"{device.shared_bytes_optin} bytes of shared memory."
         )
     if device.kind == "c":
         return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."
@@ -33,7 +34,13 @@ def device_facts(device: DeviceInfo) -> str:
 
 def _limits(device: DeviceInfo) -> Iterable[str]:
     yield f"{device.name} ({device.architecture or device.kind}), {device.toolchain}"
-    yield f"threads a block: at most {device.max_threads_per_block}, {device.warp_size} a warp"
+    if device.is_cpu:
+        yield (
+            "it is a CPU: its cores share the work-groups, the items of a group are vectorised or run one after "
+            "another, and local memory is ordinary memory; times are wall-clock times of one launch"
+        )
+    warp = f", {device.warp_size} a warp" if device.kind == "cuda" else ""
+    yield f"threads a block: at most {device.max_threads_per_block}{warp}"
     yield f"shared memory a block: {device.shared_bytes} bytes static, up to {device.shared_bytes_optin} dynamic"
     for what, value, unit in (
         ("multiprocessors", device.multiprocessors, ""),
@@ -97,7 +104,7 @@ def evaluation_facts(evaluation: Evaluation) -> str:
     timing = evaluation.timing
     if timing is None:
         return failure_facts(evaluation)
-    unit = "ms of CPU time" if timing.cpu else "ms"
+    unit = "CPU ms" if timing.cpu else "ms"
     parts = [f"{timing.median:.4g} {unit} [{timing.low:.4g}, {timing.high:.4g}]"]
     if evaluation.share is not None:
         parts.append(f"{evaluation.share:.0%} of the roofline")

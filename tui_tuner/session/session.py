@@ -131,7 +131,7 @@ class Session:
     def _started(self) -> SessionStarted:
         run = self._run
         return SessionStarted(
-            run=run.name,
+            run=str(run.path),
             directory=str(run.path),
             kernel=str(run.problem.kernel.source),
             language=run.problem.language,

@@ -44,6 +44,7 @@ class Picture:
 
     Attributes:
         elapsed: seconds since the session began, at the last event.
+        given: the kernel as given, in its default configuration.
         best_times: fastest verified time so far, ms, after each evaluation from the first success on.
         titles: of the candidates by id.
         cost: US dollars spent; None once a price was unknown.
@@ -57,6 +58,7 @@ class Picture:
     best_times: list[float] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     review: UnderReview | None = None
+    given: Evaluation | None = None
     incumbent: events.IncumbentChanged | None = None
     evaluations: int = 0
     cost: float | None = 0.0
@@ -82,6 +84,8 @@ class Picture:
                 self._consider(UnderReview(event.step, event.candidate))
             case events.ApprovalAsked(proposal=proposal) if proposal.candidate is not None:
                 self._consider(UnderReview(proposal.step.id, proposal.candidate))
+            case events.BaselineMeasured(tuned=None):
+                self._given(event.given)
             case events.EvaluationStarted():
                 self.rows[event.number] = Row(event.number, event.candidate, event.configuration)
             case events.EvaluationFinished():
@@ -93,6 +97,14 @@ class Picture:
             case events.SessionFinished():
                 self.finished = event
                 self.review = None
+
+    def _given(self, given: Evaluation) -> None:
+        """The kernel as given is the first row and the first incumbent; it costs no evaluation."""
+        self.given = given
+        self.rows[1] = Row(1, given.candidate, given.configuration, given)
+        if given.timing is not None:
+            self.best_times.append(given.timing.median)
+        self._mark_incumbent()
 
     def _step(self, step: Step) -> None:
         self.steps[step.id] = step
@@ -126,7 +138,7 @@ class Picture:
                 self.rows[number] = replace(row, incumbent=not row.incumbent)
 
     def _is_incumbent(self, row: Row) -> bool:
-        if self.incumbent is None or row.evaluation is None:
+        best = self.given if self.incumbent is None else self.incumbent.evaluation
+        if best is None or row.evaluation is None:
             return False
-        best = self.incumbent.evaluation
         return (row.candidate, row.configuration) == (best.candidate, best.configuration) and row.evaluation.ok

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.compilers.base import Recipe, Refused, include_paths, macros
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
+from tui_tuner.evaluate.sandbox.places import existing, python_places
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 
@@ -48,8 +48,8 @@ class OpenCLCompiler:
             files={SOURCE: candidate.source},
             command=(*program, *macros(configuration), *options),
             artifact=BINARY,
-            read=(*_python(), CHILD, *_existing(DRIVERS), *include_paths(options)),
-            devices=_existing(NODES),
+            read=(*python_places(), CHILD, *existing(DRIVERS), *include_paths(options)),
+            devices=existing(NODES),
         )
 
     def symbol(self, candidate: Candidate, log: str) -> str:
@@ -68,13 +68,3 @@ class OpenCLCompiler:
     def resources(self, log: str, symbol: str) -> Resources:
         """Nothing: drivers do not say before the program is loaded."""
         return Resources()
-
-
-def _python() -> tuple[Path, ...]:
-    places = (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
-    executable = Path(sys.executable)
-    return tuple(dict.fromkeys([executable, executable.resolve(), *(Path(place) for place in places)]))
-
-
-def _existing(patterns: Sequence[str]) -> tuple[Path, ...]:
-    return tuple(path for pattern in patterns for path in sorted(Path("/").glob(pattern[1:])))

@@ -187,4 +187,5 @@ def _device_info(kind: NativeKind, gnu: Gnu) -> DeviceInfo:
         toolchain=gnu.line,
         shared_bytes=_SHARED_BYTES,
         shared_bytes_optin=_SHARED_BYTES_OPTIN if emulator else _SHARED_BYTES,
+        is_cpu=True,
     )

@@ -74,14 +74,16 @@ def _isolate(task: Task, report: SharedReport, parent: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     _close_descriptors()
-    leave_network()
+    namespace = leave_network()
     _limit(task)
     try:
         confinement = confine(read=[task.artifact, *task.libraries, *_LIBRARIES], write=["/dev/null"])
     except OSError as error:
         _leave(report, Status.UNCONFINED, str(error))
     if task.strict and not confinement.abi:
-        _leave(report, Status.UNCONFINED, "this kernel has no Landlock")
+        _leave(report, Status.UNCONFINED, "the operating system has no Landlock")
+    if task.strict and not (namespace or confinement.tcp_refused):
+        _leave(report, Status.UNCONFINED, "the network stays within reach")
 
 
 def _close_descriptors() -> None:

@@ -18,6 +18,7 @@ from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Kernel
 from tui_tuner.evaluate.devices.opencl_errors import fault
 from tui_tuner.evaluate.devices.opencl_memory import BandedBuffer, allocate, violation
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
+from tui_tuner.evaluate.sandbox.launcher import is_confined
 from tui_tuner.problem.geometry import Geometry
 
 BATCH = 20
@@ -41,8 +42,8 @@ class OpenCLDevice(Device):
     Args:
         platform: number of the platform.
         index: number of the device on it.
-        allow_unconfined: whether the device may be the CPU: its driver runs a kernel as native code in this
-            process, which nothing confines.
+        allow_unconfined: whether the device may be the CPU where this process is not confined: its driver
+            runs a kernel as native code in this process.
 
     Raises:
         DeviceError: there is no such platform or device, or it is the CPU and may not be.
@@ -57,18 +58,17 @@ class OpenCLDevice(Device):
             ) from error
         self._queue: cl.CommandQueue = self._backend.queue
         self._device: cl.Device = self._backend.ctx.devices[0]
-        self._is_cpu = bool(self._device.type & cl.device_type.CPU)
-        if self._is_cpu and not allow_unconfined:
+        self.info = _info(self._device)
+        if self.info.is_cpu and not (allow_unconfined or is_confined()):
             raise DeviceError(
                 f"OpenCL device {platform}.{index} is the CPU, where a kernel could read your files",
                 hint="use an OpenCL device that is a GPU, or accept the risk with --allow-unconfined",
             )
         self._alignment = max(1, self._device.mem_base_addr_align // 8)
-        self.info = _info(self._device)
         self._scratch = self._flush_buffer()
 
     def _flush_buffer(self) -> cl.Buffer | None:
-        if self._is_cpu:
+        if self.info.is_cpu:
             return None  # the caches of a CPU stay warm, as on the other CPU devices
         nbytes = max(LEAST_FLUSH_BYTES, 2 * self._device.global_mem_cache_size) // 4 * 4
         return cl.Buffer(self._backend.ctx, cl.mem_flags.READ_WRITE, nbytes)
@@ -197,4 +197,5 @@ def _info(device: cl.Device) -> DeviceInfo:
         l2_bytes=device.global_mem_cache_size or None,
         memory_bytes=device.global_mem_size,
         clock_mhz=float(device.max_clock_frequency) or None,
+        is_cpu=bool(device.type & cl.device_type.CPU),
     )

@@ -21,6 +21,7 @@ class DeviceReport(BaseModel):
         backends: packages that can drive a CUDA device, with their versions.
         backend_problems: the other such packages, and why they cannot.
         opencl_devices: "platform.device" to name.
+        opencl_cpus: which of these are the CPU.
         opencl_problem: why there are none.
     """
 
@@ -31,6 +32,7 @@ class DeviceReport(BaseModel):
     backends: dict[str, str] = {}
     backend_problems: dict[str, str] = {}
     opencl_devices: dict[str, str] = {}
+    opencl_cpus: list[str] = []
     opencl_problem: str = ""
 
     @property

@@ -51,34 +51,37 @@ def backends() -> tuple[dict[str, str], dict[str, str]]:
     return usable, problems
 
 
-def opencl_devices() -> tuple[dict[str, str], str]:
-    """Platform and device number to name, or why there are none."""
+def opencl_devices() -> tuple[dict[str, str], list[str], str]:
+    """Platform and device number to name, which of them are the CPU, or why there are none."""
     try:
         import pyopencl as cl
     except ImportError as error:
-        return {}, f"pyopencl is not installed ({error})"
+        return {}, [], f"pyopencl is not installed ({error})"
     try:
         found = {
-            f"{p}.{d}": f"{device.name.strip()} ({platform.name.strip()})"
+            f"{p}.{d}": device
             for p, platform in enumerate(cl.get_platforms())
             for d, device in enumerate(platform.get_devices())
         }
+        names = {place: f"{device.name.strip()} ({device.platform.name.strip()})" for place, device in found.items()}
+        cpus = [place for place, device in found.items() if device.type & cl.device_type.CPU]
     except cl.Error as error:
-        return {}, f"no OpenCL driver is installed ({error})"
-    return found, "" if found else "the OpenCL drivers show no device"
+        return {}, [], f"no OpenCL driver is installed ({error})"
+    return names, cpus, "" if names else "the OpenCL drivers show no device"
 
 
 def main() -> None:
     """Look and print."""
     cuda, cuda_problem = cuda_devices()
     usable, problems = backends()
-    opencl, opencl_problem = opencl_devices()
+    opencl, opencl_cpus, opencl_problem = opencl_devices()
     report = {
         "cuda_devices": cuda,
         "cuda_problem": cuda_problem,
         "backends": usable,
         "backend_problems": problems,
         "opencl_devices": opencl,
+        "opencl_cpus": opencl_cpus,
         "opencl_problem": opencl_problem,
     }
     sys.stdout.write("\n" + json.dumps(report) + "\n")

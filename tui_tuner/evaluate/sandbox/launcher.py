@@ -46,6 +46,12 @@ def main(arguments: list[str]) -> NoReturn:
         _end(NOT_STARTED, f"{command[0]}: {error.strerror}")
 
 
+def is_confined() -> bool:
+    """Whether a launcher confined this process: files and network out of reach of all its threads."""
+    abi, network = os.environ.get(REPORT, "0 open").split(" ")
+    return abi != "0" and network != "open"
+
+
 def _values(options: Sequence[str], prefix: str) -> list[str]:
     return [option.removeprefix(prefix) for option in options if option.startswith(prefix)]
 

@@ -21,7 +21,9 @@ SYSTEM_READ = tuple(
 )
 SYSTEM_WRITE = (Path("/dev/null"),)
 
-_PACKAGES = str(Path(__file__).parents[3])
+PACKAGES = Path(__file__).parents[3]
+"""Where this package lies."""
+
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from tui_tuner.evaluate.sandbox.launcher import main; main(sys.argv[2:])"
@@ -101,20 +103,35 @@ async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limi
 async def _start(job: Job, limits: Limits, strict: bool) -> Process:
     directory = job.directory.resolve()
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGES),
-        *(("strict",) if strict else ()),
-        f"parent={os.getpid()}",
-        f"limits={','.join(map(str, limits))}",
-        *(f"read={path}" for path in _resolved((*SYSTEM_READ, *job.read))),
-        *(f"write={path}" for path in _resolved((*SYSTEM_WRITE, directory, *job.write))),
-        "--",
-        *job.command,
+        *through_launcher(job.command, read=job.read, write=(directory, *job.write), limits=limits, strict=strict),
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=STDOUT,
         cwd=directory,
         env=environment(job.command[0], directory),
         start_new_session=True,
+    )
+
+
+def through_launcher(
+    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: Limits, strict: bool
+) -> tuple[str, ...]:
+    """The command that confines itself and then becomes the one given; to be started by this process.
+
+    Args:
+        read: what it may read and execute besides the system's programs and libraries.
+        write: what it may read and write, device nodes included.
+        strict: whether it must not run unless it can be confined.
+    """
+    return (
+        *(sys.executable, "-I", "-S", "-c", _BOOT, str(PACKAGES)),
+        *(("strict",) if strict else ()),
+        f"parent={os.getpid()}",
+        f"limits={','.join(map(str, limits))}",
+        *(f"read={path}" for path in _resolved((*SYSTEM_READ, *read))),
+        *(f"write={path}" for path in _resolved((*SYSTEM_WRITE, *write))),
+        "--",
+        *command,
     )
 
 

@@ -143,7 +143,8 @@ class BenchmarksPane(Pane):
         rows = visible_rows(picture.rows.values(), picture.titles, self.order, words)
         columns = tunables(picture.rows.values())
         table = self.query_one(EvaluationTable)
-        table.draw(rows, columns, time_label(picture.device), picture.titles, self.order)
+        unit = time_label(picture.device).removesuffix(" (emulator)")  # the chart above says it in full
+        table.draw(rows, columns, unit, picture.titles, self.order)
         shown = f"{len(rows)} of {len(picture.rows)} rows  " if len(rows) < len(picture.rows) else ""
         self.border_subtitle = one_line(shown + columns.legend)
 

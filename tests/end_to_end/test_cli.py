@@ -1,0 +1,309 @@
+"""What a user mistypes gets one message with the way out; what a command prints can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.kernels import SOURCE, write_kernel
+from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui
+from tui_tuner import __version__
+from tui_tuner.cli import COMMANDS, main
+
+NO_MODEL = ("--auto", "--device", "emulator", "--llm", "none")
+TuneHere = Callable[..., Ended]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> TuneHere:
+    """Calls the command line in a directory with `scale.cu`, inside this process."""
+    write_kernel(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: object) -> Ended:
+        try:
+            code = int(main([str(argument) for argument in arguments]))
+        except SystemExit as exit_:  # argparse leaves in this way
+            code = int(exit_.code or 0)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Ended(code, out, err)
+
+    return call
+
+
+def edit(file: str, old: str, new: str) -> None:
+    text = Path(file).read_text()
+    assert old in text
+    Path(file).write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([], "KERNEL"),
+        (["--nonsense", "scale.cu"], "--nonsense"),
+        (["scale.cu", "other.cu"], "other.cu"),
+        (["resume"], "RUN"),
+        (["replay"], "RUN"),
+        (["init"], "KERNEL"),
+        (["init", "scale.cu", "--seed", "1"], "--seed"),
+        (["scale.cu", "--seed", "x"], "--seed"),
+        (["scale.cu", "--auto", "--output", "xml"], "'xml'"),
+        (["scale.cu", "--output", "json"], "--output needs --auto"),
+        (["scale.cu", "--auto", "--max-time", "5x"], "--max-time: '5x' is no time; write 90s, 20m or 2h"),
+        (["scale.cu", "--auto", "--max-time", "-5s"], "--max-time"),
+        (["scale.cu", "--auto", "--max-time", "0s"], "--max-time: input should be greater than 0"),
+        (["scale.cu", "--auto", "--target", "fast"], "--target: 'fast' is no factor; write 2x"),
+        (["scale.cu", "--auto", "--target", "1x"], "--target: input should be greater than 1, it is 1"),
+        (["scale.cu", "--auto", "--target", "nan"], "--target: input should be greater than 1"),
+        (["scale.cu", "--auto", "--max-evals", "0"], "--max-evals: input should be greater than or equal to 1"),
+        (["scale.cu", "--auto", "--max-cost", "-1"], "--max-cost: input should be greater than or equal to 0"),
+        (["resume", "run", "--auto", "--max-evals", "0"], "--max-evals: input should be"),
+        (["scale.cu", "--auto", "--strategy", "one_promt"], "did you mean 'one_prompt'?"),
+        (["scale.cu", "--auto", "--search", "hybrid_vnd"], "did you mean 'hybrid_vndx'?"),
+        (["scale.cu", "--auto", "--llm", "olama:x"], "did you mean 'ollama'?"),
+        (["scale.cu", "--auto", "--device", "emulater"], "did you mean 'emulator'?"),
+        (["scale.cu", "--auto", "--device", "opencl"], "does not run on 'opencl'"),
+        (["ini", "scale.cu"], "did you mean 'init'?"),
+        (["rsume"], "did you mean 'resume'?"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_named_and_begins_no_run(
+    here: TuneHere, arguments: list[str], named: str
+) -> None:
+    ended = here(*arguments)
+
+    assert (ended.code, ended.out) == (2, ""), ended.err
+    assert named in ended.err
+    assert not Path("tuner-runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "way_out"),
+    [
+        (["absent.cu"], "there is no kernel file absent.cu", "name a .cu, .cl or .c file"),
+        (["scales.cu"], "there is no kernel file scales.cu", "did you mean scale.cu?"),
+        (["."], ".: is a directory", "as in alone.cu"),
+        (["alone.cu"], "there is no problem file alone.toml", "tuner-tui init alone.cu"),
+        (["other.cu"], "other.toml: it is about scale.cu, not about other.cu", "tuner-tui other.toml"),
+        (["resume", "absent"], "absent: no run is there", "tuner-tui runs"),
+        (["replay", "absent"], "absent: no run is there", "tuner-tui runs"),
+        (["replay", "scale.toml"], "scale.toml:1: is ", ""),
+        (["scale.cu", "--llm", "command:no-such-program"], "there is no program 'no-such-program'", ""),
+        (["scale.cu", "--llm", "anthropic"], "ANTHROPIC_API_KEY is not set", "export it"),
+    ],
+)
+def test_a_file_or_program_that_is_missing_is_named_with_a_way_out(
+    here: TuneHere, arguments: list[str], message: str, way_out: str
+) -> None:
+    Path("alone.cu").write_text(SOURCE)
+    Path("other.cu").write_text(SOURCE)
+    Path("other.toml").write_text(Path("scale.toml").read_text())
+    ended = here(*arguments, "--auto")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert message in ended.err
+    assert way_out in ended.err
+    assert not Path("tuner-runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "told"),
+    [
+        ("problem_size", "problemsize", "scale.toml:9:", "did you mean 'problem_size'?"),
+        ('"int32"', '"int33"', "scale.toml:24:", "did you mean 'int32'?"),
+        ('name = "scale"', 'name = "scael"', "scale.toml:3:", "did you mean 'scale'?"),
+        ('problem_size = ["n"]', 'problem_size = ["m"]', "scale.toml:9:", "m"),
+        ("n = 2048", "n = = 2048", "scale.toml:6:", "this is not TOML"),
+        ('source = "scale.cu"', 'source = "gone.cu"', "scale.toml:2:", "gone.cu is missing"),
+    ],
+)
+def test_a_mistake_in_the_problem_file_is_named_with_its_line(
+    here: TuneHere, old: str, new: str, place: str, told: str
+) -> None:
+    edit("scale.toml", old, new)
+    ended = here("scale.cu", *NO_MODEL)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert place in ended.err
+    assert told in ended.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "place", "told"),
+    [
+        ("[session]\nseed = 1\nmax_evalutions = 3\n", "mine.toml:3: session.max_evalutions", "'max_evaluations'"),
+        ("[sesion]\nseed = 1\n", "mine.toml:1: sesion", "did you mean 'session'?"),
+        ("\n[session]\nseed = 'x'\n", "mine.toml:3: session.seed", "integer"),
+        ("[build]\njobs = 0\n", "mine.toml:2: build.jobs", "greater than or equal to 1"),
+        ("[model]\nbase_url = 'here'\n", "mine.toml:2: model.base_url", "http"),
+        ("[session]\nseed = 1\n[screen\n", "mine.toml:3: this is not TOML", "]"),
+    ],
+)
+@pytest.mark.parametrize("command", [["config"], ["scale.cu", *NO_MODEL]], ids=["config", "tune"])
+def test_a_mistake_in_the_settings_is_named_with_file_line_and_key(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch, command: list[str], settings: str, place: str, told: str
+) -> None:
+    Path("mine.toml").write_text(settings)
+    monkeypatch.setenv("TUNER_TUI_CONFIG", "mine.toml")
+    ended = here(*command)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert place in ended.err
+    assert told in ended.err
+
+
+def test_without_a_terminal_auto_is_asked_for_before_a_run_is_begun(here: TuneHere) -> None:
+    for arguments in (["scale.cu"], ["resume", "run"], ["replay", "run"]):
+        ended = here(*arguments)
+        assert (ended.code, ended.out) == (2, "")
+        assert "add --auto" in ended.err
+    assert not Path("tuner-runs").exists()
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS.split(", ")])
+def test_help_of_every_command_says_what_it_does(here: TuneHere, command: str) -> None:
+    ended = here(*command.split(), "--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"usage: tuner-tui {command}".rstrip())
+    assert len(ended.out.split("\n\n")[1]) > 20, "a sentence stands below the usage"
+
+
+def test_help_names_every_command_and_the_version_is_the_packages(here: TuneHere) -> None:
+    assert all(command in here("--help").out for command in COMMANDS.split(", "))
+    assert here("--version").out == f"tuner-tui {__version__}\n"
+
+
+def test_init_writes_a_problem_file_that_tunes_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "double.cu").write_text(SOURCE.replace("passes", "2"))
+    written = tuner_tui("init", "double.cu", cwd=tmp_path)
+    assert (written.code, written.err) == (0, "")
+    assert "double.toml" in written.out
+    assert written.out.rstrip().endswith("tuner-tui double.cu")
+    tuned = tuner_tui("double.cu", *NO_MODEL, "--max-evals", 1, cwd=tmp_path)
+
+    assert tuned.code in (0, 3), tuned.err
+    assert "1 evaluation" in tuned.out
+
+
+def test_init_writes_over_a_problem_file_only_when_told_to(here: TuneHere) -> None:
+    mine = Path("scale.toml").read_text()
+    refused = here("init", "scale.cu")
+    assert (refused.code, refused.out) == (1, "")
+    assert "scale.toml: is there already" in refused.err
+    assert "--force" in refused.err
+    assert Path("scale.toml").read_text() == mine
+
+    assert here("init", "scale.cu", "--force").code == 0
+    assert Path("scale.toml").read_text() != mine
+
+
+def test_init_asks_which_of_several_kernels_is_meant(here: TuneHere) -> None:
+    Path("two.cu").write_text(SOURCE + SOURCE.replace("scale", "stretch"))
+    refused = here("init", "two.cu")
+    assert refused.code == 1
+    assert "--kernel NAME: scale, stretch" in refused.err
+    assert "did you mean 'stretch'?" in here("init", "two.cu", "--kernel", "strech").err
+    assert not Path("two.toml").exists()
+
+    assert here("init", "two.cu", "--kernel", "stretch").code == 0
+    assert 'name = "stretch"' in Path("two.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("gone.cu", None, "gone.cu cannot be read"),
+        ("notes.txt", "hello", "known endings: .cu"),
+        ("empty.cu", "", "empty.cu"),
+        ("binary.cu", b"\xff\xfe\x00", "not UTF-8"),
+    ],
+)
+def test_init_says_why_a_file_is_no_kernel(here: TuneHere, file: str, text: str | bytes | None, told: str) -> None:
+    if text is not None:
+        Path(file).write_bytes(text if isinstance(text, bytes) else text.encode())
+    ended = here("init", file)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert told in ended.err
+    assert not Path(file).with_suffix(".toml").exists()
+
+
+def test_init_says_so_where_it_cannot_write(here: TuneHere) -> None:
+    Path("alone.cu").write_text(SOURCE)
+    Path("alone.toml").mkdir()
+    ended = here("init", "alone.cu", "--force")
+
+    assert ended.code == 1
+    assert "alone.toml: cannot be written" in ended.err
+
+
+def test_runs_lists_what_can_be_resumed_and_says_where_there_is_none(here: TuneHere) -> None:
+    nothing = here("runs")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "no runs in tuner-runs" in nothing.err
+
+    Path("place/broken").mkdir(parents=True)
+    Path("place/broken/journal.jsonl").write_text("no journal\n")
+    tuned = here("scale.cu", *NO_MODEL, "--max-evals", 1, "--run-dir", "place/run")
+    assert tuned.code == 0
+    lines = here("runs", "place").out.splitlines()
+
+    assert len(lines) == 2
+    assert "place/broken" in lines[0]
+    assert "no journal" in lines[0]
+    assert lines[1].startswith("place/run ")
+    assert lines[1].endswith("finished")
+    assert "search" in lines[1]
+    (Path("place/run") / "result.json").unlink()
+    assert here("runs", "place").out.splitlines()[1].endswith("resumable")
+    taken = here("scale.cu", *NO_MODEL, "--run-dir", "place/run")
+    assert taken.code == 1
+    assert "place/run/journal.jsonl: a run is there already" in taken.err
+
+
+def test_config_prints_settings_that_can_be_read_again(here: TuneHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.toml").write_text('[session]\nmax_evaluations = 7\n[screen.keys]\napprove = "y"\n')
+    monkeypatch.setenv("TUNER_TUI_CONFIG", "mine.toml")
+    printed = here("config")
+    assert printed.code == 0
+    assert printed.out.startswith("# mine.toml\n")
+    assert "max_evaluations = 7" in printed.out
+    assert 'approve = "y"' in printed.out
+    assert "# jobs is not set" in printed.out
+
+    Path("again.toml").write_text(printed.out)
+    monkeypatch.setenv("TUNER_TUI_CONFIG", "again.toml")
+    assert here("config").out.partition("\n")[2] == printed.out.partition("\n")[2]
+
+
+def test_settings_hold_where_the_command_line_says_nothing_else(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("mine.toml").write_text('[session]\nllm = "none"\ndevice = "emulator"\nmax_evaluations = 5\n')
+    monkeypatch.setenv("TUNER_TUI_CONFIG", "mine.toml")
+    ended = here("scale.cu", "--auto", "--max-evals", 1)
+
+    assert ended.code == 0, ended.err
+    assert "device: CPU emulator" in ended.err
+    assert "effort    1 evaluation," in ended.out
+
+
+def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
+    ended = tuner_tui("doctor", cwd=tmp_path)
+
+    assert (ended.code, ended.err) == (0, "")
+    found = {line.split()[0] for line in ended.out.splitlines()}
+    assert found >= {"settings", "sandbox", "device", "model"}
+    assert "ANTHROPIC_API_KEY is not set" in ended.out
+
+
+def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:
+    for command in ("config", "doctor", "--help"):
+        ended = tuner_tui("-c", f"'{TUNER_TUI}' {command} | true", cwd=tmp_path, program="/bin/sh")
+        assert (ended.code, ended.err) == (0, ""), command

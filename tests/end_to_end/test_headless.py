@@ -1,0 +1,226 @@
+"""`--auto`: the result on standard output, the story on standard error, and exit codes for scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from tests.end_to_end.kernels import SOURCE, rewrite, write_kernel
+from tests.end_to_end.program import Ended, ModelDouble, end_of, kinds, orphans_come_here, start, tuner_tui, wait_until
+from tui_tuner.session.events import EvaluationFinished, Event, SessionFinished, SessionStarted, StepChanged
+from tui_tuner.strategies.steps import StepState
+
+EMULATOR = ("--auto", "--device", "emulator")
+NO_MODEL = (*EMULATOR, "--llm", "none")
+
+
+@dataclass(frozen=True)
+class Finished:
+    directory: Path
+    ended: Ended
+
+    @property
+    def run(self) -> Path:
+        return self.directory / "a run"
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    directory = tmp_path_factory.mktemp("text")
+    write_kernel(directory)
+    return Finished(directory, tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "a run", cwd=directory))
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    directory = tmp_path_factory.mktemp("stream")
+    write_kernel(directory, passes=[400, 100])
+    model = ModelDouble(directory / "model", rewrite(block_size=(64,), passes=(10, 5)))
+    options = ("--llm", model.name, "--output", "json", "--max-evals", 4, "--run-dir", "a run")
+    return Finished(directory, tuner_tui("scale.cu", *EMULATOR, *options, cwd=directory))
+
+
+def events_of(finished: Finished) -> list[Event]:
+    adapter: TypeAdapter[Event] = TypeAdapter(Event)
+    return [adapter.validate_json(line) for line in finished.ended.out.splitlines()]
+
+
+def test_a_faster_kernel_is_exit_code_0_and_standard_output_is_the_result_alone(text: Finished) -> None:
+    assert text.ended.code == 0, text.ended.err
+    words = [line.split()[0] for line in text.ended.out.splitlines()]
+    assert words == ["finished:", "as", "best", "speed-up", "effort", "written"]
+    assert "passes=25" in text.ended.out
+    assert "CPU" in text.ended.out, "times that are no GPU's are called so"
+
+
+def test_the_story_on_standard_error_is_one_line_an_event_with_the_time_before_it(text: Finished) -> None:
+    said, *lines = text.ended.err.splitlines()
+    assert "no language model" in said
+    assert all(re.match(r"\[\d\d:\d\d\] \S", line) for line in lines), text.ended.err
+    story = "\n".join(line[8:] for line in lines)
+    for part in (
+        "started: scale.cu, strategy search",
+        "device: CPU emulator",
+        "as given: ",
+        "#2 ",
+        "#3 ",
+        "new best: ",
+    ):
+        assert story.count(f"\n{part}") + story.startswith(part) == 1, part
+    assert len(set(lines)) == len(lines), "nothing is said twice"
+
+
+def test_the_run_directory_holds_the_result_and_the_tuned_kernel(text: Finished) -> None:
+    result = json.loads((text.run / "result.json").read_text())
+
+    assert (result["status"], result["evaluations"], result["builds"], result["model_calls"]) == ("finished", 2, 3, 0)
+    assert result["best"]["configuration"] == {"block_size_x": 64, "passes": 25}
+    assert result["speedup"][1] > 1
+    assert "#define passes 25" in (text.run / "best.cu").read_text()
+    assert "passes = [25]" in (text.run / "best.toml").read_text()
+
+
+def test_the_tuned_kernel_can_be_tuned_on_from_its_own_problem_file(text: Finished) -> None:
+    again = tuner_tui(text.run / "best.cu", *NO_MODEL, "--run-dir", "again", cwd=text.directory)
+
+    assert again.code == 3, again.err
+    assert again.out.startswith("no improvement: ")
+    before, after = (json.loads((text.directory / run / "result.json").read_text()) for run in ("a run", "again"))
+    assert after["baseline"]["timing"]["median"] < before["baseline"]["timing"]["median"] / 2
+
+
+def test_every_line_of_the_json_stream_is_an_event_from_the_start_to_the_end(stream: Finished) -> None:
+    events = events_of(stream)
+
+    assert stream.ended.code == 0, stream.ended.err
+    assert isinstance(events[0], SessionStarted)
+    assert isinstance(events[-1], SessionFinished)
+    assert sum(isinstance(event, SessionStarted | SessionFinished) for event in events) == 2
+    assert [event.elapsed for event in events] == sorted(event.elapsed for event in events)
+
+
+def test_the_json_stream_agrees_with_the_result_file(stream: Finished) -> None:
+    events = events_of(stream)
+    finished = events[-1]
+    result = json.loads((stream.run / "result.json").read_text())
+
+    assert isinstance(finished, SessionFinished)
+    assert finished.status == result["status"] == "finished"
+    assert list(finished.speedup or ()) == result["speedup"]
+    evaluations = [event for event in events if isinstance(event, EvaluationFinished)]
+    assert len(evaluations) == finished.evaluations == result["evaluations"] == 3
+    assert finished.model_calls == result["model_calls"] == 1
+    states = [event.step.state for event in events if isinstance(event, StepChanged) and event.step.id == 2]
+    assert states[0] is StepState.PROPOSED
+    assert StepState.AWAITING in states
+    assert states[-1] is StepState.ACCEPTED
+
+
+def test_the_json_stream_leaves_the_story_on_standard_error(stream: Finished) -> None:
+    assert "reply 1: " in stream.ended.err
+    assert "proposed for step 2: Fewer passes." in stream.ended.err
+
+
+def test_nothing_to_gain_is_exit_code_3_and_still_leaves_a_result(tmp_path: Path) -> None:
+    write_kernel(tmp_path, passes=[25])
+    ended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)
+
+    assert ended.code == 3, ended.err
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["status"] == "no_improvement"
+    assert "there is nothing to choose from" in ended.err
+
+
+def test_a_kernel_that_does_not_build_is_exit_code_1_with_the_compilers_words(tmp_path: Path) -> None:
+    broken = SOURCE.replace("2.0f * x[i]", "2.0f * z[i]")
+    write_kernel(tmp_path, source=broken)
+    ended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)
+
+    assert ended.code == 1
+    assert ended.out == ""
+    assert "scale.cu: the kernel as given does not build" in ended.err
+    assert "kernel.cu:4:54: error: " in ended.err
+    assert not (tmp_path / "run" / "result.json").exists()
+
+    write_kernel(tmp_path, passes=[25])
+    mended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)
+    assert mended.code == 3, "a run that never began does not stand in the way of the next"
+
+
+def test_a_kernel_that_disagrees_with_its_reference_is_exit_code_1(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    (tmp_path / "reference.py").write_text("def scale(y, x, n):\n    return {'y': 3 * x}\n")
+    with (tmp_path / "scale.toml").open("a") as problem:
+        problem.write('\n[reference]\npython = "reference.py:scale"\n')
+    ended = tuner_tui("scale.cu", *NO_MODEL, cwd=tmp_path)
+
+    assert ended.code == 1
+    assert "does not match its reference at n=2048" in ended.err
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_is_exit_code_130_and_the_command_it_prints_goes_on(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / "a place"
+    write_kernel(directory)
+    run = directory / "run"
+    with orphans_come_here() as descendants:
+        process = start("a place/scale.cu", *NO_MODEL, "--run-dir", run, cwd=tmp_path)
+        wait_until(lambda: "approve" in kinds(run), "the beginning of the search")
+        process.send_signal(signal.Signals[name])
+        interrupted = end_of(process)
+        assert descendants() == {}
+
+    assert interrupted.code == 130
+    assert interrupted.out == ""
+    last = interrupted.err.splitlines()[-1]
+    assert last.startswith("interrupted; go on with: tuner-tui resume ")
+    assert not (run / "result.json").exists()
+
+    if name == "SIGINT":
+        resumed = tuner_tui(*shlex.split(last.partition("tuner-tui ")[2]), "--auto", cwd=tmp_path)
+        assert resumed.code == 0, resumed.err
+        assert len([kind for kind in kinds(run) if kind == "evaluate"]) == 2
+
+
+def test_a_reader_of_the_stream_that_goes_away_interrupts_the_run(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    process = start("scale.cu", *NO_MODEL, "--output", "json", "--run-dir", "run", cwd=tmp_path)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdout = None
+    ended = end_of(process)
+
+    assert ended.code == 130
+    assert ended.err.splitlines()[-1] == "interrupted; go on with: tuner-tui resume run"
+
+
+def test_a_smaller_budget_is_kept_and_a_larger_one_goes_on_where_the_run_ended(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    small = tuner_tui(
+        "scale.cu", *NO_MODEL, "--search", "brute_force", "--max-evals", 1, "--run-dir", "run", cwd=tmp_path
+    )
+    assert small.code == 0, small.err
+    assert "1 evaluation, " in small.out
+    large = tuner_tui("resume", "run", "--auto", "--max-evals", 2, cwd=tmp_path)
+
+    assert large.code == 0, large.err
+    assert "2 evaluations, " in large.out
+    assert "passes=25" in large.out
+    assert kinds(tmp_path / "run").count("evaluate") == 2
+
+
+def test_a_target_that_is_met_ends_the_run(tmp_path: Path) -> None:
+    write_kernel(tmp_path, passes=[400, 25])
+    model = ModelDouble(tmp_path / "model", "never asked")
+    ended = tuner_tui("scale.cu", *EMULATOR, "--llm", model.name, "--target", "1.5x", cwd=tmp_path)
+
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("finished: the target of 1.5x is met")
+    assert model.prompts == []

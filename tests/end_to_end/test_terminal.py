@@ -1,0 +1,138 @@
+"""The real program in a real terminal: approve, reject with a sentence, leave in the middle, go on, quit."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pexpect
+
+from tests.end_to_end.kernels import rewrite, write_kernel
+from tests.end_to_end.program import TUNER_TUI, ModelDouble, environment, kinds
+
+WIDE, NARROW = (36, 120), (24, 80)
+LEAVES_SCREEN = "\x1b[?1049l"
+UNHEEDED_S = 0.6
+"""Keys pressed sooner after a question appeared do not answer it."""
+REASON = "no idea of yours, load 16 bytes at a time"
+
+
+class Terminal:
+    """A terminal of some rows and columns with the program in it."""
+
+    def __init__(self, child: pexpect.spawn[str]) -> None:
+        self._child = child
+        self._seen = ""
+
+    def sees(self, text: str) -> None:
+        self._child.expect_exact(text)
+        self._seen += self._child.before + text
+
+    def waits(self, seconds: float = UNHEEDED_S) -> None:
+        self._child.expect(pexpect.TIMEOUT, timeout=seconds)
+
+    def presses(self, keys: str) -> None:
+        self._child.send(keys)
+
+    def ends(self) -> tuple[int | None, str]:
+        """Exit status, and what stands in the terminal once the screen is gone."""
+        self._child.expect(pexpect.EOF)
+        self._child.close()
+        everything = self._seen + self._child.before
+        assert "Traceback" not in everything
+        assert LEAVES_SCREEN in everything
+        return self._child.exitstatus, everything.rpartition(LEAVES_SCREEN)[2]
+
+
+@contextmanager
+def terminal(*arguments: object, cwd: Path, size: tuple[int, int]) -> Iterator[Terminal]:
+    child = pexpect.spawn(
+        TUNER_TUI,
+        [*map(str, arguments)],
+        cwd=str(cwd),
+        env={**environment(), "TERM": "xterm-256color", "NO_COLOR": ""},
+        dimensions=size,
+        timeout=30,
+        encoding="utf-8",
+        codec_errors="replace",
+    )
+    try:
+        yield Terminal(child)
+    finally:
+        child.close(force=True)
+
+
+def options(model: ModelDouble) -> tuple[object, ...]:
+    return ("--device", "emulator", "--llm", model.name, "--max-evals", 5)
+
+
+def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Path) -> None:
+    write_kernel(tmp_path, passes=[400, 100])
+    model = ModelDouble(tmp_path / "model", rewrite(block_size=(64,), passes=(10,)))
+    with terminal("scale.cu", *options(model), cwd=tmp_path, size=WIDE) as screen:
+        screen.sees("step 1 awaits you")
+        screen.waits()
+        screen.presses("a")
+        screen.sees("step 2 awaits you")
+        assert len(model.prompts) == 1
+        screen.waits()
+        screen.presses("r")
+        screen.waits(0.3)
+        screen.presses(REASON)
+        screen.waits(0.3)
+        screen.presses("\r")
+        screen.sees("step 3 awaits you")
+        assert REASON in model.prompts[1]
+        assert REASON not in model.prompts[0]
+        screen.waits()
+        screen.presses("a")
+        screen.sees("✓ finished")
+        screen.waits(0.3)
+        screen.presses("\x1b")
+        screen.waits(0.3)
+        screen.presses("q")
+        status, _ = screen.ends()
+
+    assert status == 0
+    (run,) = (tmp_path / "tuner-runs").iterdir()
+    assert "passes 10" in (run / "best.cu").read_text()
+    assert len(model.prompts) == 2
+
+
+def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_prints(tmp_path: Path) -> None:
+    write_kernel(tmp_path, passes=[400, 100])
+    model = ModelDouble(tmp_path / "model", rewrite(block_size=(64,), passes=(10,)))
+    run = tmp_path / "runs of mine" / "first"
+    with terminal("scale.cu", *options(model), "--run-dir", run, cwd=tmp_path, size=NARROW) as screen:
+        screen.sees("step 1 awaits you")
+        screen.waits()
+        screen.presses("a")
+        screen.sees("step 2 awaits you")
+        screen.waits()
+        screen.presses("q")
+        screen.sees("Leave a resumable run?")
+        screen.waits(0.3)
+        screen.presses("l")
+        status, left = screen.ends()
+    assert status == 130
+    assert "interrupted; go on with: tuner-tui resume " in left
+    assert not (run / "result.json").exists()
+
+    command = shlex.split(left.partition("tuner-tui ")[2])
+    with terminal(*command, cwd=tmp_path, size=NARROW) as screen:
+        screen.sees("step 2 awaits you")
+        screen.waits()
+        screen.presses("A")
+        screen.sees("✓ finished")
+        screen.waits(0.3)
+        screen.presses("\x1b")
+        screen.waits(0.3)
+        screen.presses("q")
+        status, _ = screen.ends()
+
+    assert status == 0
+    assert len(model.prompts) == 1
+    assert kinds(run).count("evaluate") == 2
+    assert (run / "result.json").exists()

@@ -1,0 +1,63 @@
+"""Every sample through a whole session without a model: loaded, built, checked, timed, searched, reported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.commands.sessions import new_session
+from tui_tuner.headless import ApproveAll
+from tui_tuner.session import events
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.session import Session
+from tui_tuner.settings import Settings
+
+SAMPLES = Path(__file__).parents[2] / "sample_kernels"
+DEVICES = {".cu": "emulator", ".cl": "opencl", ".c": "c"}
+SOURCES = sorted(path for path in SAMPLES.iterdir() if path.suffix in DEVICES)
+EVALUATIONS = 2
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ and gcc")
+
+
+def marked(source: Path):
+    mark = pytest.mark.opencl if source.suffix == ".cl" else needs_compiler
+    return pytest.param(source, id=source.stem, marks=mark)
+
+
+def told(source: Path, run: Path) -> list[events.Event]:
+    # A wide delta: comparisons end after a few pairs.
+    options = SessionOptions(
+        strategy="search", llm="none", device=DEVICES[source.suffix], max_evaluations=EVALUATIONS, delta=0.2
+    )
+    return asyncio.run(all_events(new_session(source, options, Settings(), run).session))
+
+
+async def all_events(session: Session) -> list[events.Event]:
+    async with aclosing(session.events(ApproveAll())) as stream:
+        return [event async for event in stream]
+
+
+@pytest.mark.parametrize("source", [marked(source) for source in SOURCES])
+def test_a_sample_is_verified_as_given_and_its_parameters_are_tuned(source: Path, tmp_path: Path) -> None:
+    story = told(source, tmp_path / "run")
+
+    device = next(e.device for e in story if isinstance(e, events.DeviceReady))
+    given = next(e.given for e in story if isinstance(e, events.BaselineMeasured))
+    tried = [e.evaluation for e in story if isinstance(e, events.EvaluationFinished)]
+    finished = story[-1]
+    assert device.kind == DEVICES[source.suffix]
+    assert given.timing is not None
+    assert given.error is not None
+    assert 0 <= given.error <= 1
+    assert [e.failure for e in tried] == [None] * EVALUATIONS
+    assert isinstance(finished, events.SessionFinished)
+    assert finished.status in ("finished", "no_improvement")
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["time_unit"] == ("CPU ms" if device.cpu_times else "ms")
+    assert (tmp_path / "run" / f"best{source.suffix}").read_text().endswith(source.read_text())

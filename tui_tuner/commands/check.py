@@ -1,0 +1,89 @@
+"""What the user may have mistyped, told before a run is begun."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import get_args
+
+from tui_tuner.errors import DeviceError, ProblemError, SettingsError
+from tui_tuner.evaluate.devices.choose import Kind, choose_device
+from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.nearest import nearest
+from tui_tuner.search.methods import method_named
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.settings import Settings
+
+
+def check_kernel(kernel: Path) -> None:
+    """Whether the file is there; its problem file is another matter.
+
+    Raises:
+        ProblemError: it is missing, or no file.
+    """
+    if kernel.is_dir():
+        first = next(iter(_kernels_in(kernel).values()), None)
+        example = "" if first is None else f", as in {first}"
+        raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)
+    if kernel.suffix != ".toml" and not kernel.is_file():
+        others = _kernels_in(kernel.parent)
+        near = nearest(kernel.name, others)
+        hint = "name a .cu, .cl or .c file" if near is None else f"did you mean {others[near]}?"
+        raise ProblemError(f"there is no kernel file {kernel}", hint=hint)
+
+
+def check_source(kernel: Path, problem: Problem) -> None:
+    """Whether the problem file beside a kernel is about that kernel's file.
+
+    Raises:
+        ProblemError: it names another.
+    """
+    source = problem.directory / problem.kernel.source
+    if kernel.suffix != ".toml" and not source.samefile(kernel):
+        file = kernel.with_suffix(".toml")
+        raise ProblemError(
+            f"it is about {problem.kernel.source}, not about {kernel.name}",
+            hint=f"set source in [kernel], or run: tuner-tui {file}",
+            file=file,
+        )
+
+
+def check_options(options: SessionOptions, problem: Problem) -> None:
+    """Whether search method and device are known and fit the problem; what is `auto` is not looked for here.
+
+    Raises:
+        SettingsError: they do not.
+    """
+    if options.search is not None:
+        method_named(options.search)
+    if options.device.strip().lower() == "auto":
+        return
+    try:
+        asyncio.run(choose_device(options.device, problem.language))
+    except DeviceError as error:
+        kind = options.device.partition(":")[0]
+        near = None if kind in get_args(Kind) else nearest(kind, ("auto", *get_args(Kind)))
+        meant = "" if near is None else f"did you mean '{near}'? "
+        raise SettingsError(error.message, hint=f"{meant}{error.hint or ''}".strip() or None) from None
+
+
+def check_front_end(settings: Settings, *, auto: bool, output: str | None) -> None:
+    """Whether the session can be shown as the user wants it.
+
+    Raises:
+        SettingsError: it cannot.
+    """
+    if auto:
+        return
+    if output is not None:
+        raise SettingsError("--output needs --auto", hint="the screen prints nothing")
+    if not sys.stdout.isatty() or not sys.stdin.isatty():
+        raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
+    from tui_tuner.tui.bindings import checked_keymap
+
+    checked_keymap(settings.screen.keys)
+
+
+def _kernels_in(directory: Path) -> dict[str, Path]:
+    return {file.name: file for file in sorted(directory.glob("*")) if file.suffix in LANGUAGES}
