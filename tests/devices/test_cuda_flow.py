@@ -117,7 +117,6 @@ def test_a_fault_on_the_device_is_fatal_and_giving_back_afterwards_is_silent(dev
     assert (caught.value.kind, caught.value.fatal) == (FailureKind.ILLEGAL_ACCESS, True)
     device.free(buffers)
     device.unload(kernel)
-    device.close()
 
 
 def test_an_error_in_our_own_code_is_not_taken_for_a_launch_failure(device, backend, tmp_path):

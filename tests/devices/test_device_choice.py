@@ -122,7 +122,7 @@ def test_each_device_has_its_compiler(device, source, toolchain):
 
 
 def test_cuda_without_any_compiler_names_both_that_are_missing(monkeypatch):
-    def missing(cls, architecture):
+    def missing(cls, architecture, program=None):
         raise DeviceError(f"no {cls.__name__}", hint="install one")
 
     monkeypatch.setattr(Nvcc, "find", classmethod(missing))

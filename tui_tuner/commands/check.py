@@ -78,7 +78,7 @@ def check_front_end(settings: Settings, *, auto: bool, output: str | None) -> No
         return
     if output is not None:
         raise SettingsError("--output needs --auto", hint="the screen prints nothing")
-    if not sys.stdout.isatty() or not sys.stdin.isatty():
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
         raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
     from tui_tuner.tui.bindings import checked_keymap
 

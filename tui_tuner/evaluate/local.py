@@ -72,7 +72,7 @@ class LocalEvaluator:
         self._problem = self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
         opened = await self._open(choice)
         report = await self._options.policy.prove()
-        compiler = compiler_for(choice, opened, self._problem)
+        compiler = compiler_for(choice, opened, self._problem, self._options.nvcc)
         self._builder = Builder(
             compiler,
             cache=self._options.cache,

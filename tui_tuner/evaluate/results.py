@@ -68,6 +68,8 @@ class Timing(Result):
         high: its upper end.
         samples: how many launches were timed.
         cpu: whether it was taken on a CPU and says nothing about a GPU.
+        clock_mhz: clock of the multiprocessors right after the samples; None where the device does not tell.
+        throttled_by: what held the clock down then.
     """
 
     median: float
@@ -75,6 +77,8 @@ class Timing(Result):
     high: float
     samples: int
     cpu: bool = False
+    clock_mhz: int | None = None
+    throttled_by: tuple[str, ...] = ()
 
 
 class DeviceInfo(Result):

@@ -140,6 +140,9 @@ class Workbench:
         self._check_outputs(self._timed, buffers)
         launches = self._timer(kernel, buffers, shape, f"time at {self._timed.label}")
         timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times)
+        clock = self._device.clock()
+        if clock is not None:
+            timing = timing.model_copy(update={"clock_mhz": clock.sm_mhz, "throttled_by": clock.throttled_by})
         return timing, self._check_outputs(self._timed, buffers)
 
     def _timer(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> TimeLaunches:

@@ -23,9 +23,9 @@ def device_facts(device: DeviceInfo) -> str:
             "reaches a barrier or a warp shuffle is set aside until the others arrive, so each costs a switch of "
             "every thread; shared memory is ordinary memory. What is fast: long inner loops over consecutive "
             "elements in registers that the compiler can vectorise, few barriers, good use of the CPU's caches, few "
-            "threads that each do much work. Write plain CUDA that nvcc accepts as well: no compiler's own vector types, "
-            f"attributes or builtins. Times are CPU times. At most {device.max_threads_per_block} threads a block and "
-            f"{device.shared_bytes_optin} bytes of shared memory."
+            "threads that each do much work. Write plain CUDA that nvcc accepts as well: no compiler's own vector "
+            "types, attributes or builtins. Times are CPU times. At most "
+            f"{device.max_threads_per_block} threads a block and {device.shared_bytes_optin} bytes of shared memory."
         )
     if device.kind == "c":
         return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."

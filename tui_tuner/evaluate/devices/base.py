@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.clock import ClockSample
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.geometry import Geometry
 
@@ -114,3 +115,7 @@ class Device(ABC):
         Raises:
             DeviceFault: as `launch`.
         """
+
+    def clock(self) -> ClockSample | None:
+        """The present clock and what holds it down; None where the device does not tell."""
+        return None

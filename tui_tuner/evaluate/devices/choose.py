@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Literal, cast
 
 from tui_tuner.errors import DeviceError
@@ -127,15 +128,18 @@ def open_device(choice: DeviceChoice, *, allow_unconfined: bool = False) -> Devi
             return NativeDevice(choice.kind, allow_unconfined=allow_unconfined)
 
 
-def compiler_for(choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Compiler:
+def compiler_for(choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None = None) -> Compiler:
     """What builds for the device.
+
+    Args:
+        nvcc: the CUDA compiler of the settings; None to look for one.
 
     Raises:
         DeviceError: no compiler for it is installed.
     """
     match choice.kind:
         case "cuda":
-            return _cuda_compiler(device.architecture)
+            return _cuda_compiler(device.architecture, nvcc)
         case "opencl":
             from tui_tuner.evaluate.compilers.opencl import OpenCLCompiler
 
@@ -150,13 +154,15 @@ def compiler_for(choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> 
             return EmulatorCompiler.find()
 
 
-def _cuda_compiler(architecture: str) -> Compiler:
+def _cuda_compiler(architecture: str, nvcc: Path | None) -> Compiler:
     from tui_tuner.evaluate.compilers.nvcc import Nvcc
     from tui_tuner.evaluate.compilers.nvrtc import Nvrtc
 
     try:
-        return Nvcc.find(architecture)
+        return Nvcc.find(architecture, nvcc)
     except DeviceError as no_nvcc:
+        if nvcc is not None:
+            raise
         try:
             return Nvrtc.find(architecture)
         except DeviceError as no_nvrtc:

@@ -15,6 +15,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.backends import open_backend
 from tui_tuner.evaluate.devices.backends.base import LoadedFunction, Opaque, by_value
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.clock import ClockSample, open_clock
 from tui_tuner.evaluate.devices.cuda_driver import Driver
 from tui_tuner.evaluate.devices.cuda_errors import CudaError, fault_of
 from tui_tuner.evaluate.devices.cuda_info import device_info
@@ -59,6 +60,7 @@ class CudaDevice(Device):
         self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
         self.info = device_info(self._driver, device, self._backend.version)
         self.pci_bus_id = self._driver.pci_bus_id(device)
+        self._clock = open_clock(self.pci_bus_id)
         try:
             self._memory = GuardedMemory(self._driver, device)
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
@@ -175,14 +177,13 @@ class CudaDevice(Device):
             array = record.arrays[index]
             self._driver.copy_async(array.address, source, array.layout.nbytes, self._backend.stream_handle)
 
+    def clock(self) -> ClockSample | None:
+        """The present clock and what holds it down; None without NVML."""
+        return None if self._clock is None else self._clock.sample()
+
     @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
             raise fault_of(error, self._driver.sticky_error()) from error
-
-    def close(self) -> None:
-        """Give the scratch memory back."""
-        with contextlib.suppress(CudaError):
-            self._timer.close()

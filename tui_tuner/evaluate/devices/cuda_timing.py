@@ -60,7 +60,3 @@ class CudaTimer:
         while len(self._pairs) < count:
             self._pairs.append(self._backend.event_pair())
         return self._pairs[:count]
-
-    def close(self) -> None:
-        """Give the scratch memory back."""
-        self._driver.free(self._scratch)
