@@ -106,12 +106,12 @@ class Story:
         """The result in words."""
         lines = [f"{event.status.replace('_', ' ')}: {event.reason}"]
         if self._given is not None and self._given.given.timing is not None:
-            lines.append(f"as given  {self._time(self._given.given.timing.median)}")
-        if self._best is not None and self._best.evaluation.timing is not None:
+            given = self._given.given.timing.median if event.times is None else event.times[0]
+            lines.append(f"as given  {self._time(given)}")
+        if self._best is not None and event.times is not None:
             best = self._best.evaluation
             share = "" if best.share is None else f", {best.share:.0%} of the roofline"
-            time = self._time(self._best.evaluation.timing.median)
-            lines.append(f"best      {time}{share}, {_values(best.configuration)}")
+            lines.append(f"best      {self._time(event.times[1])}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
             lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
         lines.append(f"effort    {_effort(event)}{_cost(event.cost)}")

@@ -19,7 +19,7 @@ TuneHere = Callable[..., Ended]
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> TuneHere:
     """Calls the command line in a directory with `scale.cu`, inside this process."""
-    write_kernel(tmp_path)
+    write_kernel(tmp_path, passes=[25])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -250,8 +250,8 @@ def test_runs_lists_what_can_be_resumed_and_says_where_there_is_none(here: TuneH
 
     Path("place/broken").mkdir(parents=True)
     Path("place/broken/journal.jsonl").write_text("no journal\n")
-    tuned = here("scale.cu", *NO_MODEL, "--max-evals", 1, "--run-dir", "place/run")
-    assert tuned.code == 0
+    tuned = here("scale.cu", *NO_MODEL, "--run-dir", "place/run")
+    assert tuned.code == 3, tuned.err
     lines = here("runs", "place").out.splitlines()
 
     assert len(lines) == 2
@@ -285,13 +285,14 @@ def test_config_prints_settings_that_can_be_read_again(here: TuneHere, monkeypat
 def test_settings_hold_where_the_command_line_says_nothing_else(
     here: TuneHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("mine.toml").write_text('[session]\nllm = "none"\ndevice = "emulator"\nmax_evaluations = 5\n')
+    Path("mine.toml").write_text('[session]\nllm = "none"\ndevice = "emulator"\nseed = 5\n')
     monkeypatch.setenv("TUNER_TUI_CONFIG", "mine.toml")
-    ended = here("scale.cu", "--auto", "--max-evals", 1)
-
-    assert ended.code == 0, ended.err
+    ended = here("scale.cu", "--auto", "--run-dir", "run")
+    assert ended.code == 3, ended.err
     assert "device: CPU emulator" in ended.err
-    assert "effort    1 evaluation," in ended.out
+    assert "no model, seed 5," in ended.err
+
+    assert "no model, seed 7," in here("scale.cu", "--auto", "--seed", 7).err
 
 
 def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:

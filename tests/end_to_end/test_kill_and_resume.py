@@ -239,10 +239,8 @@ def test_a_replay_shows_the_same_with_neither_compiler_nor_model(tmp_path: Path,
     nothing.mkdir()
 
     replayed = tuner_tui("replay", uninterrupted.run, "--auto", cwd=tmp_path, PATH=str(nothing))
-    again = tuner_tui("replay", uninterrupted.run / "journal.jsonl", "--auto", cwd=tmp_path, PATH=str(nothing))
 
-    assert replayed.code == again.code == 0
+    assert replayed.code == 0, replayed.err
     assert replayed.out.splitlines() == uninterrupted.ended.out.splitlines()[:-1], "all but where it was written"
-    assert again.out == replayed.out
     assert (uninterrupted.run / "journal.jsonl").read_bytes() == before
     assert len(uninterrupted.model.prompts) == 1

@@ -36,23 +36,27 @@ class Terminal:
     def presses(self, keys: str) -> None:
         self._child.send(keys)
 
-    def ends(self) -> tuple[int | None, str]:
-        """Exit status, and what stands in the terminal once the screen is gone."""
+    def status(self) -> int | None:
         self._child.expect(pexpect.EOF)
         self._child.close()
+        return self._child.exitstatus
+
+    def ends(self) -> tuple[int | None, str]:
+        """Exit status, and what stands in the terminal once the screen is gone."""
+        status = self.status()
         everything = self._seen + self._child.before
         assert "Traceback" not in everything
         assert LEAVES_SCREEN in everything
-        return self._child.exitstatus, everything.rpartition(LEAVES_SCREEN)[2]
+        return status, everything.rpartition(LEAVES_SCREEN)[2]
 
 
 @contextmanager
-def terminal(*arguments: object, cwd: Path, size: tuple[int, int]) -> Iterator[Terminal]:
+def terminal(*arguments: object, cwd: Path, size: tuple[int, int], **changes: str) -> Iterator[Terminal]:
     child = pexpect.spawn(
         TUNER_TUI,
         [*map(str, arguments)],
         cwd=str(cwd),
-        env={**environment(), "TERM": "xterm-256color", "NO_COLOR": ""},
+        env={**environment(**changes), "TERM": "xterm-256color", "NO_COLOR": ""},
         dimensions=size,
         timeout=30,
         encoding="utf-8",
@@ -136,3 +140,13 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
     assert len(model.prompts) == 1
     assert kinds(run).count("evaluate") == 2
     assert (run / "result.json").exists()
+
+
+def test_a_keymap_that_cannot_be_used_is_told_before_a_run_is_begun(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    (tmp_path / "mine.toml").write_text('[screen.keys]\napprove = "q"\n')
+    with terminal("scale.cu", cwd=tmp_path, size=NARROW, TUNER_TUI_CONFIG="mine.toml") as screen:
+        screen.sees("mine.toml: keymap: the key 'q' would be 'quit' and 'approve'")
+        assert screen.status() == 2
+
+    assert not (tmp_path / "tuner-runs").exists()

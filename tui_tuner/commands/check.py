@@ -13,7 +13,7 @@ from tui_tuner.problem.model import LANGUAGES, Problem
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.search.methods import method_named
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.settings import Settings
+from tui_tuner.settings import Settings, settings_file
 
 
 def check_kernel(kernel: Path) -> None:
@@ -82,7 +82,10 @@ def check_front_end(settings: Settings, *, auto: bool, output: str | None) -> No
         raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
     from tui_tuner.tui.bindings import checked_keymap
 
-    checked_keymap(settings.screen.keys)
+    try:
+        checked_keymap(settings.screen.keys)
+    except SettingsError as error:
+        raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
 
 
 def _kernels_in(directory: Path) -> dict[str, Path]:

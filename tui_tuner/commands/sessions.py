@@ -92,8 +92,8 @@ async def _model(options: SessionOptions, settings: Settings) -> tuple[Backend |
     passed: list[str] = []
     backend = await choose(options.llm, settings.model, passed.append)
     if backend is None:
-        reasons = "; ".join(passed) or "--llm none"
-        return None, [f"no language model: running the strategy 'search' without one ({reasons})"]
+        unreachable = f"no language model: running the strategy 'search' without one ({'; '.join(passed)})"
+        return None, [unreachable] if passed else []
     return Retrying(backend, RetryPolicy(limit_s=settings.model.timeout_s)), []
 
 

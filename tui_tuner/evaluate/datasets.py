@@ -156,6 +156,11 @@ class DataSets:
 
     def _refuse_weak(self, data: DataSet) -> None:
         for index, expected in data.expected.items():
+            if not np.isfinite(expected).any():
+                raise ProblemError(
+                    f"at {data.label} no element of '{self._problem.arguments[index].name}' is a finite number",
+                    hint="an output that the kernel also reads needs `fill` in its [[arguments]]",
+                )
             constants = [np.zeros_like(expected)]
             if expected.size >= CONSTANT_NEEDS and np.issubdtype(expected.dtype, np.floating):
                 constants.append(np.full_like(expected, np.mean(expected)))

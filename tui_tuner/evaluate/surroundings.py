@@ -45,7 +45,7 @@ def surroundings(descriptor: int, read: Sequence[Path] | None) -> Surroundings:
         descriptor: the socket that it speaks over.
         read: what it may read besides Python and the system's libraries; None leaves it unconfined.
     """
-    command = (sys.executable, "-m", "tui_tuner.evaluate.runner", str(descriptor))
+    command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.runner", str(descriptor))
     if read is None:
         return Surroundings(command, environment(), None)
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)

@@ -53,6 +53,14 @@ class Outcome(BaseModel):
     cost: float | None
     elapsed_s: float
 
+    @property
+    def paired_times(self) -> tuple[float, float] | None:
+        """Times of the kernel as given and of the best, taken in turns, ms."""
+        comparison = self.comparison
+        if comparison is None or comparison.incumbent is None or comparison.challenger is None:
+            return None
+        return comparison.incumbent.median, comparison.challenger.median
+
     def write(self, directory: Path) -> Path:
         """Write result.json."""
         path = directory / FILE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import tomlkit
@@ -18,7 +19,7 @@ def write_best(
     source = directory / f"best{problem.kernel.source.suffix}"
     source.write_text(with_definitions(candidate.source, configuration), encoding="utf-8")
     table = directory / "best.toml"
-    document = tuned_problem(problem, problem_text, candidate, configuration, source.name)
+    document = tuned_problem(source, problem, problem_text, candidate, configuration)
     table.write_text(tomlkit.dumps(document), encoding="utf-8")
     return source, table
 
@@ -35,12 +36,13 @@ def macro_value(value: Value) -> str:
 
 
 def tuned_problem(
-    problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration, source_name: str
+    source: Path, problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration
 ) -> TOMLDocument:
     """The user's problem file, comments kept, with source, launch and tunables of the tuned kernel."""
+    directory = source.parent
     document = tomlkit.parse(problem_text)
     kernel = document["kernel"]
-    kernel["source"] = source_name
+    kernel["source"] = source.name
     kernel["name"] = candidate.kernel
     launch = tomlkit.table()
     for key, value in candidate.launch.model_dump(exclude_none=True).items():
@@ -53,10 +55,10 @@ def tuned_problem(
     for gone in ("defaults", "search"):
         document.pop(gone, None)
     if problem.reference is not None:
-        document["reference"]["python"] = _absolute(problem, problem.reference.python)
+        document["reference"]["python"] = _seen_from(directory, problem, problem.reference.python)
     return document
 
 
-def _absolute(problem: Problem, reference: str) -> str:
+def _seen_from(directory: Path, problem: Problem, reference: str) -> str:
     path, _, function = reference.rpartition(":")
-    return f"{(problem.directory / path).resolve()}:{function}"
+    return f"{os.path.relpath(problem.directory / path, directory)}:{function}"

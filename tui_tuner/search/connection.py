@@ -123,7 +123,7 @@ class SearchProcess:
 
 
 async def _spawn(descriptor: int) -> asyncio.subprocess.Process:
-    arguments = ("-P", "-m", "tui_tuner.search.process", str(os.getpid()), str(descriptor))
+    arguments = ("-P", "-P", "-m", "tui_tuner.search.process", str(os.getpid()), str(descriptor))
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,

@@ -170,7 +170,12 @@ class ReplyRefused(_Event):
 
 
 class SessionFinished(_Event):
-    """Last event: `status` is finished, no_improvement, failed or interrupted."""
+    """Last event.
+
+    Attributes:
+        speedup: of the best over the kernel as given, both timed in turns.
+        times: of the kernel as given and of the best in that comparison, ms.
+    """
 
     type: Literal["session_finished"] = "session_finished"
     status: Literal["finished", "no_improvement", "failed", "interrupted"]
@@ -179,6 +184,7 @@ class SessionFinished(_Event):
     model_calls: int
     cost: float | None = 0.0
     speedup: tuple[float, float, float] | None = None
+    times: tuple[float, float] | None = None
     result: str | None = None
 
 

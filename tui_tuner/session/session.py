@@ -10,6 +10,7 @@ from typing import Literal
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm.base import Backend
 from tui_tuner.problem.candidate import baseline
+from tui_tuner.report.result import Outcome
 from tui_tuner.report.tuned_kernel import write_best
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.clock import Clock
@@ -45,7 +46,7 @@ class Session:
         self._run = run
         self._strategy = strategy
         self._backend = backend
-        self._resumed = run.journal.last_elapsed > 0
+        self._resumed = run.journal.writable and run.journal.last_elapsed > 0
         self._recall = Recall(run.journal, Clock(run.journal.last_elapsed))
         self._budget = Budget(run.options)
         self._machine = Machine(run.problem, evaluator, self._recall)
@@ -85,6 +86,7 @@ class Session:
             self._emit(self._finished("interrupted", "the record ends here", None))
 
     async def _tune(self, approver: Approver) -> None:
+        self._emit(Note(text="taking the device; checking and timing the kernel as given"))
         started = await self._machine.start()
         self._emit(DeviceReady(device=started.device, sandbox=started.sandbox))
         if started.note:
@@ -126,7 +128,7 @@ class Session:
                 best.evaluation.configuration,
             )
             result = str(outcome.write(self._run.path))
-        self._emit(self._finished(outcome.status, reason, outcome.speedup, result))
+        self._emit(self._finished(outcome.status, reason, outcome, result))
 
     def _started(self) -> SessionStarted:
         run = self._run
@@ -147,7 +149,7 @@ class Session:
         self,
         status: Literal["finished", "no_improvement", "interrupted"],
         reason: str,
-        speedup: tuple[float, float, float] | None,
+        outcome: Outcome | None,
         result: str | None = None,
     ) -> SessionFinished:
         return SessionFinished(
@@ -156,6 +158,7 @@ class Session:
             evaluations=self._budget.evaluations,
             model_calls=self._budget.model_calls,
             cost=self._budget.cost,
-            speedup=speedup,
+            speedup=None if outcome is None else outcome.speedup,
+            times=None if outcome is None else outcome.paired_times,
             result=result,
         )

@@ -23,6 +23,6 @@ async def challenge_incumbent(session: Effects, step: Step, candidate: Candidate
     if session.is_faster(comparison):
         session.update_step(step, state=StepState.ACCEPTED, factor=factor, reason="")
         return None
-    reason = "not faster than the best so far"
+    reason = "the gain is too small to count" if comparison.low > 1 else "not faster than the best so far"
     session.update_step(step, state=StepState.REJECTED, factor=factor, reason=reason)
     return reason

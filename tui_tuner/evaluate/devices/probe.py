@@ -58,7 +58,7 @@ class DeviceReport(BaseModel):
 async def probe_devices() -> DeviceReport:
     """Look in a child process, which is killed when a driver makes it hang."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", CHILD), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
+        *(sys.executable, "-P", "-m", CHILD), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
     )
     try:
         async with asyncio.timeout(LIMIT_S):

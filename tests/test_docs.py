@@ -1,0 +1,140 @@
+"""The user documents say what the program does: commands, options, links; settings, keys and models."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import tomli
+
+from tests.documents import DEVICES, DOCUMENTS, ROOT, blocks, code
+from tui_tuner.cli import COMMANDS, main
+from tui_tuner.commands.config import settings_text
+from tui_tuner.evaluate.devices.backends import BACKENDS
+from tui_tuner.llm.base import Message, Request
+from tui_tuner.llm.choose import SPECS
+from tui_tuner.llm.prices import worst_cost
+from tui_tuner.settings import Settings, load_settings
+from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.themes import load_theme
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+
+
+def settings_example() -> str:
+    return next(block for block in blocks(DEVICES, "toml") if block.startswith("[session]"))
+
+
+def test_the_example_of_the_settings_loads_and_sets_every_key_that_config_prints(tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text(settings_example(), "utf-8")
+    settings = load_settings(file)
+    assert tomli.loads(settings_text(settings)) == tomli.loads(settings_example())
+    for section, value in settings:
+        assert tomli.loads(settings_example())[section].keys() == type(value).model_fields.keys()
+
+
+def test_the_example_of_the_settings_tells_the_default_of_every_key():
+    for section, default in Settings():
+        body = settings_example().split(f"[{section}]", 1)[1]
+        for key, value in default:
+            told = r"not set: \S" if value is None else rf"default {re.escape(json.dumps(value))}(;|$)"
+            line = next(line for line in body.splitlines() if re.match(rf"{key} =|\[{section}\.{key}\]", line))
+            assert re.search(f"# {told}", line), line
+
+
+def test_the_example_of_the_settings_names_keys_that_can_be_used():
+    keys = tomli.loads(settings_example())["screen"]["keys"]
+    assert checked_keymap(keys) == keys
+
+
+def test_the_example_of_a_theme_loads(tmp_path):
+    (example,) = (block for block in blocks(DEVICES, "toml") if "primary" in block)
+    file = tmp_path / "mine.toml"
+    file.write_text(example, "utf-8")
+    assert load_theme(file).name == "mine"
+
+
+@pytest.mark.parametrize("binding", [*APP_BINDINGS, *SCREEN_BINDINGS], ids=lambda binding: binding.id)
+def test_every_key_of_the_screen_has_its_row(binding):
+    keys = ", ".join(f"`{key}`" for key in binding.key.split(","))
+    assert f"\n| `{binding.id}` | {keys} | {binding.tooltip} |\n" in DEVICES
+
+
+def test_no_row_of_the_keys_names_a_binding_that_does_not_exist():
+    named = re.findall(r"^\| `(\w+)` \|", DEVICES.split("\n## Keys\n")[1], re.MULTILINE)
+    assert named == [binding.id for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]]
+
+
+def test_every_model_provider_and_every_cuda_backend_is_named():
+    for provider in (re.split(r"\W", spec)[0] for spec in SPECS):
+        assert re.search(rf"^\| `{provider}[:`]", DEVICES, re.MULTILINE), provider
+    assert ", ".join(f"`{name}`" for name in BACKENDS) in DEVICES
+
+
+def test_the_worst_cost_in_the_document_is_what_the_price_list_gives():
+    request = Request("one_prompt", (Message("user", "x" * 18_000),), max_tokens=Settings().model.max_tokens)
+    cost = worst_cost("anthropic:claude-sonnet-5-5", request)
+    assert f"counts as {cost:.2f} $ for `claude-sonnet-5-5`" in " ".join(DEVICES.split())
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers like a Chat Completions server, with what it was asked."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"choices": [{"message": asked["messages"][0]}]}).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_the_example_of_a_model_program_passes_prompt_and_reply_on():
+    (script,) = blocks(DEVICES, "python")
+    with HTTPServer(("127.0.0.1", 0), Echo) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        here = script.replace(":8080", f":{server.server_port}")
+        done = subprocess.run(
+            [sys.executable, "-c", here], check=False, input="say this", capture_output=True, text=True, timeout=20
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "say this\n", "")
+
+
+@each_document
+def test_relative_links_lead_to_files(document):
+    links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", document.read_text("utf-8"))
+    files = [document.parent / link for link in links if not re.match(r"\w+:", link)]
+    missing = [str(file) for file in files if not file.exists() and file != ROOT / "docs/screen.svg"]
+    assert missing == []
+
+
+@pytest.fixture
+def options(capsys) -> dict[str, set[str]]:
+    """The options of each command as its help names them; those of a tuning under the empty name."""
+    known = {}
+    for command in ("", *COMMANDS.split(", ")):
+        with pytest.raises(SystemExit, match="0"):
+            main([*command.split(), "--help"])
+        text = capsys.readouterr().out
+        assert text.startswith(f"usage: tuner-tui {command}".strip())
+        known[command] = set(re.findall(r"--[a-z][a-z-]*", text))
+    return known
+
+
+@each_document
+def test_commands_and_options_in_a_document_exist(document, options):
+    for piece in code(document.read_text("utf-8")):
+        called = re.search(r"(?:^|\s)tuner-tui(?: (.*))?$", piece)
+        first, *_ = ((called[1] if called else None) or "").split() or [""]
+        command = first if re.fullmatch(r"[a-z]+", first) else ""
+        assert command in options, piece
+        known = options[command] if called else set().union(*options.values())
+        if called or piece.startswith("--"):
+            assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", piece)) <= known, piece
