@@ -13,6 +13,8 @@ from tui_tuner import __version__
 from tui_tuner.cli import COMMANDS, main
 
 NO_MODEL = ("--auto", "--device", "emulator", "--llm", "none")
+NOBODY = "127.0.0.1:1"
+"""Where no Ollama answers, whatever runs on the machine."""
 TuneHere = Callable[..., Ended]
 
 
@@ -295,8 +297,20 @@ def test_settings_hold_where_the_command_line_says_nothing_else(
     assert "no model, seed 7," in here("scale.cu", "--auto", "--seed", 7).err
 
 
+def test_without_a_model_to_be_had_the_story_says_why_and_the_search_runs(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", NOBODY)
+    ended = here("scale.cu", "--auto", "--device", "emulator")
+
+    assert ended.code == 3, ended.err
+    assert "no language model" in ended.err
+    assert "ANTHROPIC_API_KEY is not set" in ended.err
+    assert "strategy search, no model" in ended.err
+
+
 def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
-    ended = tuner_tui("doctor", cwd=tmp_path)
+    ended = tuner_tui("doctor", cwd=tmp_path, OLLAMA_HOST=NOBODY)
 
     assert (ended.code, ended.err) == (0, "")
     found = {line.split()[0] for line in ended.out.splitlines()}

@@ -55,7 +55,8 @@ class Bench:
 
     @property
     def changes(self) -> dict[str, str]:
-        return {"PYTHONPATH": str(self.directory), "STARTS": str(self.directory / "starts")}
+        here = str(self.directory)
+        return {"PYTHONPATH": here, "STARTS": f"{here}/starts", "TMPDIR": here}
 
     @property
     def arguments(self) -> tuple[object, ...]:
@@ -202,7 +203,7 @@ def test_a_killed_program_leaves_no_compiler_behind(tmp_path: Path) -> None:
     options = ("--auto", "--llm", "none", "--device", "emulator", "--run-dir", "run")
 
     with orphans_come_here() as descendants:
-        process = start("scale.cu", *options, cwd=tmp_path)
+        process = start("scale.cu", *options, cwd=tmp_path, TMPDIR=str(tmp_path))
         wait_until(lambda: "approve" in kinds(tmp_path / "run"), "the beginning of the search")
         wait_until(lambda: any("cc1plus" in command for command in descendants().values()), "a slow compiler")
         os.kill(process.pid, signal.SIGKILL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import NamedTuple
 
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.reserved import why_no_size
@@ -53,14 +54,23 @@ def _array_axes(signature: KernelSignature) -> int:
     return min(3, max(dimensions(signature), min(2, len(size_names(signature)))))
 
 
-def extents(signature: KernelSignature) -> tuple[int, int, int]:
-    """A value for every size: for timing, for a test, for the emulator.
+class Extents(NamedTuple):
+    """A value for every size: for timing and for a test, and the same two for the emulator."""
 
-    No block size divides the test's, if the kernel looks as if it could do with that.
-    """
+    timed: int
+    tested: int
+    emulated: int
+    emulated_test: int
+
+
+def extents(signature: KernelSignature) -> Extents:
+    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that."""
     axes = _array_axes(signature)
+    timed, emulated = _EXTENT[axes], _EMULATED_EXTENT[axes]
     guarded = re.search(r"\bif\b", signature.body) is not None
-    return _EXTENT[axes], _ODD_EXTENT[axes] if guarded else _EXTENT[axes] // 2, _EMULATED_EXTENT[axes]
+    if not guarded:
+        return Extents(timed, timed // 2, emulated, emulated // 2)
+    return Extents(timed, _ODD_EXTENT[axes], emulated, emulated * 3 // 4 - 1)
 
 
 def outputs(signature: KernelSignature) -> dict[str, bool]:

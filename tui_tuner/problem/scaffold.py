@@ -91,7 +91,7 @@ def _lines(signature: KernelSignature, name: str, language: Language, file: Path
 def _sizes(signature: KernelSignature) -> Iterator[str]:
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
-    extent, _, _ = guesses.extents(signature)
+    extent = guesses.extents(signature).timed
     yield from (f"{name} = {extent}{_CHECK}" for name in guesses.size_names(signature))
 
 
@@ -160,16 +160,16 @@ def _tunables(signature: KernelSignature) -> Iterator[str]:
 
 
 def _checks(signature: KernelSignature, language: Language) -> Iterator[str]:
-    _, odd, emulated = guesses.extents(signature)
+    extents = guesses.extents(signature)
     names = guesses.size_names(signature)
     yield ""
     yield "[[tests]]  # other sizes at which results are checked; best are some that no block size divides"
-    yield f"sizes = {_inline(names, odd)}{_CHECK}"
+    yield f"sizes = {_inline(names, extents.tested)}{_CHECK}"
     if language == "cuda":
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
-        yield f"sizes = {_inline(names, emulated)}"
-        yield "tests = []"
+        yield f"sizes = {_inline(names, extents.emulated)}"
+        yield f"tests = [{{ sizes = {_inline(names, extents.emulated_test)} }}]"
     yield ""
     yield "# [work]  # of one launch, for the roofline"
     yield f'# flops = "2 * {names[0]}"'

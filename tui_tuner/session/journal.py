@@ -156,8 +156,10 @@ def _parse(path: Path) -> tuple[dict[str, Any], list[Record], int]:
     for number, line in enumerate(lines, start=1):
         content = _object(line)
         if content is None:
-            if number == len(lines):
+            if number == len(lines) and contents:
                 break
+            if not contents:
+                raise JournalError("is no journal", hint="`tuner-tui runs` lists the runs", file=path)
             raise JournalError("is damaged here", hint="restore the file from a copy", file=path, line=number)
         contents.append(content)
         length += len(line)

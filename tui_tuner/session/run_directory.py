@@ -86,7 +86,8 @@ def create(
 def default_path(kernel: Path) -> Path:
     """A new directory for a run of this kernel, named by the time."""
     now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    return RUNS / f"{kernel.stem}-{now}"
+    names = (f"{kernel.stem}-{now}{suffix}" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
+    return next(path for name in names if not (path := RUNS / name).exists())
 
 
 def open_run(path: Path, *, resume: bool) -> RunDirectory:

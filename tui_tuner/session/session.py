@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from typing import Literal
 
+from tui_tuner.errors import UserError
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm.base import Backend
 from tui_tuner.problem.candidate import baseline
@@ -84,6 +85,9 @@ class Session:
             await self._tune(approver)
         except RecordEnds:
             self._emit(self._finished("interrupted", "the record ends here", None))
+        except UserError as error:
+            self._emit(self._finished("failed", error.message, None))
+            raise
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))
@@ -147,7 +151,7 @@ class Session:
 
     def _finished(
         self,
-        status: Literal["finished", "no_improvement", "interrupted"],
+        status: Literal["finished", "no_improvement", "failed", "interrupted"],
         reason: str,
         outcome: Outcome | None,
         result: str | None = None,

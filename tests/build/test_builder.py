@@ -1,0 +1,210 @@
+"""The builder around any compiler: cache, concurrency, time-out and what is not remembered."""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.errors import SandboxError
+from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.build_cache import BuildCache
+from tui_tuner.evaluate.compilers.base import Recipe, include_paths, macros
+from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
+from tui_tuner.evaluate.sandbox import run
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.sandbox.selftest import SandboxReport
+
+
+@dataclass
+class ShellCompiler:
+    """Runs the candidate's source as a shell script; each run leaves something else in the artifact."""
+
+    toolchain: str = "shell 1"
+    read: tuple[Path, ...] = field(default=())
+
+    def recipe(self, candidate, configuration, options):
+        script = f"mktemp -u > out\n{candidate.source}"
+        command = ("/bin/sh", "build.sh", *macros(configuration), *options)
+        return Recipe({"build.sh": script}, command, "out", self.read)
+
+    def symbol(self, candidate, log):
+        return f"symbol of {candidate.kernel}"
+
+    def resources(self, log, symbol):
+        return Resources(registers=len(log))
+
+
+@pytest.fixture
+def make(policy, tmp_path):
+    def builder(compiler=None, **options):
+        options = {"cache": tmp_path / "cache", "jobs": 2, "policy": policy, **options}
+        return Builder(compiler or ShellCompiler(), **options)
+
+    return builder
+
+
+async def test_what_was_built_is_not_built_again_even_by_another_builder(make, candidate):
+    first = await make().build(candidate("echo abc"), {"n": 4})
+    second = await make().build(candidate("echo abc"), {"n": 4})
+
+    assert (first.cached, second.cached) == (False, True)
+    assert first.milliseconds > 0
+    assert second == first.model_copy(update={"cached": True, "milliseconds": 0.0})
+    assert first.resources.registers == len("abc\n")
+
+
+async def test_all_that_determines_an_artifact_has_a_part_in_its_key(make, candidate):
+    script = candidate("true")
+    builds = [
+        await make().build(script, {"n": 4}),
+        await make().build(script, {"n": 5}),
+        await make().build(script, {"m": 4}),
+        await make().build(script, {"n": 4}, ["-O1"]),
+        await make().build(candidate("true;"), {"n": 4}),
+        await make().build(candidate("true", "other"), {"n": 4}),
+        await make(ShellCompiler("shell 2")).build(script, {"n": 4}),
+    ]
+
+    assert len({build.key for build in builds}) == len(builds)
+    assert not any(build.cached for build in builds)
+
+
+async def test_builds_of_one_key_at_the_same_time_run_the_compiler_once(make, candidate):
+    builder = make()
+
+    builds = await asyncio.gather(*(builder.build(candidate("sleep 0.2"), {}) for _ in range(4)))
+
+    assert sorted(build.cached for build in builds) == [False, True, True, True]
+    assert len({build.artifact for build in builds}) == 1
+
+
+async def test_no_more_compilers_run_at_once_than_allowed(make, candidate):
+    async def duration(jobs):
+        builder = make(jobs=jobs)
+        began = time.perf_counter()
+        await asyncio.gather(*(builder.build(candidate(f"sleep 0.4 # {jobs}"), {"n": n}) for n in range(2)))
+        return time.perf_counter() - began
+
+    assert await duration(2) < 0.75
+    assert await duration(1) > 0.8
+
+
+async def test_a_compile_error_is_remembered(make, candidate):
+    script = candidate("echo 'build.sh(3): error: no' >&2; exit 1")
+
+    first, second = [await make().build(script, {}) for _ in range(2)]
+
+    assert first.failure == second.failure
+    assert first.failure.kind is FailureKind.COMPILE
+    assert first.failure.message == "build.sh:3: error: no"
+    assert (first.cached, second.cached) == (False, True)
+
+
+async def test_a_time_out_is_not_remembered_and_leaves_no_process(make, candidate, tmp_path):
+    builder = make(timeout_s=0.4)
+    script = candidate("sleep 617 & wait")
+
+    first, second = [await builder.build(script, {}) for _ in range(2)]
+
+    assert first.failure.kind is FailureKind.BUILD_TIMEOUT
+    assert first.failure.message == "the compiler was stopped after 0.4 s"
+    assert not second.cached
+    assert _running("617") == []
+
+
+def _running(argument):
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(file.read_bytes().split(b"\0"))
+        except OSError:
+            continue
+    return [line for line in lines if argument.encode() in line]
+
+
+@pytest.mark.parametrize("end", ["kill -9 $$", "echo 'g++: fatal error: Killed signal terminated program'; exit 1"])
+async def test_a_compiler_killed_from_outside_is_not_remembered(make, candidate, end):
+    first, second = [await make().build(candidate(end), {}) for _ in range(2)]
+
+    assert first.failure.kind is FailureKind.COMPILE
+    assert not second.cached
+
+
+async def test_a_cancelled_build_frees_its_place_for_the_next_of_the_same_key(make, candidate):
+    builder = make(jobs=1)
+    script = candidate("sleep 0.5")
+    first = asyncio.create_task(builder.build(script, {}))
+    await asyncio.sleep(0.2)
+    second = asyncio.create_task(builder.build(script, {}))
+
+    first.cancel()
+
+    build = await second
+    assert (build.failure, build.cached) == (None, False)
+    assert first.cancelled()
+
+
+@pytest.mark.parametrize("script", ["rm out", "rm out; ln -s /etc/passwd out", "rm out; mkdir out"])
+async def test_a_compiler_that_writes_no_artifact_has_failed(make, candidate, script):
+    build = await make().build(candidate(script), {})
+
+    assert build.artifact is None
+    assert build.failure.kind is FailureKind.COMPILE
+
+
+async def test_nothing_is_built_where_confinement_is_not_proven(make, candidate, monkeypatch):
+    async def report():
+        return SandboxReport("unconfined", "not confined", ("everything",))
+
+    monkeypatch.setattr(run, "prove", report)
+
+    with pytest.raises(SandboxError, match="everything"):
+        await make(policy=Policy()).build(candidate("true"), {})
+
+
+async def test_a_damaged_record_or_a_missing_artifact_is_built_again(make, candidate, tmp_path):
+    script = candidate("true")
+    first = await make().build(script, {})
+    (tmp_path / "cache" / f"{first.key}.json").write_text('{"key": "')
+    second = await make().build(script, {})
+    Path(second.artifact).unlink()
+    third = await make().build(script, {})
+
+    assert [build.cached for build in (first, second, third)] == [False, False, False]
+    assert Path(third.artifact).is_file()
+
+
+def test_a_write_that_fails_leaves_the_old_record_and_no_remains(tmp_path, monkeypatch):
+    cache = BuildCache(tmp_path)
+    failure = Failure(kind=FailureKind.COMPILE, message="old")
+    cache.store(Build(key="a", failure=failure))
+
+    def disk_full(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", disk_full)
+    with pytest.raises(OSError, match="disk full"):
+        cache.store(Build(key="a", failure=Failure(kind=FailureKind.COMPILE, message="new")))
+
+    assert cache.load("a").failure == failure
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+async def test_a_cache_that_was_moved_still_finds_its_artifacts(make, candidate, tmp_path):
+    first = await make().build(candidate("true"), {})
+    (tmp_path / "cache").rename(tmp_path / "moved")
+
+    second = await make(cache=tmp_path / "moved").build(candidate("true"), {})
+
+    assert second.cached
+    assert Path(second.artifact).parent == tmp_path / "moved"
+    assert json.loads((tmp_path / "moved" / f"{first.key}.json").read_text())["artifact"] == Path(first.artifact).name
+
+
+def test_absolute_include_paths_are_found_in_every_spelling():
+    options = ["-I/a", "-I", "/b", "-isystem", "/c", "-include", "/d/e.h", "-Irelative", "-O3", "/f"]
+
+    assert {str(path) for path in include_paths(options)} == {"/a", "/b", "/c", "/d/e.h"}

@@ -1,0 +1,90 @@
+"""Building with the real NVRTC, where its packages are installed."""
+
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.compilers import nvrtc
+from tui_tuner.evaluate.compilers.nvrtc import Nvrtc
+from tui_tuner.evaluate.results import FailureKind
+
+SOURCE = """
+namespace a {
+template <class T, int N> __global__ void scale(T* x) {
+    __shared__ T s[32]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[0] = s[N];
+}
+}
+extern "C" __global__ void plain(float* x) { x[0] = 1; }
+"""
+
+
+@pytest.fixture(scope="session")
+def compiler():
+    try:
+        return Nvrtc.find("sm_90")
+    except DeviceError as error:
+        pytest.skip(error.message)
+
+
+@pytest.fixture
+def builder(compiler, policy, tmp_path):
+    return Builder(compiler, cache=tmp_path / "cache", policy=policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "shared"),
+    [("a::scale<double, TILE>", "_ZN1a5scaleIdLi4EEEvPT_", 256), ("plain", "plain", 0)],
+)
+async def test_a_kernel_is_built_with_its_symbol_and_resources(builder, candidate, name, symbol, shared):
+    build = await builder.build(candidate(SOURCE, name), {"TILE": 4})
+
+    assert build.failure is None, build.failure
+    assert build.symbol == symbol
+    assert build.resources.shared_bytes == shared
+    assert build.resources.registers > 0
+    assert symbol.encode() in Path(build.artifact).read_bytes()
+
+
+async def test_a_compile_error_names_the_line(builder, candidate):
+    build = await builder.build(candidate("\n__global__ void k(float* x) { x[0] = y; }"), {})
+
+    assert build.failure.message == 'kernel.cu:2: error: identifier "y" is undefined'
+
+
+async def test_too_much_shared_memory_is_a_launch_failure(builder, candidate):
+    source = "__global__ void k(float* x) { __shared__ float s[90000]; s[threadIdx.x] = x[0]; x[1] = s[int(x[2])]; }"
+
+    build = await builder.build(candidate(source), {})
+
+    assert build.failure.kind is FailureKind.LAUNCH
+
+
+async def test_a_kernel_that_is_not_there_is_a_compile_error(builder, candidate):
+    build = await builder.build(candidate(SOURCE, "nix"), {})
+
+    assert build.failure.kind is FailureKind.COMPILE
+    assert '"nix" is undefined' in build.failure.message
+
+
+@pytest.mark.parametrize("include", ['#include "{file}"', '#define F "{file}"\n#include F', '%:include "{file}"'])
+async def test_a_file_outside_is_not_read_though_the_scan_is_bypassed(
+    builder, candidate, monkeypatch, tmp_path, include
+):
+    secret = tmp_path / "secret"
+    secret.write_text("open_sesame_4711")
+    monkeypatch.setattr("tui_tuner.evaluate.build.refuse", lambda *_: None)
+
+    build = await builder.build(candidate(include.format(file=secret) + "\n__global__ void k() {}"), {})
+
+    assert build.failure.kind is FailureKind.COMPILE
+    assert "open_sesame" not in build.model_dump_json()
+    assert "could not open" in build.failure.message or "cannot open" in build.failure.message
+
+
+def test_without_the_packages_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(nvrtc, "_packages", lambda: None)
+
+    with pytest.raises(DeviceError, match="nvidia-cuda-nvrtc"):
+        Nvrtc.find("sm_90")
