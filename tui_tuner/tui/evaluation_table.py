@@ -15,6 +15,8 @@ from tui_tuner.tui.picture import Row
 
 _STATE_WIDTH = 64
 _SHORT_FROM_MS = 0.01  # shorter times are written with one decimal more
+_OPTIONAL = ("roofline", "registers", "spill")
+"""Columns that are left out where the device tells none of it."""
 _COLUMNS = ("number", "configuration", "time", "interval", "roofline", "registers", "spill", "state")
 
 
@@ -31,7 +33,8 @@ class EvaluationTable(DataTable[Text]):
         self._widths: dict[str, int] = {}
         self._order: Order = "newest"
         self._drawn: dict[int, tuple[Row, Cells]] = {}
-        self._columns_drawn: tuple[Tunables, str, bool] | None = None
+        self._shown: tuple[str, ...] = _COLUMNS
+        self._columns_drawn: tuple[Tunables, str, bool, tuple[str, ...]] | None = None
 
     def draw(self, rows: Sequence[Row], columns: Tunables, unit: str, titles: Mapping[str, str], order: Order) -> None:
         """Show exactly these rows; the cursor stays on its row, or on top if it is there.
@@ -43,8 +46,9 @@ class EvaluationTable(DataTable[Text]):
         selected, on_top = self.selected_number, self.cursor_row == 0
         with self.app.batch_update():
             short = all(row.time >= _SHORT_FROM_MS for row in rows)
-            if self._columns_drawn != (columns, unit, short):
-                self._draw_columns(columns, unit, short)
+            shown = _told(rows)
+            if self._columns_drawn != (columns, unit, short, shown):
+                self._draw_columns(columns, unit, short, shown)
             changed = self._drop_others({row.number for row in rows})
             for row in rows:
                 changed |= self._draw_row(row, columns, titles.get(row.candidate, ""))
@@ -61,10 +65,11 @@ class EvaluationTable(DataTable[Text]):
         value = self.coordinate_to_cell_key(self.cursor_coordinate).row_key.value
         return None if value is None else int(value)
 
-    def _draw_columns(self, columns: Tunables, unit: str, short: bool) -> None:
+    def _draw_columns(self, columns: Tunables, unit: str, short: bool, shown: tuple[str, ...]) -> None:
         self.clear(columns=True)
         self._drawn.clear()
-        self._columns_drawn = (columns, unit, short)
+        self._shown = shown
+        self._columns_drawn = (columns, unit, short, shown)
         labels = ("#", columns.header, unit, "95% CI", "roofline", "regs", "spill", " state")
         widths = (
             5,
@@ -78,6 +83,8 @@ class EvaluationTable(DataTable[Text]):
         )
         self._widths = dict(zip(_COLUMNS, widths, strict=True))
         for key, label, width in zip(_COLUMNS, labels, widths, strict=True):
+            if key not in shown:
+                continue
             self.add_column(Text(label if key == "state" else f"{label:>{width}}"), key=key, width=width)
 
     def _drop_others(self, wanted: set[int]) -> bool:
@@ -97,14 +104,16 @@ class EvaluationTable(DataTable[Text]):
         if known is None:
             self.add_row(*self._texts(content, style), key=str(row.number))
             return True
-        for key, text in zip(_COLUMNS, self._texts(content, style), strict=True):
+        for key, text in zip(self._shown, self._texts(content, style), strict=True):
             self.update_cell(str(row.number), key, text)
         return True
 
     def _texts(self, content: Cells, style: str) -> list[Text]:
         pairs = zip(_COLUMNS, astuple(content), strict=True)
         return [
-            Text(f" {text}" if key == "state" else _right(text, self._widths[key]), style=style) for key, text in pairs
+            Text(f" {text}" if key == "state" else _right(text, self._widths[key]), style=style)
+            for key, text in pairs
+            if key in self._shown
         ]
 
     def _sort(self, order: Order) -> None:
@@ -114,6 +123,16 @@ class EvaluationTable(DataTable[Text]):
     def _select(self, number: int | None) -> None:
         row = self.get_row_index(str(number)) if number in self._drawn else 0
         self.move_cursor(row=row, animate=False, scroll=False)
+
+
+def _told(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The columns in which at least one row has something to say."""
+    known: set[str] = set()
+    for evaluation in (row.evaluation for row in rows if row.evaluation is not None):
+        resources = evaluation.resources
+        values = (evaluation.share, resources.registers, resources.spill_bytes)
+        known.update(key for key, value in zip(_OPTIONAL, values, strict=True) if value is not None)
+    return tuple(key for key in _COLUMNS if key not in _OPTIONAL or key in known)
 
 
 def _right(text: str, width: int) -> str:

@@ -74,7 +74,8 @@ def _inline(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
     if isinstance(value, dict):
         return ", ".join(f"{name} {_inline(item)}" for name, item in value.items())
     if isinstance(value, list):
-        return " ".join(_inline(item) for item in value)
+        items = [_inline(item) for item in value]
+        return (", " if any(" " in item for item in items) else " ").join(items)
     return value if isinstance(value, str) else json.dumps(value)
 
 
