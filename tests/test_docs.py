@@ -15,7 +15,7 @@ import tomli
 from tests.documents import DEVICES, DOCUMENTS, ROOT, blocks, code
 from tui_tuner.cli import COMMANDS, main
 from tui_tuner.commands.config import settings_text
-from tui_tuner.evaluate.devices.backends import BACKENDS
+from tui_tuner.evaluate.devices.cuda.backends import BACKENDS
 from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.choose import SPECS
 from tui_tuner.llm.prices import worst_cost

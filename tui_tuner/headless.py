@@ -65,7 +65,7 @@ async def run_headless(
                 print(f"{_clock(event.elapsed)} {' '.join(clean(line).split())}", file=err, flush=True)
             if isinstance(event, events.SessionFinished):
                 code = EXIT_CODES[event.status]
-                if not json:
+                if not json and event.status != "failed":  # the error itself is told by whoever catches it
                     print(clean(story.result(event)), file=out, flush=True)
     return code
 

@@ -48,13 +48,20 @@ def candidate() -> Callable[..., Candidate]:
 
 @pytest.fixture
 def processes_at_home() -> Callable[[Path], list[str]]:
-    """The programs that run with a directory as their home: all that the sandbox started for it."""
+    """The names of what runs with a directory as its home: all that was started for it, the sandbox itself included."""
 
     def running(home: Path) -> list[str]:
         wanted = f"HOME={home}".encode()
-        return [process.name for process in Path("/proc").glob("[0-9]*") if wanted in _environment(process)]
+        return sorted(_name(process) for process in Path("/proc").glob("[0-9]*") if wanted in _environment(process))
 
     return running
+
+
+def _name(process: Path) -> str:
+    try:
+        return (process / "comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _environment(process: Path) -> list[bytes]:

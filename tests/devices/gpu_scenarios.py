@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.ceilings import copy_bandwidth, measure_ceilings
-from tui_tuner.evaluate.devices.clock import open_clock
-from tui_tuner.evaluate.devices.cuda import CudaDevice
+from tui_tuner.evaluate.devices.cuda.ceilings import copy_bandwidth, measure_ceilings
+from tui_tuner.evaluate.devices.cuda.clock import open_clock
+from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.requests import Executable
 from tui_tuner.problem.geometry import Geometry
 

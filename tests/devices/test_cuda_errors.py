@@ -1,6 +1,6 @@
 import pytest
 
-from tui_tuner.evaluate.devices.cuda_errors import CODES, CudaError, code_in, describe, fault, fault_of
+from tui_tuner.evaluate.devices.cuda.errors import CODES, CudaError, code_in, describe, fault, fault_of
 from tui_tuner.evaluate.results import FailureKind
 
 FATAL = {

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
-from tui_tuner.evaluate.devices import cuda
 from tui_tuner.evaluate.devices.base import DeviceFault
-from tui_tuner.evaluate.devices.ceilings import LEAST_BYTES, measure_ceilings
+from tui_tuner.evaluate.devices.cuda import device as cuda
+from tui_tuner.evaluate.devices.cuda.ceilings import LEAST_BYTES, measure_ceilings
 from tui_tuner.evaluate.requests import Executable
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.geometry import Geometry

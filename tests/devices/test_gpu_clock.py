@@ -1,7 +1,8 @@
 import sys
 from types import SimpleNamespace
 
-from tui_tuner.evaluate.devices.clock import Clock, ClockSample, open_clock, reasons_in
+from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.devices.cuda.clock import Clock, open_clock, reasons_in
 
 
 class NotSupported(Exception):

@@ -8,7 +8,7 @@ import pytest
 
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.devices.choose import DeviceChoice
-from tui_tuner.evaluate.devices.opencl_confinement import opencl_confinement
+from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.results import FailureKind

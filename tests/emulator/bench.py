@@ -11,7 +11,7 @@ import numpy as np
 
 from tui_tuner.evaluate.compilers.base import Compiler
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.native import NativeDevice
+from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.geometry import Geometry
 from tui_tuner.problem.model import Configuration, Launch

@@ -7,7 +7,7 @@ import pytest
 from tests.emulator.bench import Bench
 from tui_tuner.evaluate.compilers.c import CCompiler
 from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
-from tui_tuner.evaluate.devices.native import NativeDevice
+from tui_tuner.evaluate.devices.native.device import NativeDevice
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.emulator.bench import Bench
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.compilers.c import CCompiler
-from tui_tuner.evaluate.devices import native_child
-from tui_tuner.evaluate.devices.native import NativeDevice
+from tui_tuner.evaluate.devices.native import child as native_child
+from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.sandbox.landlock import Confinement, abi_version
 
 ADD_ONE = "void add_one(float *x, int n) { for (int i = 0; i < n; i++) x[i] += 1; }"

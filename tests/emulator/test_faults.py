@@ -9,9 +9,9 @@ import pytest
 
 from tests.emulator.bench import KERNELS, Bench
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
-from tui_tuner.evaluate.devices.native_process import Ended
-from tui_tuner.evaluate.devices.native_report import SharedReport
-from tui_tuner.evaluate.devices.native_verdict import checked_times
+from tui_tuner.evaluate.devices.native.process import Ended
+from tui_tuner.evaluate.devices.native.report import SharedReport
+from tui_tuner.evaluate.devices.native.verdict import checked_times
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.geometry import Geometry
 

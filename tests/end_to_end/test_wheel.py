@@ -72,7 +72,7 @@ def test_the_wheel_holds_every_file_that_the_program_reads(wheel: Path) -> None:
         "tui/styles/screen.tcss",
         "evaluate/emulator/include/cuda_fp16.h",
         "evaluate/emulator/include/tuner_emulator/device.h",
-        "evaluate/devices/ceilings.cu",
+        "evaluate/devices/cuda/ceilings.cu",
         "py.typed",
     ):
         assert f"tui_tuner/{kind}" in names, kind

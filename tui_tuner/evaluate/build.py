@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -34,7 +33,7 @@ class Builder:
 
     Args:
         compiler: makes the recipe and reads the log.
-        cache: directory of finished builds.
+        cache: directory of finished builds and of those at work; of this builder alone while it builds.
         jobs: how many compilers run at once; None for one a processor.
         policy: whether building is allowed where the compiler cannot be confined.
         language: of the candidates.
@@ -53,6 +52,7 @@ class Builder:
     ) -> None:
         self._compiler = compiler
         self._cache = BuildCache(cache)
+        self._cache.remove_leftovers()
         self._policy = policy
         self._language = language
         self._timeout_s = timeout_s
@@ -93,7 +93,7 @@ class Builder:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     async def _run(self, key: str, candidate: Candidate, recipe: Recipe) -> Build:
-        with tempfile.TemporaryDirectory(prefix="tuner-build-", ignore_cleanup_errors=True) as name:
+        with self._cache.work_directory() as name:
             directory = Path(name)
             for file, text in recipe.files.items():
                 (directory / file).write_text(text, encoding="utf-8", errors="replace")

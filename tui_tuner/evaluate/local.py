@@ -7,18 +7,17 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for
-from tui_tuner.evaluate.devices.opencl_confinement import opencl_confinement
+from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
+from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
 from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.launches import launch_shapes
 from tui_tuner.evaluate.requests import (
     Compare,
     Compared,
     Evaluate,
     Evaluated,
     Executable,
-    LaunchShape,
     MeasureCeilings,
     Open,
     Opened,
@@ -29,8 +28,7 @@ from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.geometry import geometry
+from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem
 
 
@@ -162,11 +160,11 @@ class LocalEvaluator:
     async def _executable(
         self, candidate: Candidate, configuration: Configuration
     ) -> Failure | tuple[Build, Executable | None]:
-        shapes = self._shapes(candidate, configuration)
+        if self._builder is None or self._device is None:
+            raise RuntimeError("the evaluator is not started")
+        shapes = launch_shapes(candidate, configuration, self._problem, self._device)
         if isinstance(shapes, Failure):
             return shapes
-        if self._builder is None:
-            raise RuntimeError("the evaluator is not started")
         build = await self._builder.build(candidate, configuration, self._problem.kernel.compiler_options)
         if build.artifact is None:
             return build, None
@@ -177,32 +175,6 @@ class LocalEvaluator:
         if isinstance(built, Failure) or built[1] is None:
             raise RuntimeError(f"{candidate.id} was evaluated before but does not build any more: {built}")
         return built[1]
-
-    def _shapes(self, candidate: Candidate, configuration: Configuration) -> list[LaunchShape] | Failure:
-        """One launch shape for each test and the timed size, or why the configuration is invalid."""
-        try:
-            for restriction in candidate.restrictions:
-                if not evaluate(restriction, {**self._problem.sizes, **configuration}):
-                    return Failure(kind=FailureKind.INVALID, message=f"breaks the restriction {restriction}")
-            shapes = [geometry(candidate.launch, sizes, configuration) for sizes in test_sizes(self._problem)]
-        except ExpressionError as error:
-            return Failure(kind=FailureKind.INVALID, message=str(error))
-        return self._beyond_limits(shapes[-1].block, shapes[-1].shared_bytes) or [
-            LaunchShape(grid=s.grid, block=s.block, shared_bytes=s.shared_bytes) for s in shapes
-        ]
-
-    def _beyond_limits(self, block: tuple[int, int, int], shared_bytes: int) -> Failure | None:
-        if self._device is None or self._device.kind == "c":
-            return None
-        threads = block[0] * block[1] * block[2]
-        if threads > self._device.max_threads_per_block:
-            limit = self._device.max_threads_per_block
-            return Failure(kind=FailureKind.INVALID, message=f"{threads} threads a block, the device has {limit}")
-        if shared_bytes > self._device.shared_bytes_optin:
-            limit = self._device.shared_bytes_optin
-            message = f"{shared_bytes} bytes of shared memory a block, the device has {limit}"
-            return Failure(kind=FailureKind.INVALID, message=message)
-        return None
 
     def _evaluation(
         self, candidate: Candidate, configuration: Configuration, build: Build, answer: Evaluated
@@ -243,5 +215,9 @@ class LocalEvaluator:
                 )
             kernels.append(Executable(artifact=build.artifact, symbol=build.symbol, shapes=[]))
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
-        answer = await self._supervisor.ask(MeasureCeilings(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved))
+        request = MeasureCeilings(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved)
+        try:
+            answer = await self._supervisor.ask(request)
+        except RunnerDied as died:
+            raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
         return answer.device if isinstance(answer, Opened) else device

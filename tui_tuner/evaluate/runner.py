@@ -98,7 +98,7 @@ class Runner:
         return Opened(device=self._device.info)
 
     def _measure_ceilings(self, request: MeasureCeilings) -> Opened:
-        from tui_tuner.evaluate.devices.ceilings import measure_ceilings
+        from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
         if self._device is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.gnu import definitions, find_gnu
-from tui_tuner.evaluate.devices.native_cpu import cpu_model
+from tui_tuner.evaluate.devices.native.cpu import cpu_model
 from tui_tuner.evaluate.emulator.sources import FAULTS
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.clock import ClockSample
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.geometry import Geometry
 
@@ -55,6 +54,14 @@ class Buffers:
     arguments: Sequence[KernelArgument]
     restored: frozenset[int]
     handle: Any
+
+
+@dataclass(frozen=True)
+class ClockSample:
+    """The clock of the multiprocessors, MHz, and why it is lower than it could be."""
+
+    sm_mhz: int
+    throttled_by: tuple[str, ...]
 
 
 class Device(ABC):

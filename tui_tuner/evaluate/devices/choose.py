@@ -9,8 +9,8 @@ from typing import Literal, cast
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.base import Compiler
-from tui_tuner.evaluate.devices.backends import BACKENDS
 from tui_tuner.evaluate.devices.base import Device
+from tui_tuner.evaluate.devices.cuda.backends import BACKENDS
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo, Result
 from tui_tuner.problem.model import Language, Problem
@@ -117,13 +117,13 @@ def open_device(choice: DeviceChoice, *, allow_unconfined: bool = False) -> Devi
     """
     match choice.kind:
         case "cuda":
-            from tui_tuner.evaluate.devices.cuda import CudaDevice
+            from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 
             return CudaDevice(choice.index, choice.backend)
         case "opencl":
             return _open_opencl(choice, allow_unconfined=allow_unconfined)
         case "c" | "emulator":
-            from tui_tuner.evaluate.devices.native import NativeDevice
+            from tui_tuner.evaluate.devices.native.device import NativeDevice
 
             return NativeDevice(choice.kind, allow_unconfined=allow_unconfined)
 
@@ -171,7 +171,7 @@ def _cuda_compiler(architecture: str, nvcc: Path | None) -> Compiler:
 
 def _open_opencl(choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
     try:
-        from tui_tuner.evaluate.devices.opencl import OpenCLDevice
+        from tui_tuner.evaluate.devices.opencl.device import OpenCLDevice
     except ImportError as error:
         raise DeviceError(f"OpenCL needs pyopencl: {error}", hint="pip install 'tuner-tui[opencl]'") from error
     return OpenCLDevice(choice.platform, choice.index, allow_unconfined=allow_unconfined)

@@ -12,9 +12,9 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.cuda_driver import Driver
-from tui_tuner.evaluate.devices.cuda_errors import CudaError
-from tui_tuner.evaluate.devices.cuda_info import architecture
+from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.errors import CudaError
+from tui_tuner.evaluate.devices.cuda.info import architecture
 
 PACKAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "cuda-python": ("cuda.bindings.driver", lambda: version("cuda-bindings")),

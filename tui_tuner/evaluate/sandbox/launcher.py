@@ -1,4 +1,4 @@
-"""The program between us and a compiler: confines itself, then becomes the compiler. Standard library only.
+"""The program between us and a compiler: runs it confined and ends as it ends. Standard library only.
 
 Arguments: `strict` (end where confinement cannot be had), `parent=PID`, `limits=CPU,MEMORY,FILE,DESCRIPTORS`,
 `read=PATH` and `write=PATH` as often as needed, `--`, the command.
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tui_tuner.evaluate.sandbox.landlock import Confinement, confine
 from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits, die_with_parent
-from tui_tuner.evaluate.sandbox.namespace import leave_network
+from tui_tuner.evaluate.sandbox.namespace import leave_network, leave_network_and_processes
+from tui_tuner.evaluate.sandbox.offspring import run_as_child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +27,22 @@ REPORT = "TUNER_CONFINEMENT"
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Confine this process and run the command in its place."""
+    """Run the command in a confined child and end as it ends; nothing that it started outlives this process."""
     end = arguments.index("--")
     options, command = arguments[:end], arguments[end + 1 :]
     parent = _values(options, "parent=")[0]
     die_with_parent(int(parent))
-    namespace = leave_network()
+    processes = leave_network_and_processes()
+    namespace = processes or leave_network()
     apply_limits(Limits(*map(int, _values(options, "limits=")[0].split(","))))
+    try:
+        run_as_child(lambda: _become(command, options, namespace), namespace=processes)
+    except OSError as error:
+        _end(NOT_STARTED, f"{command[0]}: {error.strerror}")
+
+
+def _become(command: list[str], options: Sequence[str], namespace: bool) -> NoReturn:
+    """Confine this process and put the command in its place."""
     try:
         confinement = confine(read=_values(options, "read="), write=_values(options, "write="))
     except OSError as error:

@@ -1,11 +1,11 @@
-"""A network namespace of one's own, without privileges. Standard library only."""
+"""Namespaces of one's own for network and processes, without privileges. Standard library only."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 
 
 def leave_network() -> bool:
@@ -14,9 +14,23 @@ def leave_network() -> bool:
     Returns:
         Whether it was moved; some systems forbid user namespaces to ordinary users.
     """
+    return _move(_CLONE_NEWNET)
+
+
+def leave_network_and_processes() -> bool:
+    """Do as `leave_network`, and have the kernel end all that this process forks when the first it forks ends.
+
+    Returns:
+        Whether both were done; else neither.
+    """
+    return _move(_CLONE_NEWNET | _CLONE_NEWPID)
+
+
+def _move(namespaces: int) -> bool:
+    """Move to new namespaces, which a user namespace of one's own gives the right to."""
     user, group = os.geteuid(), os.getegid()
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(ctypes.c_int(_CLONE_NEWUSER | _CLONE_NEWNET)) != 0:
+    if libc.unshare(ctypes.c_int(_CLONE_NEWUSER | namespaces)) != 0:
         return False
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")

@@ -94,7 +94,7 @@ async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limi
         timed_out = True
     finally:
         if process.returncode is None:
-            await _kill(process)
+            await _kill(process, output)
     milliseconds = 1000 * (time.perf_counter() - began)
     returncode = -signal.SIGKILL if process.returncode is None else process.returncode
     return Completed(returncode, output.text(), timed_out, milliseconds)
@@ -116,7 +116,9 @@ async def _start(job: Job, limits: Limits, strict: bool) -> Process:
 def through_launcher(
     command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: Limits, strict: bool
 ) -> tuple[str, ...]:
-    """The command that confines itself and then becomes the one given; to be started by this process.
+    """The command that runs the one given confined; to be started by this process, in a session of its own.
+
+    It ends as that one ends, and takes all that was started with it, even if it is killed itself.
 
     Args:
         read: what it may read and execute besides the system's programs and libraries.
@@ -139,12 +141,13 @@ def _resolved(paths: Sequence[Path]) -> list[str]:
     return list(dict.fromkeys(str(path.resolve()) for path in paths))
 
 
-async def _kill(process: Process) -> None:
-    """Kill the process group (a compiler driver alone would leave its compilers behind) and reap its leader."""
+async def _kill(process: Process, output: _Output) -> None:
+    """Kill the process group, reap its leader and see the others end, which shows in the end of the output."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):
         async with asyncio.timeout(_GRACE_S):
+            await output.read(process)
             await process.wait()
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.native_memory import GuardedArray
-from tui_tuner.evaluate.devices.native_report import MESSAGE_BYTES, Report
+from tui_tuner.evaluate.devices.native.memory import GuardedArray
+from tui_tuner.evaluate.devices.native.report import MESSAGE_BYTES, Report
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.geometry import Geometry
 

@@ -13,10 +13,10 @@ import pyopencl as cl
 from kernel_tuner.backends.opencl import OpenCLFunctions
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.backends.base import by_value
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.opencl_errors import fault
-from tui_tuner.evaluate.devices.opencl_memory import BandedBuffer, allocate, violation
+from tui_tuner.evaluate.devices.cuda.backends.base import by_value
+from tui_tuner.evaluate.devices.opencl.errors import fault
+from tui_tuner.evaluate.devices.opencl.memory import BandedBuffer, allocate, violation
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.launcher import is_confined
 from tui_tuner.problem.geometry import Geometry

@@ -16,12 +16,12 @@ import numpy as np
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.gnu import Gnu, find_gnu
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.native_child import Task
-from tui_tuner.evaluate.devices.native_cpu import cpu_model
-from tui_tuner.evaluate.devices.native_launch import NativeKind, scalar
-from tui_tuner.evaluate.devices.native_memory import GuardedArray, guarded_copy
-from tui_tuner.evaluate.devices.native_process import Ended, run_in_child
-from tui_tuner.evaluate.devices.native_verdict import check_end, checked_times
+from tui_tuner.evaluate.devices.native.child import Task
+from tui_tuner.evaluate.devices.native.cpu import cpu_model
+from tui_tuner.evaluate.devices.native.launch import NativeKind, scalar
+from tui_tuner.evaluate.devices.native.memory import GuardedArray, guarded_copy
+from tui_tuner.evaluate.devices.native.process import Ended, run_in_child
+from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.geometry import Geometry
 

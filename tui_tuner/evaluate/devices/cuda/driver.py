@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.cuda_errors import CudaError
+from tui_tuner.evaluate.devices.cuda.errors import CudaError
 
 LIBRARY = "libcuda.so.1"
 

@@ -18,7 +18,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.geometry import Geometry
 from tui_tuner.problem.model import Launch
 
-CEILING_SOURCE = files("tui_tuner.evaluate.devices").joinpath("ceilings.cu").read_text()
+CEILING_SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("ceilings.cu").read_text()
 LEAST_BYTES = 64 * 2**20
 LAUNCHES = 20
 LIMIT_S = 30.0

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.backends import open_backend
-from tui_tuner.evaluate.devices.backends.base import LoadedFunction, Opaque, by_value
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.clock import ClockSample, open_clock
-from tui_tuner.evaluate.devices.cuda_driver import Driver
-from tui_tuner.evaluate.devices.cuda_errors import CudaError, fault_of
-from tui_tuner.evaluate.devices.cuda_info import device_info
-from tui_tuner.evaluate.devices.cuda_timing import CudaTimer
-from tui_tuner.evaluate.devices.guarded_memory import GuardedArray, GuardedMemory
+from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.cuda.backends import open_backend
+from tui_tuner.evaluate.devices.cuda.backends.base import LoadedFunction, Opaque, by_value
+from tui_tuner.evaluate.devices.cuda.clock import open_clock
+from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
+from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedArray, GuardedMemory
+from tui_tuner.evaluate.devices.cuda.info import device_info
+from tui_tuner.evaluate.devices.cuda.timing import CudaTimer
 from tui_tuner.problem.geometry import Geometry
 
 

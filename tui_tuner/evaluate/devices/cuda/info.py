@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.results import DeviceInfo
 
 MAX_THREADS_PER_BLOCK = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui_tuner.evaluate.devices.backends.base import CudaBackend, EventPair
-from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda.backends.base import CudaBackend, EventPair
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 
 BATCH = 20
 """Launches queued before the next wait."""

@@ -10,8 +10,8 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tui_tuner.evaluate.devices.native_child import Task, run_task
-from tui_tuner.evaluate.devices.native_report import SharedReport
+from tui_tuner.evaluate.devices.native.child import Task, run_task
+from tui_tuner.evaluate.devices.native.report import SharedReport
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.cuda_driver import AccessDescription, AllocationProperties, Driver, Location
+from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
 
 PATTERN = 0xFFF5
 """Not a number as float16, float32 and float64, so that values read from a guard show in results too."""

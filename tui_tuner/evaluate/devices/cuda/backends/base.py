@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.results import Resources
 
 SHARED_SIZE_BYTES = 1

@@ -6,14 +6,14 @@ import cupy
 import numpy as np
 from kernel_tuner.backends.cupy import CupyFunctions
 
-from tui_tuner.evaluate.devices.backends.base import (
+from tui_tuner.evaluate.devices.cuda.backends.base import (
     EventPair,
     LoadedFunction,
     Opaque,
     allow_function_shared,
     function_resources,
 )
-from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 
 
 class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyped

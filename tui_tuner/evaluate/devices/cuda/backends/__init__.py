@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import cast
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.backends.base import CudaBackend
-from tui_tuner.evaluate.devices.cuda_driver import Driver
+from tui_tuner.evaluate.devices.cuda.backends.base import CudaBackend
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 
 BACKENDS = {
     "cuda-python": ("cuda.bindings", "nvcuda", "NvcudaBackend"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from tui_tuner.evaluate.devices.base import ClockSample
 
 REASONS = {
     0x4: "power cap",
@@ -13,14 +14,6 @@ REASONS = {
     0x80: "power brake",
 }
 """Bits of NVML's event reasons that slow a kernel down; idle and application settings do not count."""
-
-
-@dataclass(frozen=True)
-class ClockSample:
-    """The clock of the multiprocessors, MHz, and why it is lower than it could be."""
-
-    sm_mhz: int
-    throttled_by: tuple[str, ...]
 
 
 def reasons_in(bits: int) -> tuple[str, ...]:

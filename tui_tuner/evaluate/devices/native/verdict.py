@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.native_memory import GuardedArray
-from tui_tuner.evaluate.devices.native_process import Ended
-from tui_tuner.evaluate.devices.native_report import FaultNote, Status
+from tui_tuner.evaluate.devices.native.memory import GuardedArray
+from tui_tuner.evaluate.devices.native.process import Ended
+from tui_tuner.evaluate.devices.native.report import FaultNote, Status
 from tui_tuner.evaluate.results import FailureKind
 
 _KINDS = {

@@ -8,15 +8,15 @@ import numpy as np
 from cuda.bindings import driver
 from kernel_tuner.backends.nvcuda import CudaFunctions
 
-from tui_tuner.evaluate.devices.backends.base import (
+from tui_tuner.evaluate.devices.cuda.backends.base import (
     EventPair,
     LoadedFunction,
     Opaque,
     allow_function_shared,
     function_resources,
 )
-from tui_tuner.evaluate.devices.cuda_driver import Driver
-from tui_tuner.evaluate.devices.cuda_errors import CudaError
+from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.errors import CudaError
 
 
 class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is untyped

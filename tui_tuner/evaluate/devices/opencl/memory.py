@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
-from tui_tuner.evaluate.devices.guarded_memory import BAND, PATTERN, Layout, damage
+from tui_tuner.evaluate.devices.cuda.guarded_memory import BAND, PATTERN, Layout, damage
 
 
 def banded(nbytes: int, alignment: int) -> Layout:

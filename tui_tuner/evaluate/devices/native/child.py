@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.devices.native_launch import Launch, NativeKind, launch_function
-from tui_tuner.evaluate.devices.native_memory import GuardedArray
-from tui_tuner.evaluate.devices.native_report import SharedReport, Status
+from tui_tuner.evaluate.devices.native.launch import Launch, NativeKind, launch_function
+from tui_tuner.evaluate.devices.native.memory import GuardedArray
+from tui_tuner.evaluate.devices.native.report import SharedReport, Status
 from tui_tuner.evaluate.sandbox.landlock import confine
 from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits, die_with_parent
 from tui_tuner.evaluate.sandbox.namespace import leave_network

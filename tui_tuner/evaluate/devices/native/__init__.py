@@ -1,0 +1,1 @@
+"""The CPU as a device: C kernels, and CUDA kernels built for the emulator."""
