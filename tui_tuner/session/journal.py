@@ -159,7 +159,7 @@ def _parse(path: Path) -> tuple[dict[str, Any], list[Record], int]:
             if number == len(lines) and contents:
                 break
             if not contents:
-                raise JournalError("is no journal", hint="`tuner-tui runs` lists the runs", file=path)
+                raise JournalError("is no journal", hint="`tuner-tui runs` lists the runs", file=path, line=1)
             raise JournalError("is damaged here", hint="restore the file from a copy", file=path, line=number)
         contents.append(content)
         length += len(line)

@@ -126,6 +126,8 @@ def list_runs(directory: Path) -> list[dict[str, Any]]:
                     "finished": (file.parent / "result.json").exists(),
                 }
             )
-        except (JournalError, KeyError) as error:
-            found.append({"run": str(file.parent), "error": str(error)})
+        except JournalError as error:
+            found.append({"run": str(file.parent), "error": error.message})
+        except KeyError as error:
+            found.append({"run": str(file.parent), "error": f"its header lacks {error}"})
     return found
