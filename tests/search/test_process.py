@@ -80,7 +80,7 @@ async def test_a_strategy_that_raises_is_reported_in_its_own_words():
 
 async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeypatch):
     (tmp_path / "kernel_tuner.py").write_text("import os\nprint('out of luck', flush=True)\nos._exit(3)\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     process = await SearchProcess.start(JOB)
     try:
         with pytest.raises(SearchError, match=r"status 3\):\n  out of luck"):
@@ -91,7 +91,7 @@ async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeyp
 
 async def test_what_a_strategy_prints_does_not_disturb_the_conversation(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("print('{\"ask\": [99]}', flush=True)\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     process = await SearchProcess.start(JOB)
     try:
         assert (await process.next_batch())[0] == 0
