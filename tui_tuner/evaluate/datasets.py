@@ -101,25 +101,26 @@ class DataSets:
             expected = outputs
             bounds = {i: self._scaled_bound(i, output, sizes) for i, output in outputs.items()}
         else:
-            expected = self._from_reference(arguments, outputs, sizes)
-            bounds = {i: self._bound(i, expected[i], sizes, own_error(outputs[i], expected[i])) for i in outputs}
+            expected, errors = self._from_reference(arguments, outputs, sizes)
+            bounds = {i: self._bound(i, expected[i], sizes, errors[i]) for i in outputs}
         data = DataSet(index, label_of(sizes), arguments, expected, bounds)
         self._refuse_weak(data)
         return data
 
     def _from_reference(
         self, arguments: list[KernelArgument], outputs: dict[int, np.ndarray], sizes: Mapping[str, int]
-    ) -> dict[int, np.ndarray]:
+    ) -> tuple[dict[int, np.ndarray], dict[int, OwnError]]:
         by_name = call_reference(self._problem, arguments)
         expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
+        errors = {i: own_error(outputs[i], expected[i]) for i in outputs}
         for i, output in outputs.items():
             loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
             allowed = loosest if np.issubdtype(output.dtype, np.floating) else Bound(0.0, 0.0)
             if not self._has_own_tolerance:
                 self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
             if np.issubdtype(output.dtype, np.floating):
-                self._own_relative = max(self._own_relative, own_error(output, expected[i]).relative)
-        return expected
+                self._own_relative = max(self._own_relative, errors[i].relative)
+        return expected, errors
 
     @property
     def _has_own_tolerance(self) -> bool:

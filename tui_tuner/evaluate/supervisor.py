@@ -133,7 +133,6 @@ class Supervisor:
     """A runner that is always there: replaced after a crash, brought to the same state again.
 
     Args:
-        opening: the requests that bring a fresh runner to work, in their order.
         log: where the device libraries' own output goes.
     """
 

@@ -87,9 +87,10 @@ def bound(
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
     least = FLOOR_ULPS * float(np.finfo(dtype).eps)
     floor = min(least * max(1.0, operations) ** 0.5, FLOOR_CAP)
+    size = magnitude(expected)
     if own is None:
-        return Bound(floor * magnitude(expected), floor)
-    absolute = max(min(margin * own.absolute, FLOOR_CAP * magnitude(expected)), floor * magnitude(expected))
+        return Bound(floor * size, floor)
+    absolute = max(min(margin * own.absolute, FLOOR_CAP * size), floor * size)
     return Bound(absolute, max(min(margin * own.relative, FLOOR_CAP), least))
 
 

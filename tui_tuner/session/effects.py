@@ -62,11 +62,6 @@ class SessionEffects:
         return self._machine.device
 
     @property
-    def has_model(self) -> bool:
-        """Whether there is a model to ask."""
-        return self._run.model is not None
-
-    @property
     def budget(self) -> Budget:
         """What is spent so far."""
         return self._budget
@@ -166,7 +161,7 @@ class SessionEffects:
         content = {
             "incumbent": [incumbent.candidate.id, old],
             "challenger": [candidate.id, new],
-            **self._machine.context(),
+            **self._machine.context,
         }
 
         async def live() -> dict[str, Any]:

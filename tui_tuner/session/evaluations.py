@@ -109,7 +109,7 @@ class Evaluations:
         return evaluation.model_dump(mode="json")
 
     def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
-        return {"candidate": candidate.id, "configuration": configuration, **self._machine.context()}
+        return {"candidate": candidate.id, "configuration": configuration, **self._machine.context}
 
 
 async def _all(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from functools import cached_property
 from typing import Any
 
 from tui_tuner.errors import JournalError
@@ -56,6 +57,7 @@ class Machine:
         """The problem at the sizes that this device is tuned for."""
         return self._given_problem.on_emulator() if self.device.kind == "emulator" else self._given_problem
 
+    @cached_property
     def context(self) -> dict[str, Any]:
         """What determines an evaluation beside candidate and configuration."""
         problem = self.problem.model_dump_json(exclude={"source_text", "directory", "tunables", "search", "defaults"})

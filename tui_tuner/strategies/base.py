@@ -68,11 +68,6 @@ class Effects(Protocol):
         ...
 
     @property
-    def has_model(self) -> bool:
-        """Whether `ask` can be used."""
-        ...
-
-    @property
     def search_method(self) -> str | None:
         """The search that the user named, None for the default."""
         ...

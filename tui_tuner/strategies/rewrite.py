@@ -19,7 +19,6 @@ from tui_tuner.problem.signature import find_kernel, identifiers, same_signature
 from tui_tuner.problem.space import SearchSpace
 
 MOST_VALUES = 16
-BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 
 class TunableReply(BaseModel):
@@ -179,7 +178,7 @@ def _launch_faults(candidate: Candidate, problem: Problem, max_threads: int) -> 
             max_threads=max_threads,
             launch=candidate.launch,
         )
-        if space.size == 0:
+        if space.is_empty:
             yield "restrictions: no configuration satisfies them all"
             return
         broken = space.is_valid(candidate.default_configuration)
