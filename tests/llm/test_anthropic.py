@@ -14,6 +14,7 @@ from tests.llm.wires import (
     OUTPUT,
     REQUEST,
     SCHEMA,
+    anthropic_call,
     anthropic_end,
     anthropic_event,
     anthropic_start,
@@ -26,10 +27,13 @@ from tui_tuner.llm.base import Reply, Request, Stop
 from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import RateLimited
 from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.ways import Structured
 
 
-async def reply_to(server: ModelServer, request: Request = REQUEST, model: str = "m") -> Reply:
-    backend = make_anthropic(server.url, model=model)
+async def reply_to(
+    server: ModelServer, request: Request = REQUEST, model: str = "m", structured: Structured = "auto"
+) -> Reply:
+    backend = make_anthropic(server.url, model=model, structured=structured)
     try:
         return await complete(backend, request)
     finally:
@@ -92,6 +96,23 @@ async def test_thinking_is_kept_apart_from_the_text(server: ModelServer) -> None
     reply = await reply_to(server)
 
     assert (reply.text, reply.thinking) == ("{}", "hm")
+
+
+async def test_thinking_before_a_call_is_kept_apart_from_its_arguments(server: ModelServer) -> None:
+    thought = anthropic_event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm {}"})
+    server.answers = [WIRE.says((thought,), anthropic_call(0, "answer", '{"a"', ": 1}"))]
+
+    reply = await reply_to(server, structured="tools")
+
+    assert (reply.text, reply.thinking) == ('{"a": 1}', "hm {}")
+
+
+async def test_the_arguments_of_the_tool_are_asked_for_as_they_grow(server: ModelServer) -> None:
+    server.answers = [WIRE.says(anthropic_call(0, "answer", "{}"))]
+
+    await reply_to(server, structured="tools")
+
+    assert server.requests[0]["tools"][0]["eager_input_streaming"] is True
 
 
 async def test_the_type_of_an_error_inside_the_stream_decides_since_its_status_is_200(server: ModelServer) -> None:

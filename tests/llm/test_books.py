@@ -5,7 +5,7 @@ import pytest
 from tests.llm.fakes import FakeBackend
 from tests.llm.wires import REQUEST
 from tui_tuner.llm.base import Chunk, Message, Request, Usage
-from tui_tuner.llm.complete import complete, split_thinking
+from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.llm.prices import FREE, Counts, Price, cost, estimated_usage, price_of, worst_cost
 from tui_tuner.llm.tokens import estimate, estimate_messages, fewest
@@ -88,20 +88,3 @@ def test_the_fewest_tokens_are_far_below_the_estimate() -> None:
     messages = Request("p", (Message("user", "float x = a[i];" + " " * 1000),)).messages
 
     assert fewest(messages) < 5 < estimate_messages(messages)
-
-
-@pytest.mark.parametrize(
-    ("text", "answer", "thoughts"),
-    [
-        ("plain", "plain", ""),
-        ("<think>a</think>b", "b", "a"),
-        (" <think>a</think> <think>b</think>\n{}", "{}", "ab"),
-        ("a</think>{}", "{}", "a"),
-        ("prose <think>a</think>```json\n{}\n```", "```json\n{}\n```", "prose a"),
-        ("<think>never ends", "", "never ends"),
-        ('{"x": "<think>a</think>"}', '{"x": "<think>a</think>"}', ""),
-        ("```json\n</think>\n```", "```json\n</think>\n```", ""),
-    ],
-)
-def test_thoughts_in_tags_are_split_off_but_never_cut_out_of_an_answer(text: str, answer: str, thoughts: str) -> None:
-    assert split_thinking(text) == (answer, thoughts)

@@ -164,7 +164,14 @@ def test_every_spec_is_understood() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"modle": "x"}, {"base_url": "localhost:1"}, {"context_tokens": 100}, {"temperature": 3.0}, {"timeout_s": 0}],
+    [
+        {"modle": "x"},
+        {"base_url": "localhost:1"},
+        {"context_tokens": 100},
+        {"temperature": 3.0},
+        {"timeout_s": 0},
+        {"structured": "json"},
+    ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.llm.server import Answer, ModelServer
-from tests.llm.wires import INPUT, OLLAMA, OUTPUT, REQUEST, SCHEMA, make_ollama, ollama_end, ollama_words
+from tests.llm.wires import INPUT, OLLAMA, OUTPUT, REQUEST, SCHEMA, make_ollama, ollama_call, ollama_end, ollama_words
 from tui_tuner.llm.base import Chunk, Message, Reply, Request
 from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import ContextTooLong, TransportError
@@ -140,6 +140,27 @@ async def test_thinking_is_kept_apart_from_the_text(server: ModelServer) -> None
 
     assert (reply.text, reply.thinking) == ("{}", "hm, 4?")
     assert [chunk.thinking for chunk in chunks if chunk.thinking] == ["hm, ", "4?"]
+
+
+async def test_thinking_before_a_call_is_kept_apart_from_its_arguments(server: ModelServer) -> None:
+    call = ollama_call(0, "answer", '{"code": "\\u00b5\\n", "list": [{"deep": null}]}')
+    server.answers = [OLLAMA.says((ollama_words("", "hm {}"),), call)]
+
+    reply = await reply_to(server, structured="tools")
+
+    assert reply.thinking == "hm {}"
+    assert json.loads(reply.text) == {"code": "µ\n", "list": [{"deep": None}]}
+
+
+async def test_the_tool_counts_where_a_prompt_has_to_fit(server: ModelServer) -> None:
+    server.answers = [Answer((ollama_words("{}"), *ollama_end("stop", prompt=1500)))]
+    properties = {f"field_{number}": {"type": "string", "description": "x" * 90} for number in range(40)}
+    wide = replace(REQUEST, schema={"type": "object", "properties": properties, "required": list(properties)})
+
+    await reply_to(server, wide, context_tokens=8192, structured="text")
+    await too_long(server, wide, context_tokens=4096, structured="tools")
+
+    assert len(server.requests) == 1
 
 
 async def test_missing_counts_are_estimated_and_marked_and_a_local_model_costs_nothing(server: ModelServer) -> None:

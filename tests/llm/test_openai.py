@@ -13,9 +13,11 @@ from tests.llm.wires import (
     REQUEST,
     SCHEMA,
     make_openai,
+    openai_call,
     openai_chunk,
     openai_end,
     openai_usage,
+    sse,
 )
 from tests.llm.wires import (
     OPENAI as WIRE,
@@ -23,6 +25,7 @@ from tests.llm.wires import (
 from tui_tuner.errors import ModelError
 from tui_tuner.llm.base import Reply, Stop
 from tui_tuner.llm.complete import complete
+from tui_tuner.llm.errors import RequestRefused
 from tui_tuner.llm.openai import OPENAI, OPENROUTER, Dialect, OpenAIBackend
 from tui_tuner.llm.settings import ModelSettings
 
@@ -89,6 +92,63 @@ async def test_reasoning_in_either_spelling_is_thinking(server: ModelServer, fie
     reply = await reply_to(server)
 
     assert (reply.text, reply.thinking) == ("{}", "hm")
+
+
+async def test_calls_that_a_server_puts_at_one_place_are_told_apart_by_their_identities(server: ModelServer) -> None:
+    calls = (openai_call(0, "answer", "{}", identity="a"), openai_call(0, "answer", '{"b": 1}', identity="b"))
+    server.answers = [WIRE.says(*calls)]
+
+    reply = await reply_to(server, structured="tools")
+
+    assert (reply.text, reply.thinking) == ("{}", '{"b": 1}')
+
+
+async def test_calls_that_grow_in_turns_are_not_mixed(server: ModelServer) -> None:
+    first, second = openai_call(0, "answer", "{", "}"), openai_call(1, "answer", "[", "]")
+    server.answers = [WIRE.says(*((one, other) for one, other in zip(first, second, strict=True)))]
+
+    reply = await reply_to(server, structured="tools")
+
+    assert (reply.text, reply.thinking) == ("{}", "[]")
+
+
+@pytest.mark.parametrize("head", [{"id": "invented"}, {"id": ""}, {"id": "call_0", "function": {"name": "answer"}}])
+async def test_a_head_that_a_server_repeats_or_invents_for_each_piece_begins_no_new_call(
+    server: ModelServer, head: dict[str, Any]
+) -> None:
+    function = {**head.get("function", {}), "arguments": "}"}
+    piece = openai_chunk({"tool_calls": [{"index": 0, **head, "function": function}]})
+    server.answers = [WIRE.says((*openai_call(0, "answer", "{"), piece))]
+
+    assert (await reply_to(server, structured="tools")).text == "{}"
+
+
+async def test_a_refusal_inside_the_stream_leads_to_the_next_way_only_before_the_first_word(
+    server: ModelServer,
+) -> None:
+    error = sse({"error": {"message": "Failed to parse grammar", "code": 400}})
+    server.answers = [Answer((error,)), WIRE.says(openai_call(0, "answer", "{}"))]
+    assert (await reply_to(server)).text == "{}"
+
+    server.answers = [Answer((openai_chunk({"content": "{"}), error)), WIRE.good("{}")]
+    with pytest.raises(RequestRefused):
+        await reply_to(server)
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+async def test_a_call_is_whole_whichever_of_its_stop_reasons_a_server_gives(server: ModelServer, reason: str) -> None:
+    server.answers = [WIRE.says(openai_call(0, "answer", "{}"), stop=reason)]
+
+    assert (await reply_to(server, structured="tools")).stop is Stop.COMPLETE
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_reasoning_beside_a_call_is_thinking(server: ModelServer, field: str) -> None:
+    server.answers = [WIRE.says((openai_chunk({field: '{"draft": 1}'}),), openai_call(0, "answer", "{}"))]
+
+    reply = await reply_to(server, structured="tools")
+
+    assert (reply.text, reply.thinking) == ("{}", '{"draft": 1}')
 
 
 async def test_what_openrouter_charged_is_the_cost_whatever_our_table_says(server: ModelServer) -> None:

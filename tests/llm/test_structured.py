@@ -31,6 +31,7 @@ class Plan(BaseModel):
 
 REQUEST = Request("plan", (Message("user", "Plan."),))
 GOOD = '{"title": "unroll", "tunables": [{"name": "factor", "value": 4}]}'
+OTHER = '{"title": "a draft", "tunables": []}'
 
 
 def known_tunables(plan: Plan) -> list[str]:
@@ -56,9 +57,22 @@ async def refusals(call: FakeCall) -> list[list[str]]:
         f"The plan:\n\n```\n{GOOD}\n```\n",
         f"<think>Maybe {{}}?\n</think>\n\n{GOOD}",
         f"no opening tag here</think>{GOOD}",
+        f"Sure! {GOOD}",
+        f"{GOOD} Enjoy!",
+        f"Sure! ```{GOOD}```",
+        f"Sure, with a[i] and f() {{ return; }}:\n{GOOD}\nI hope {{this}} helps [1].",
+        f"```cuda\nint x;\n```\nand\n```\n{GOOD}\n```",
+        f"```\nint x;\n```\nand\n```\n{GOOD}\n```",
+        f"```cuda\n{{}}\n```\nThe plan: {GOOD}",
+        f"{GOOD}\n```cuda\nint x;\n```",
+        f"I forget the last fence:\n```json\n{GOOD}\n",
+        f"Before.\n```json\n{GOOD}\n```\nAfter, with {{braces}}.",
+        f"<thinking>Maybe {OTHER}?</thinking>```json\n{GOOD}\n```",
+        f"<|begin_of_thought|>Maybe {OTHER}?<|end_of_thought|><|begin_of_solution|>{GOOD}<|end_of_solution|>",
+        f"```json\n{OTHER}\n```\nis a draft.</think>{GOOD}",
     ],
 )
-async def test_pure_json_or_one_fenced_block_is_accepted_at_once(text: str) -> None:
+async def test_json_alone_in_its_block_or_as_the_only_object_in_prose_is_accepted_at_once(text: str) -> None:
     call = FakeCall(text)
 
     answer = await ask(call, REQUEST, Plan, check=known_tunables)
@@ -83,12 +97,21 @@ async def test_text_inside_a_json_string_may_look_like_fences_and_thoughts() -> 
         ("", "empty"),
         ("<think>so much to think", "empty"),
         ("I would unroll.", "not one JSON object"),
-        (f"Sure! {GOOD}", "not one JSON object"),
+        (f"{GOOD}\n{OTHER}", "several JSON objects"),
+        (f"Either {GOOD} or {OTHER}", "several JSON objects"),
+        (f"{GOOD}}} Enjoy!", "broken at line 1, column"),
+        (f"Sure! [{GOOD}]", "not one JSON object"),
+        (f"Sure! {{plan: {GOOD}}}", "not one JSON object"),
+        (f"Sure! {GOOD[:-1]},}}", "broken at line 1, column"),
+        (f"```json\n{GOOD[:-1]},\n}}\n```", "broken at line"),
+        (f"Cut:\n```json\n{GOOD[:-3]}", "broken at line 1, column"),
+        (f"<reasoning>{GOOD}", "empty"),
+        (f"Let me see. <think>Perhaps {GOOD}", "not one JSON object"),
+        (f"[THINK]{GOOD}[/THINK]", "empty"),
         (f"```\n{GOOD}\n```\n```\n{GOOD}\n```", "not one JSON object"),
         (f"```cuda\n{GOOD}\n```", "not one JSON object"),
         ("[1, 2]", "not one JSON object"),
         (GOOD[:-3], "broken at line 1, column"),
-        (f"{GOOD} Enjoy!", "broken at line 1, column"),
         ('{"title": "a", "title": "b", "tunables": []}', "given twice: title"),
         ('{"title": NaN, "tunables": []}', "NaN is not a JSON number"),
         ('{"title": ' + "9" * 5000 + "}", "cannot be used"),

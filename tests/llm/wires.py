@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tests.llm.server import Answer
 from tui_tuner.llm.anthropic import AnthropicBackend
@@ -14,6 +14,7 @@ from tui_tuner.llm.ollama import OllamaBackend
 from tui_tuner.llm.openai import Dialect, OpenAIBackend
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import Pace
+from tui_tuner.llm.ways import Structured
 
 KEY = "sk-test-0123456789abcdefghij"
 SCHEMA = {
@@ -33,19 +34,43 @@ INPUT, OUTPUT = 120, 30
 """Tokens that every good reply reports; the prompt of REQUEST has about as many."""
 
 
+class Make(Protocol):
+    def __call__(self, url: str, pace: Pace = ..., *, structured: Structured = ...) -> Backend: ...
+
+
 @dataclass(frozen=True)
 class Wire:
+    """One provider's speech.
+
+    Attributes:
+        call: the pieces of a tool call, from its place in the reply, its name and the pieces of its arguments.
+        called: the stop reason of a reply that is a call.
+        no_schema: a refusal of the JSON schema.
+        no_force: a refusal to be made to call a tool; None: there is no way to make the model call one.
+        no_tools: a refusal of tools.
+    """
+
     name: str
-    make: Callable[[str, Pace], Backend]
+    make: Make
     words: Callable[[str], str]
     end: Callable[[str], tuple[str, ...]]
     complete: str
     length: str
     error: str
+    call: Callable[..., tuple[str, ...]]
+    called: str
+    no_schema: Answer
+    no_force: Answer | None
+    no_tools: Answer
     start: tuple[str, ...] = ()
 
     def good(self, *texts: str, stop: str | None = None) -> Answer:
         return Answer((*self.start, *map(self.words, texts), *self.end(stop or self.complete)))
+
+    def says(self, *pieces: str | tuple[str, ...], stop: str | None = None) -> Answer:
+        """A reply of words (strings) and calls (pieces of them)."""
+        flat = [part for piece in pieces for part in ([self.words(piece)] if isinstance(piece, str) else piece)]
+        return Answer((*self.start, *flat, *self.end(stop or self.called)))
 
     def broken(self, text: str, end: Any) -> Answer:
         return Answer((*self.start, self.words(text)), end=end)
@@ -62,6 +87,15 @@ def ollama_words(text: str, thinking: str = "") -> str:
 def ollama_end(reason: str, prompt: int = INPUT, reply: int = OUTPUT) -> tuple[str, ...]:
     message = {"role": "assistant", "content": ""}
     return (ollama_line(message=message, done=True, done_reason=reason, prompt_eval_count=prompt, eval_count=reply),)
+
+
+def ollama_call(_: int, name: str, *arguments: str) -> tuple[str, ...]:
+    call = {"function": {"name": name, "arguments": json.loads("".join(arguments))}}
+    return (ollama_line(message={"role": "assistant", "content": "", "tool_calls": [call]}, done=False),)
+
+
+def refused(message: str, status: int = 400) -> Answer:
+    return Answer((json.dumps({"error": {"type": "invalid_request_error", "message": message}}),), status)
 
 
 def sse(content: Any, event: str = "") -> str:
@@ -85,6 +119,14 @@ def openai_end(reason: str) -> tuple[str, ...]:
     return openai_chunk({}, reason), openai_usage(), "data: [DONE]\n\n"
 
 
+def openai_call(place: int, name: str | None, *arguments: str, identity: str | None = None) -> tuple[str, ...]:
+    head = {"index": place, "id": identity or f"call_{place}", "type": "function"}
+    return (
+        openai_chunk({"tool_calls": [{**head, "function": {"name": name, "arguments": ""}}]}),
+        *(openai_chunk({"tool_calls": [{"index": place, "function": {"arguments": part}}]}) for part in arguments),
+    )
+
+
 def anthropic_event(kind: str, **fields: Any) -> str:
     return sse({"type": kind, **fields}, kind)
 
@@ -105,6 +147,16 @@ def anthropic_words(text: str) -> str:
     return anthropic_event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
 
 
+def anthropic_call(place: int, name: str, *arguments: str) -> tuple[str, ...]:
+    block = {"type": "tool_use", "id": f"toolu_{place}", "name": name, "input": {}}
+    pieces = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *arguments)]
+    return (
+        anthropic_event("content_block_start", index=place + 1, content_block=block),
+        *(anthropic_event("content_block_delta", index=place + 1, delta=piece) for piece in pieces),
+        anthropic_event("content_block_stop", index=place + 1),
+    )
+
+
 def anthropic_end(reason: str) -> tuple[str, ...]:
     delta = {"stop_reason": reason, "stop_sequence": None}
     return (
@@ -118,16 +170,32 @@ def make_ollama(url: str, pace: Pace = QUICK, **settings: Any) -> OllamaBackend:
     return OllamaBackend("m", url, ModelSettings(**settings), pace)
 
 
-def make_openai(url: str, pace: Pace = QUICK, model: str = "m", **dialect: Any) -> OpenAIBackend:
-    return OpenAIBackend(model, KEY, ModelSettings(), Dialect("openai", f"{url}/v1", **dialect), pace)
+def make_openai(
+    url: str, pace: Pace = QUICK, *, model: str = "m", structured: Structured = "auto", **dialect: Any
+) -> OpenAIBackend:
+    settings = ModelSettings(structured=structured)
+    return OpenAIBackend(model, KEY, settings, Dialect("openai", f"{url}/v1", **dialect), pace)
 
 
-def make_anthropic(url: str, pace: Pace = QUICK, model: str = "m") -> AnthropicBackend:
-    return AnthropicBackend(model, KEY, ModelSettings(temperature=0.5), url, pace)
+def make_anthropic(
+    url: str, pace: Pace = QUICK, *, model: str = "m", structured: Structured = "auto"
+) -> AnthropicBackend:
+    return AnthropicBackend(model, KEY, ModelSettings(temperature=0.5, structured=structured), url, pace)
 
 
 OLLAMA = Wire(
-    "ollama", make_ollama, ollama_words, ollama_end, "stop", "length", ollama_line(error="model runner stopped")
+    "ollama",
+    make_ollama,
+    ollama_words,
+    ollama_end,
+    "stop",
+    "length",
+    ollama_line(error="model runner stopped"),
+    ollama_call,
+    "stop",
+    Answer(('{"error": "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"}',), 400),
+    None,
+    Answer(('{"error": "registry.ollama.ai/library/m does not support tools"}',), 400),
 )
 OPENAI = Wire(
     "openai",
@@ -137,6 +205,11 @@ OPENAI = Wire(
     "stop",
     "length",
     sse({"error": {"message": "the worker died", "type": "server_error"}}),
+    openai_call,
+    "tool_calls",
+    refused("This response_format type is unavailable now"),
+    refused("No endpoints found that support the provided 'tool_choice' value", 404),
+    refused("No endpoints found that support tool use.", 404),
 )
 ANTHROPIC = Wire(
     "anthropic",
@@ -146,6 +219,11 @@ ANTHROPIC = Wire(
     "end_turn",
     "max_tokens",
     anthropic_event("error", error={"type": "overloaded_error", "message": "Overloaded"}),
+    anthropic_call,
+    "tool_use",
+    refused("output_config: Extra inputs are not permitted"),
+    refused("Thinking may not be enabled when tool_choice forces tool use."),
+    refused("tools: Extra inputs are not permitted", 422),
     anthropic_start(),
 )
 WIRES = (OLLAMA, OPENAI, ANTHROPIC)

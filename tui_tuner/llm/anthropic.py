@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
@@ -10,13 +11,16 @@ from tui_tuner.llm.base import Chunk, Request, Stop
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.llm.faults import connection_fault, status_fault
 from tui_tuner.llm.hosts import is_loopback, shown
+from tui_tuner.llm.ladder import Ladder
 from tui_tuner.llm.prices import Counts, usage
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import Pace, guarded
+from tui_tuner.llm.tools import TOOL, TOOL_DESCRIPTION, Calls, worded
+from tui_tuner.llm.ways import Way
 
 if TYPE_CHECKING:
     from anthropic import AsyncStream
-    from anthropic.types import RawMessageStreamEvent
+    from anthropic.types import RawContentBlockDeltaEvent, RawMessageStreamEvent
 
 _URL = "https://api.anthropic.com"
 _PACE = Pace(first_s=600, between_s=90)
@@ -24,9 +28,14 @@ _CONNECT_S = 5
 _STOPS = {
     "end_turn": Stop.COMPLETE,
     "stop_sequence": Stop.COMPLETE,
+    "tool_use": Stop.COMPLETE,
     "max_tokens": Stop.LENGTH,
     "model_context_window_exceeded": Stop.LENGTH,
     "refusal": Stop.REFUSED,
+}
+_TOOL_CHOICE = {  # a model that thinks refuses to be forced
+    Way.FORCED_TOOL: {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True},
+    Way.OFFERED_TOOL: {"type": "auto", "disable_parallel_tool_use": True},
 }
 _STATUS_INSIDE = {  # an error inside a stream has status 200; its type tells
     "invalid_request_error": 400,
@@ -66,6 +75,7 @@ class AnthropicBackend:
         self.name = f"anthropic:{model}"
         self._model, self._pace = model, pace
         self._temperature = settings.temperature
+        self._ladder = Ladder(settings.structured)
         self._site = Site("anthropic", shown(url), (key,))
         self._client = anthropic.AsyncAnthropic(
             api_key=key,
@@ -80,34 +90,38 @@ class AnthropicBackend:
 
     def stream(self, request: Request) -> AsyncIterator[Chunk]:
         """Send the request and yield its reply; see `Backend.stream`."""
-        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+        return self._ladder.stream(request, self._send)
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()
 
-    async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
+    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
+        return guarded(self._chunks(request, way), self._site, self._pace, self._translate)
+
+    async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         stop: Stop | None = None
-        counts = Counts(0, 0)
-        stream: AsyncStream[RawMessageStreamEvent] = await self._client.messages.create(**self._arguments(request))
+        counts, calls = Counts(0, 0), Calls()
+        stream: AsyncStream[RawMessageStreamEvent] = await self._client.messages.create(**self._arguments(request, way))
         async with stream:
             async for event in stream:
                 match event.type:
                     case "message_start":
                         counts = _prompt_counts(event.message.usage)
-                    case "content_block_delta" if event.delta.type == "text_delta":
-                        yield Chunk(text=event.delta.text)
-                    case "content_block_delta" if event.delta.type == "thinking_delta":
-                        yield Chunk(thinking=event.delta.thinking)
+                    case "content_block_start" if event.content_block.type == "tool_use":
+                        calls.begin(event.index, event.content_block.name)
+                    case "content_block_delta" if chunk := _piece(event, calls):
+                        yield chunk
                     case "message_delta":
                         stop = _STOPS.get(event.delta.stop_reason or "")
                         counts = Counts(counts.input, event.usage.output_tokens, counts.cached, counts.cache_write)
         if stop is not None:
-            yield Chunk(stop=stop, usage=usage(self.name, counts))
+            yield replace(calls.end(), stop=stop, usage=usage(self.name, counts))
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        system = "\n\n".join(message.content for message in request.messages if message.role == "system")
-        turns = [message for message in request.messages if message.role != "system"]
+    def _arguments(self, request: Request, way: Way) -> dict[str, Any]:
+        messages = worded(request, way, shown=True)
+        system = "\n\n".join(message.content for message in messages if message.role == "system")
+        turns = [message for message in messages if message.role != "system"]
         arguments: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": message.role, "content": message.content} for message in turns],
@@ -117,7 +131,7 @@ class AnthropicBackend:
         if system:
             arguments["system"] = system
         if request.schema is not None:
-            arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
+            arguments |= _typed(request.schema, way)
         if self._temperature is not None:
             # Only older models take one, so the client has no parameter for it; the others refuse it by name.
             arguments["extra_body"] = {"temperature": self._temperature}
@@ -135,6 +149,28 @@ class AnthropicBackend:
         if isinstance(error, anthropic.APIError):
             return status_fault(self._site, None, error.message)
         return connection_fault(self._site, error)
+
+
+def _typed(schema: dict[str, Any], way: Way) -> dict[str, Any]:
+    """Return the arguments that ask for a reply of this schema."""
+    if way is Way.SCHEMA:
+        return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    if way is Way.TEXT:
+        return {}
+    # Not eager, each text in the arguments would come at once after a long silence.
+    tool = {"name": TOOL, "description": TOOL_DESCRIPTION, "input_schema": schema, "eager_input_streaming": True}
+    return {"tools": [tool], "tool_choice": _TOOL_CHOICE[way]}
+
+
+def _piece(event: RawContentBlockDeltaEvent, calls: Calls) -> Chunk | None:
+    match event.delta.type:
+        case "text_delta":
+            return calls.prose(event.delta.text)
+        case "thinking_delta":
+            return Chunk(thinking=event.delta.thinking)
+        case "input_json_delta":
+            return calls.arguments(event.index, event.delta.partial_json)
+    return None
 
 
 def _prompt_counts(counts: Any) -> Counts:  # noqa: ANN401 (an optional package's type)

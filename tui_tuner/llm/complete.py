@@ -8,8 +8,7 @@ from tui_tuner.llm.base import Backend, Chunk, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.streams import closing
-
-_OPEN, _CLOSE = "<think>", "</think>"
+from tui_tuner.llm.thinking import split_thinking
 
 
 async def complete(backend: Backend, request: Request, on_chunk: Callable[[Chunk], None] | None = None) -> Reply:
@@ -37,22 +36,10 @@ async def complete(backend: Backend, request: Request, on_chunk: Callable[[Chunk
         if said and error.usage is None:
             error.usage = estimated_usage(backend.name, request, said)
         raise
-    answer, aside = split_thinking("".join(text))
-    return Reply(answer, "".join(thinking) + aside, stop, usage, notice)
+    answer, aside = split_thinking(_whole(text))
+    return Reply(answer, _whole(thinking) + aside, stop, usage, notice)
 
 
-def split_thinking(text: str) -> tuple[str, str]:
-    """Split a reply into answer and thoughts, where a model writes its thoughts as `<think>` blocks.
-
-    Tags inside an answer that begins as JSON or as a fenced block belong to the answer. A
-    template may have opened the first block itself, so a closing tag alone ends one too; a
-    block that never closes takes the rest.
-    """
-    answer, thoughts = text.lstrip(), ""
-    while not answer.startswith(("{", "```")) and _CLOSE in answer:
-        thought, _, rest = answer.partition(_CLOSE)
-        thoughts += thought.replace(_OPEN, "", 1)
-        answer = rest.lstrip()
-    if answer.startswith(_OPEN):
-        return "", thoughts + answer.removeprefix(_OPEN)
-    return (answer, thoughts) if thoughts else (text, "")
+def _whole(pieces: list[str]) -> str:
+    """The pieces as one text; half of a character pair, which no file can hold, becomes a question mark."""
+    return "".join(pieces).encode("utf-8", "replace").decode("utf-8")

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tui_tuner.llm.base import Usage
+from tui_tuner.llm.ways import Way
 from tui_tuner.text import clean, redact
 
 _EXCERPT = 300
@@ -118,4 +119,20 @@ class KeyRefused(TransportError):
 
 
 class RequestRefused(TransportError):
-    """The provider does not take this request."""
+    """The provider does not take this request.
+
+    Attributes:
+        ways: the ways of asking for a typed reply that the refusal is about; mostly none.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        site: Site,
+        *,
+        status: int | None = None,
+        body: str = "",
+        ways: frozenset[Way] = frozenset(),
+    ) -> None:
+        super().__init__(reason, site, status=status, body=body)
+        self.ways = ways

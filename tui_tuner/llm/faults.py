@@ -18,6 +18,7 @@ from tui_tuner.llm.errors import (
     TransportError,
     Unreachable,
 )
+from tui_tuner.llm.ways import refused_ways
 
 _TOO_LONG = (
     "context_length_exceeded",
@@ -43,7 +44,8 @@ def status_fault(site: Site, status: int | None, body: str, headers: Mapping[str
         wait = _retry_after(headers or {})
         return RateLimited("too many requests", site, status=status, body=body, retry_after=wait)
     if status is not None and 300 <= status < 500 and status not in (408, 409, 425):
-        return RequestRefused("the request was refused", site, status=status, body=body)
+        ways = refused_ways(status, body)
+        return RequestRefused("the request was refused", site, status=status, body=body, ways=ways)
     return ServerFault("the server failed", site, status=status, body=body)
 
 

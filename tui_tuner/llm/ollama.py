@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -12,11 +14,13 @@ from tui_tuner.llm.base import Chunk, Message, Request, Stop, Usage
 from tui_tuner.llm.errors import ContextTooLong, Site, TransportError
 from tui_tuner.llm.faults import connection_fault, status_fault
 from tui_tuner.llm.hosts import is_loopback, shown
+from tui_tuner.llm.ladder import Ladder
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
-from tui_tuner.llm.schema import repeating_schema
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import Pace, closing, guarded
-from tui_tuner.llm.tokens import estimate_messages, fewest
+from tui_tuner.llm.tokens import estimate, estimate_messages, fewest
+from tui_tuner.llm.tools import Calls, function_tool, worded
+from tui_tuner.llm.ways import Way
 
 if TYPE_CHECKING:
     import ollama
@@ -46,6 +50,7 @@ class OllamaBackend:
         self.context_tokens: int | None = self._num_ctx
         self._model = model
         self._temperature = settings.temperature
+        self._ladder = Ladder(settings.structured, forces_tools=False)
         self._pace = pace
         self._site = Site("ollama", shown(url))
         self._loaded_checked = False
@@ -58,35 +63,42 @@ class OllamaBackend:
 
     def stream(self, request: Request) -> AsyncIterator[Chunk]:
         """Send the request and yield its reply; see `Backend.stream`."""
-        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+        return self._ladder.stream(request, self._send)
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()  # type: ignore[no-untyped-call]
 
-    async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
-        messages = repeating_schema(request)
+    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
+        return guarded(self._chunks(request, way), self._site, self._pace, self._translate)
+
+    async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
+        # The model does not see the grammar, and its template may show only a part of a tool.
+        messages = worded(request, way, shown=False)
+        tools = [] if request.schema is None or way is not Way.OFFERED_TOOL else [function_tool(request.schema)]
         said: list[str] = []
+        calls = Calls()
         # Returns at once: the request goes out with the first step of the iteration.
         parts = await self._client.chat(
             self._model,
             [{"role": message.role, "content": message.content} for message in messages],
             stream=True,
-            format=request.schema,
-            options=self._options(request, messages),
+            format=request.schema if way is Way.SCHEMA else None,
+            tools=tools,
+            options=self._options(request, estimate_messages(messages) + (estimate(json.dumps(tools)) if tools else 0)),
         )
         async with closing(parts) as received:
             async for part in received:
-                text, thinking = part.message.content or "", part.message.thinking or ""
-                if text or thinking:
-                    said += [thinking, text]
-                    yield Chunk(text, thinking)
+                for chunk in _pieces(part.message, calls):
+                    said += [chunk.thinking, chunk.text]
+                    yield chunk
                 if part.done and part.done_reason in _STOPS:
                     await self._refuse_cut_prompt(messages, part)
-                    yield Chunk(stop=_STOPS[part.done_reason], usage=self._usage(part, request, "".join(said)))
+                    usage = self._usage(part, request, "".join(said))
+                    yield replace(calls.end(), stop=_STOPS[part.done_reason], usage=usage)
 
-    def _options(self, request: Request, messages: tuple[Message, ...]) -> dict[str, Any]:
-        window, prompt = self.context_tokens or self._num_ctx, estimate_messages(messages)
+    def _options(self, request: Request, prompt: int) -> dict[str, Any]:
+        window = self.context_tokens or self._num_ctx
         room = window - prompt
         if room < min(request.max_tokens, _LEAST_REPLY):
             raise ContextTooLong(f"about {prompt} tokens of prompt leave no room in a context of {window}", self._site)
@@ -135,3 +147,13 @@ class OllamaBackend:
             status = error.status_code if error.status_code > 0 else None
             return status_fault(self._site, status, str(error.error))
         return connection_fault(self._site, error)
+
+
+def _pieces(message: ollama.Message, calls: Calls) -> Iterator[Chunk]:
+    """Yield what is new: thoughts, words, then calls, which come whole."""
+    if message.thinking:
+        yield Chunk(thinking=message.thinking)
+    if message.content:
+        yield calls.prose(message.content)
+    for call in message.tool_calls or ():
+        yield calls.whole(call.function.name, json.dumps(call.function.arguments, ensure_ascii=False))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_tuner.errors import ModelError
@@ -11,19 +11,29 @@ from tui_tuner.llm.base import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.llm.faults import connection_fault, status_fault
 from tui_tuner.llm.hosts import host_of, is_loopback, shown
+from tui_tuner.llm.ladder import Ladder
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
-from tui_tuner.llm.schema import repeating_schema
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import Pace, guarded
+from tui_tuner.llm.tools import Calls, function_tool, worded
+from tui_tuner.llm.ways import Way
 
 if TYPE_CHECKING:
     from openai import AsyncStream
     from openai.types import CompletionUsage
     from openai.types.chat import ChatCompletionChunk
+    from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 _PACE = Pace(first_s=600, between_s=90)  # a reasoning model may think for minutes before its first word
 _CONNECT_S = 5
-_STOPS = {"stop": Stop.COMPLETE, "length": Stop.LENGTH, "content_filter": Stop.REFUSED}
+_STOPS = {
+    "stop": Stop.COMPLETE,
+    "tool_calls": Stop.COMPLETE,
+    "length": Stop.LENGTH,
+    "content_filter": Stop.REFUSED,
+}
+# With one tool, "required" is that one; servers that take no tool by name take this.
+_TOOL_CHOICE = {Way.FORCED_TOOL: "required", Way.OFFERED_TOOL: "auto"}
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,7 @@ class OpenAIBackend:
         self.name = dialect.name(model)
         self._model, self._dialect, self._pace = model, dialect, pace
         self._temperature = settings.temperature
+        self._ladder = Ladder(settings.structured)
         self._site = Site(dialect.provider, shown(dialect.base_url), (key,) if key else ())
         local = is_loopback(dialect.base_url)
         self._client = openai.AsyncOpenAI(
@@ -86,36 +97,37 @@ class OpenAIBackend:
 
     def stream(self, request: Request) -> AsyncIterator[Chunk]:
         """Send the request and yield its reply; see `Backend.stream`."""
-        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+        return self._ladder.stream(request, self._send)
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()
 
-    async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
+    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
+        return guarded(self._chunks(request, way), self._site, self._pace, self._translate)
+
+    async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         stop: Stop | None = None
         counts: CompletionUsage | None = None
         said: list[str] = []
+        calls = Calls()
         stream: AsyncStream[ChatCompletionChunk] = await self._client.chat.completions.create(
-            **self._arguments(request)
+            **self._arguments(request, way)
         )
         async with stream:
             async for part in stream:
                 counts = part.usage or counts
                 for choice in part.choices or ():  # the chunk with the usage has none
-                    delta, extra = choice.delta, choice.delta.model_extra or {}
-                    text = f"{delta.content or ''}{delta.refusal or ''}"
-                    thinking = extra.get("reasoning_content") or extra.get("reasoning") or ""
-                    stop = Stop.REFUSED if delta.refusal else stop or _STOPS.get(choice.finish_reason or "")
-                    if text or thinking:
-                        said += [thinking, text]
-                        yield Chunk(text, thinking)
+                    stop = Stop.REFUSED if choice.delta.refusal else stop or _STOPS.get(choice.finish_reason or "")
+                    for chunk in _pieces(choice.delta, calls):
+                        said += [chunk.thinking, chunk.text]
+                        yield chunk
         if stop is not None:
-            yield Chunk(stop=stop, usage=self._usage(counts, request, "".join(said)))
+            yield replace(calls.end(), stop=stop, usage=self._usage(counts, request, "".join(said)))
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        # Only OpenAI's own models are shown the schema that binds them.
-        messages = request.messages if self._dialect is OPENAI else repeating_schema(request)
+    def _arguments(self, request: Request, way: Way) -> dict[str, Any]:
+        # Only OpenAI's own models are sure to be shown the schema that binds them.
+        messages = worded(request, way, shown=self._dialect is OPENAI)
         arguments: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
@@ -123,9 +135,11 @@ class OpenAIBackend:
             "stream_options": {"include_usage": True},
             self._dialect.limit: request.max_tokens,
         }
-        if request.schema is not None:
+        if request.schema is not None and way is Way.SCHEMA:
             schema = {"name": request.purpose, "schema": request.schema, "strict": True}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.schema is not None and way in _TOOL_CHOICE:
+            arguments |= {"tools": [function_tool(request.schema)], "tool_choice": _TOOL_CHOICE[way]}
         return arguments if self._temperature is None else {**arguments, "temperature": self._temperature}
 
     def _usage(self, counts: CompletionUsage | None, request: Request, said: str) -> Usage:
@@ -147,6 +161,20 @@ class OpenAIBackend:
         if isinstance(error, openai.APIError):
             return status_fault(self._site, _status_inside(error), f"{error.message} {error.body or ''}")
         return connection_fault(self._site, error)
+
+
+def _pieces(delta: ChoiceDelta, calls: Calls) -> Iterator[Chunk]:
+    """Yield what is new: thoughts, words, then pieces of calls."""
+    extra = delta.model_extra or {}
+    if thinking := extra.get("reasoning_content") or extra.get("reasoning"):
+        yield Chunk(thinking=thinking)
+    if text := f"{delta.content or ''}{delta.refusal or ''}":
+        yield calls.prose(text)
+    for call in delta.tool_calls or ():
+        if call.function is not None:
+            calls.begin(call.index, call.function.name, call.id)
+            if call.function.arguments:
+                yield calls.arguments(call.index, call.function.arguments)
 
 
 def _status_inside(error: Any) -> int | None:  # noqa: ANN401 (an optional package's type)

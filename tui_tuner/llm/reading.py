@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from tui_tuner.llm.finding import json_text
+
 T = TypeVar("T", bound=BaseModel)
 
-_LARGEST_REPLY = 1_000_000  # characters
 _MOST_PROBLEMS = 20
-_FENCE = "```"
 
 
 class Unreadable(Exception):
@@ -32,7 +32,10 @@ def read(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None 
     Raises:
         Unreadable: no JSON, broken JSON, the wrong form, or refused by `check`.
     """
-    found = json_text(text)
+    try:
+        found = json_text(text)
+    except ValueError as error:
+        raise Unreadable([str(error)]) from None
     _refuse_odd_json(found)
     try:
         value = reply_type.model_validate_json(found, strict=True)
@@ -42,45 +45,6 @@ def read(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None 
     if problems:
         raise Unreadable(problems[:_MOST_PROBLEMS])
     return value
-
-
-def json_text(text: str) -> str:
-    """Return the JSON in a reply: the whole text, its only fenced block, or its last `json` block.
-
-    Raises:
-        Unreadable: there is none.
-    """
-    body = text.strip()
-    if not body:
-        raise Unreadable(["the reply is empty; answer with the JSON object"])
-    if len(body) > _LARGEST_REPLY:
-        raise Unreadable([f"the reply has more than {_LARGEST_REPLY} characters"])
-    if body.startswith("{"):
-        return body
-    blocks = _fenced_blocks(body)
-    labelled = [content for label, content in blocks if label == "json"]
-    if labelled:
-        return labelled[-1]
-    if len(blocks) == 1 and blocks[0][0] == "":
-        return blocks[0][1]
-    raise Unreadable(["the reply is not one JSON object; answer with the JSON object and nothing else"])
-
-
-def _fenced_blocks(text: str) -> list[tuple[str, str]]:
-    """Return label and content of each closed block; a fence inside a JSON string is never at a line's start."""
-    blocks: list[tuple[str, str]] = []
-    label: str | None = None
-    lines: list[str] = []
-    for line in text.split("\n"):
-        fence = line.strip()
-        if label is None and fence.startswith(_FENCE):
-            label, lines = fence.removeprefix(_FENCE).strip().lower(), []
-        elif label is not None and fence == _FENCE:
-            blocks.append((label, "\n".join(lines)))
-            label = None
-        else:
-            lines.append(line)
-    return blocks
 
 
 def _refuse_odd_json(text: str) -> None:

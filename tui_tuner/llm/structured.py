@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
-from tui_tuner.llm.complete import split_thinking
 from tui_tuner.llm.reading import Unreadable, read
 from tui_tuner.llm.schema import schema_of
+from tui_tuner.llm.thinking import split_thinking
 
 T = TypeVar("T", bound=BaseModel)
 Call = Callable[[Request], Awaitable[Reply]]
