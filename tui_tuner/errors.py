@@ -1,7 +1,7 @@
 """Errors that are the user's to mend, shown as one message and never as a traceback.
 
 UserError
- +- ProblemError      a mistake in kernel.toml or in the kernel it names
+ +- ProblemError      a mistake in kernel.toml, in the kernel it names, or in a file of steps
  +- SettingsError     a mistake in the user's settings or on the command line
  +- DeviceError       the device, its driver or its compiler cannot be used
  +- SandboxError      untrusted source cannot be built safely here
@@ -47,7 +47,7 @@ class UserError(Exception):
 
 
 class ProblemError(UserError):
-    """A mistake in the problem file or the kernel it names."""
+    """A mistake in the problem file, the kernel it names, or a file of steps."""
 
 
 class SettingsError(UserError):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tuner.problem.expressions import ExpressionError, check, conjuncts, evaluate, names_in
+from tui_tuner.problem.expressions import ExpressionError, check, conjuncts, evaluate, names_in, respelt
 
 NAMES = {"n": 512, "block_size_x": 32, "use_shmem": True, "layout": "row", "scale": 0.5}
 
@@ -102,6 +102,14 @@ def test_names_are_found_but_functions_are_not_names():
 def test_a_conjunction_is_split_into_its_parts():
     assert conjuncts("a > 1 and (b or c) and a % 2 == 0") == ("a > 1", "b or c", "a % 2 == 0")
     assert conjuncts("a > 1 or b") == ("a > 1 or b",)
+    assert conjuncts("(a and b) and (c and (d or e))") == ("a", "b", "c", "d or e")
+
+
+def test_an_expression_is_respelt_with_other_names_but_the_same_functions_and_texts():
+    assert respelt(" (a>1)or max(a,b) == 2") == "a > 1 or max(a, b) == 2"
+    assert respelt("max(a, b) > 1 or c == 'a'", {"a": "b", "b": "a", "max": "min"}) == "max(b, a) > 1 or c == 'a'"
+    with pytest.raises(ExpressionError, match="not allowed"):
+        respelt("a.b", {"a": "c"})
 
 
 @given(st.text(max_size=600) | st.text(alphabet="n()+-*/%<>=!.,'\"[]{}:lambdifornt 0123456789e", max_size=200))

@@ -54,3 +54,14 @@ def test_a_definition_with_spaces_tabs_windows_line_ends_or_at_the_end_of_the_fi
 
 def test_a_comment_sign_inside_a_macros_string_does_not_swallow_the_next_line():
     assert strip_definitions('#define A "/*"\nint b; /* c */', {"A"}) == "\nint b; /* c */"
+
+
+def test_a_definition_goes_whole_where_spaces_follow_the_backslash_and_names_after_digit_separators_are_seen():
+    source = "#define A(x) \\ \t\n  ((x) * 2) \\\n  + 1\nint a = b < 1'000 ? tile_x : 2'000;\n#define AB 3\n"
+    assert strip_definitions(source, {"A"}) == "\n\n\nint a = b < 1'000 ? tile_x : 2'000;\n#define AB 3\n"
+    assert "tile_x" in identifiers(source, "cuda")
+
+
+def test_a_definition_inside_its_guard_goes_and_leaves_the_guard_balanced():
+    source = "#ifndef block_size_x\n  #define block_size_x \\\n    256\n#endif\nint a[block_size_x];\n"
+    assert strip_definitions(source, {"block_size_x"}) == "#ifndef block_size_x\n\n\n#endif\nint a[block_size_x];\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -55,15 +56,46 @@ def bounds_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[float, floa
         default_low, default_high = 0, 2
     else:
         default_low, default_high = DEFAULT_UNIFORM if fill_of(argument) == "uniform" else DEFAULT_INTEGERS
-    low = default_low if argument.low is None else argument.low
+    low = default_low if argument.low is None else _number(argument.low, sizes)
     high = default_high if argument.high is None else _number(argument.high, sizes)
     if not low < high:
         raise ExpressionError(f"there is nothing between low = {low} and high = {high}")
     if fill_of(argument) == "integers":
         low, high = math.ceil(low), math.ceil(high)
-        _fit(low, dtype)
-        _fit(high - 1, dtype)
+        drawn = np.dtype(np.int64) if np.issubdtype(dtype, np.floating) else dtype
+        for number, held in itertools.product((low, high - 1), (dtype, drawn)):
+            _fit(number, held)
+        return low, high
+    for number, held in ((low, dtype), (high, dtype), (high - low, np.promote_types(dtype, np.float32))):
+        _fit(number, held)
     return low, high
+
+
+def check_value(argument: Argument, sizes: Mapping[str, int]) -> None:
+    """Whether a launch at these sizes can give the argument a value: its scalar, or its shape and fill.
+
+    Raises:
+        ExpressionError: it cannot.
+    """
+    if argument.shape is None:
+        scalar_of(argument, sizes)
+        return
+    count = math.prod(shape_of(argument, sizes))
+    if fill_of(argument) in ("uniform", "integers"):
+        bounds_of(argument, sizes)
+    if fill_of(argument) == "arange":
+        check_counting(count, np.dtype(argument.dtype))
+
+
+def check_counting(count: int, dtype: np.dtype) -> None:
+    """Whether the numbers 0 to count - 1 fit into a dtype.
+
+    Raises:
+        ExpressionError: they do not.
+    """
+    largest = np.finfo(dtype).max if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).max
+    if count - 1 > float(largest):
+        raise ExpressionError(f"counting to {count} does not fit into {dtype}")
 
 
 def fill_of(argument: Argument) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.argument_values import array_bytes, bounds_of, fill_of, scalar_of, shape_of
+from tui_tuner.problem.argument_values import array_bytes, check_value
 from tui_tuner.problem.c_types import type_words
-from tui_tuner.problem.check_names import all_sizes
+from tui_tuner.problem.check_names import every_run
+from tui_tuner.problem.check_tests import check_test_inputs
 from tui_tuner.problem.expressions import ExpressionError, check
+from tui_tuner.problem.fills import fill_fault
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.place import Place
@@ -29,11 +29,13 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: Place) 
             key, reason = found
             hint = f"the kernel has: {_declared(parameter)}"
             raise place.error(f"argument '{argument.name}' {reason}", "arguments", index, key, hint=hint)
-        _check_fill(argument, index, place)
+        if fault := fill_fault(argument):
+            raise place.error(fault.message, "arguments", index, fault.key, hint=fault.hint)
         _check_names(argument, index, problem, place)
     if not any(argument.output for argument in problem.arguments):
         message = "no argument is an output, so nothing could be verified"
         raise place.error(message, "arguments", hint="add output = true to each array that the kernel writes")
+    check_test_inputs(problem, place)
     _check_values(problem, place)
 
 
@@ -96,20 +98,6 @@ def why_not_passable(parameter: Parameter) -> str | None:
     return None
 
 
-def _check_fill(argument: Argument, index: int, place: Place) -> None:
-    is_float = np.issubdtype(np.dtype(argument.dtype), np.floating)
-    if argument.shape is None:
-        if argument.fill is not None:
-            raise place.error("a scalar has no fill", "arguments", index, "fill", hint="take fill out")
-    elif fill_of(argument) in ("normal", "uniform") and not is_float:
-        message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
-        raise place.error(message, "arguments", index, "fill", hint='use fill = "integers" with low and high')
-    for key in ("low", "high"):
-        if getattr(argument, key) is not None and fill_of(argument) not in ("uniform", "integers"):
-            hint = 'add fill = "uniform" or fill = "integers"'
-            raise place.error(f"'{key}' bounds only those fills", "arguments", index, key, hint=hint)
-
-
 def _check_names(argument: Argument, index: int, problem: Problem, place: Place) -> None:
     expressions = [("shape", i, e) for i, e in enumerate(argument.shape or [])]
     expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
@@ -122,14 +110,14 @@ def _check_names(argument: Argument, index: int, problem: Problem, place: Place)
 
 
 def _check_values(problem: Problem, place: Place) -> None:
-    for path, sizes in all_sizes(problem):
-        for index, argument in enumerate(problem.arguments):
+    for path, at in every_run(problem):
+        for index, argument in enumerate(at.arguments):
             try:
-                _evaluate(argument, sizes)
+                check_value(argument, at.sizes)
             except ExpressionError as error:
-                raise _at_sizes(str(error), argument, index, sizes, place) from None
-        if (needed := array_bytes(problem, sizes)) > MAX_BYTES:
-            message = f"the arrays need {needed / 2**30:.0f} GiB in all at {sizes}"
+                raise _at_sizes(str(error), argument, index, at.sizes, place) from None
+        if (needed := array_bytes(at, {})) > MAX_BYTES:
+            message = f"the arrays need {needed / 2**30:.0f} GiB in all at {at.sizes}"
             raise place.error(message, *path, hint="choose smaller sizes or correct the shapes")
 
 
@@ -137,12 +125,3 @@ def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int
     key = "shape" if argument.shape is not None else "value"
     hint = f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items())}"
     return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=hint)
-
-
-def _evaluate(argument: Argument, sizes: dict[str, int]) -> None:
-    if argument.shape is None:
-        scalar_of(argument, sizes)
-        return
-    shape_of(argument, sizes)
-    if fill_of(argument) in ("uniform", "integers"):
-        bounds_of(argument, sizes)

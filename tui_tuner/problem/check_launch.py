@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui_tuner.problem.check_names import all_sizes
+from tui_tuner.problem.check_names import every_run
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.model import Expression, Problem
@@ -22,9 +22,9 @@ def check_launch(problem: Problem, place: Place) -> None:
         _check_names(expression, [*problem.sizes, *problem.tunables], path, place, "[sizes] and [tunables]")
     for path, expression in _work_expressions(problem):
         _check_names(expression, list(problem.sizes), path, place, "[sizes]")
-    for _, sizes in all_sizes(problem):
-        _check_geometry(problem, sizes, place)
-        _check_work(problem, sizes, place)
+    for _, at in every_run(problem):
+        _check_geometry(problem, at.sizes, place)
+        _check_work(problem, at.sizes, place)
 
 
 def _launch_expressions(problem: Problem) -> Iterator[tuple[KeyPath, Expression]]:

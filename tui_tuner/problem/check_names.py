@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Problem, Test, Value
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.place import Place
 from tui_tuner.problem.positions import KeyPath
 from tui_tuner.problem.reserved import why_no_size, why_no_tunable
 from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.tunable_values import value_faults
 
 
 def check_names(problem: Problem, signature: KernelSignature, place: Place) -> None:
@@ -23,8 +23,7 @@ def check_names(problem: Problem, signature: KernelSignature, place: Place) -> N
         if reason := why_no_size(name):
             raise place.error(reason, "sizes", name, hint="choose another name for this size")
     for name, values in problem.tunables.items():
-        _check_tunable_name(problem, name, signature, place)
-        _check_values(name, values, place)
+        check_tunable(problem, name, values, signature, place, ("tunables", name))
     for path, sizes in _other_sizes(problem):
         for name in sizes:
             if name not in problem.sizes:
@@ -32,7 +31,14 @@ def check_names(problem: Problem, signature: KernelSignature, place: Place) -> N
                 raise place.error(f"'{name}' is not in [sizes]", *path, name, hint=hint)
 
 
-def _check_tunable_name(problem: Problem, name: str, signature: KernelSignature, place: Place) -> None:
+def check_tunable(
+    problem: Problem, name: str, values: Sequence[Value], signature: KernelSignature, place: Place, path: KeyPath
+) -> None:
+    """Refuse a tunable with an impossible name or value; the path is that of its key.
+
+    Raises:
+        ProblemError: for the first mistake.
+    """
     reason = why_no_tunable(name, problem.language)
     if name in problem.sizes:
         reason = f"'{name}' is a size and a tunable"
@@ -41,50 +47,33 @@ def _check_tunable_name(problem: Problem, name: str, signature: KernelSignature,
     elif name in {parameter.name for parameter in signature.parameters}:
         reason = f"'{name}' is an argument of the kernel"
     if reason is not None:
-        raise place.error(
-            reason, "tunables", name, hint="choose another name: a tunable becomes a macro for the compiler"
-        )
-
-
-def _check_values(name: str, values: list[Value], place: Place) -> None:
-    seen: list[Value] = []
-    for index, value in enumerate(values):
-        path = ("tunables", name, index)
-        if type(value) is not type(values[0]):
-            hint = "write all of them as numbers of one kind (1.0, 2.5), all as text, or all as true and false"
-            raise place.error(f"the values of '{name}' are of different kinds", *path, hint=hint)
-        if value in seen:
-            raise place.error(f"'{name}' has the value {value!r} twice", *path, hint="take one of them out")
-        if isinstance(value, str) and not (value and value.isprintable()):
-            raise place.error(f"'{name}' has a value that is no macro: {value!r}", *path, hint="use one line of text")
-        _check_number(name, value, path, place)
-        seen.append(value)
-
-
-def _check_number(name: str, value: Value, path: KeyPath, place: Place) -> None:
-    try:
-        if not isinstance(value, str):
-            evaluate(value, {})
-    except ExpressionError as error:
-        raise place.error(f"'{name}' has {error}", *path, hint="use a finite number of at most 63 bits") from None
+        raise place.error(reason, *path, hint="choose another name: a tunable becomes a macro for the compiler")
+    for fault in value_faults(name, values):
+        raise place.error(fault.message, *path, fault.index, hint=fault.hint)
 
 
 def _other_sizes(problem: Problem) -> Iterator[tuple[KeyPath, Mapping[str, int]]]:
     """Every place that gives sizes new values."""
-    yield from _tests(problem.tests, ())
     if problem.emulator is not None:
         yield ("emulator", "sizes"), problem.emulator.sizes
-        yield from _tests(problem.emulator.tests or [], ("emulator",))
+    for path, _, test in all_tests(problem):
+        yield (*path, "sizes"), test.sizes
 
 
-def _tests(tests: list[Test], within: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, int]]]:
-    for index, test in enumerate(tests):
-        yield (*within, "tests", index, "sizes"), test.sizes
+def all_tests(problem: Problem) -> Iterator[tuple[KeyPath, Problem, Test]]:
+    """Every test of the file: its place, the problem whose sizes it changes, and the test."""
+    for index, test in enumerate(problem.tests):
+        yield ("tests", index), problem, test
+    if problem.emulator is not None:
+        emulated = problem.on_emulator()
+        for index, test in enumerate(problem.emulator.tests or []):
+            yield ("emulator", "tests", index), emulated, test
 
 
-def all_sizes(problem: Problem) -> Iterator[tuple[KeyPath, dict[str, int]]]:
-    """Every set of sizes the kernel will run at, with the place that names it."""
-    yield ("sizes",), dict(problem.sizes)
-    emulated = {} if problem.emulator is None else problem.emulator.sizes
-    for path, sizes in _other_sizes(problem):
-        yield path, {**problem.sizes, **(emulated if path[0] == "emulator" else {}), **sizes}
+def every_run(problem: Problem) -> Iterator[tuple[KeyPath, Problem]]:
+    """The problem at all sizes it will run at, with the place that names them."""
+    yield ("sizes",), problem
+    for path, base, test in all_tests(problem):
+        yield (*path, "sizes"), base.at(test)
+    if problem.emulator is not None:
+        yield ("emulator", "sizes"), problem.on_emulator()

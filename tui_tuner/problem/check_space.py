@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.nearest import suggestion
@@ -29,7 +30,8 @@ def check_space(problem: Problem, place: Place) -> None:
     space = SearchSpace(problem.tunables, problem.search.restrictions, sizes=problem.sizes)
     first = space.enumerate_valid(1)
     if not first:
-        message = "the restrictions leave no configuration"
+        why = why_empty(problem.tunables, problem.search.restrictions, sizes=problem.sizes)
+        message = f"the restrictions leave no configuration: {why}"
         raise place.error(message, "search", "restrictions", hint="loosen one of them, or add values to [tunables]")
     _check_defaults(problem, space, first[0], place)
 

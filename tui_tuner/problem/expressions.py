@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tui_tuner.problem.expression_nodes import Evaluator, ExpressionError, Result, build, number
 from tui_tuner.problem.nearest import suggestion
 
-__all__ = ["ExpressionError", "Parsed", "check", "conjuncts", "evaluate", "names_in", "parse"]
+__all__ = ["ExpressionError", "Parsed", "check", "conjuncts", "evaluate", "names_in", "parse", "respelt"]
 
 MAX_CHARACTERS = 500
 MAX_NODES = 100
@@ -88,10 +88,26 @@ def conjuncts(expression: str) -> tuple[str, ...]:
     Raises:
         ExpressionError: it is not allowed.
     """
-    body = _body(parse(expression).text)
-    if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And):
-        return tuple(ast.unparse(part) for part in body.values)
-    return (expression,)
+    parts = list(_joined_by_and(_body(parse(expression).text)))
+    return tuple(map(ast.unparse, parts)) if len(parts) > 1 else (expression,)
+
+
+def respelt(expression: str, names: Mapping[str, str] | None = None) -> str:
+    """The expression in its normal spelling, with other names in place of some of those it reads.
+
+    Args:
+        names: the new name of each that changes.
+
+    Raises:
+        ExpressionError: it is not allowed.
+    """
+    read = parse(expression).names
+    changes = {old: new for old, new in (names or {}).items() if old in read}
+    body = _body(expression)
+    for node in ast.walk(body):
+        if isinstance(node, ast.Name):
+            node.id = changes.get(node.id, node.id)
+    return ast.unparse(body)
 
 
 @lru_cache(maxsize=4096)
@@ -109,6 +125,14 @@ def parse(text: str) -> Parsed:
         return Parsed(text, names, build(body))
     except ExpressionError as error:
         raise ExpressionError(f"{error} in '{text}'") from None
+
+
+def _joined_by_and(body: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And):
+        for part in body.values:
+            yield from _joined_by_and(part)
+    else:
+        yield body
 
 
 def _body(text: str) -> ast.expr:

@@ -8,12 +8,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.argument_values import array_bytes, bounds_of, fill_of, poisoned, scalar_of, shape_of
+from tui_tuner.problem.argument_values import (
+    array_bytes,
+    bounds_of,
+    check_counting,
+    fill_of,
+    poisoned,
+    scalar_of,
+    shape_of,
+)
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.reference import call_reference
 
-__all__ = ["array_bytes", "call_reference", "make_arguments", "poisoned", "untouched"]
+__all__ = ["array_bytes", "call_reference", "make_arguments", "poisoned", "repoisoned", "untouched"]
 
 POISON_BYTE = 0xA5
 
@@ -37,6 +45,13 @@ def untouched(argument: Argument, array: np.ndarray) -> np.ndarray:
     if np.issubdtype(array.dtype, np.floating):
         return np.asarray(np.isnan(array))
     return np.asarray(array == _poison(np.dtype(argument.dtype), array.shape))
+
+
+def repoisoned(argument: Argument, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
+    """The value of an argument with another poison: an element that keeps both was written by neither launch."""
+    if not isinstance(value, np.ndarray) or not poisoned(argument):
+        return value
+    return np.ones_like(value) if np.issubdtype(value.dtype, np.floating) else np.invert(value)
 
 
 def _value(argument: Argument, sizes: Mapping[str, int], seed: list[int]) -> np.ndarray | np.generic:
@@ -94,7 +109,5 @@ def _integers(
 
 def _counting(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     count = math.prod(shape)
-    largest = np.finfo(dtype).max if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).max
-    if count - 1 > float(largest):
-        raise ExpressionError(f"counting to {count} does not fit into {dtype}")
+    check_counting(count, dtype)
     return np.arange(count).astype(dtype).reshape(shape)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch
 from tui_tuner.problem.check_names import check_names
 from tui_tuner.problem.check_space import check_space
+from tui_tuner.problem.check_steps import check_steps_of_problem
 from tui_tuner.problem.model import LANGUAGES, Problem
 from tui_tuner.problem.place import Place
 from tui_tuner.problem.reference import find_reference
 from tui_tuner.problem.signature import find_kernel
-from tui_tuner.problem.validation import read_toml, validated
+from tui_tuner.problem.toml_file import read_text, read_toml
+from tui_tuner.problem.validation import validated
 
 
 def load_problem(path: Path) -> Problem:
@@ -23,9 +27,8 @@ def load_problem(path: Path) -> Problem:
         ProblemError: a file is missing, or what it says is not possible; with line and way out.
     """
     file = path if path.suffix == ".toml" else path.with_suffix(".toml")
-    text = _read_problem_file(file, path)
-    place = Place.of(text, file) if read_toml(text, file) else Place(file, {})
-    problem = _validated(text, file.parent, place)
+    tables, place = read_toml(_read_problem_file(file, path), file)
+    problem = _validated(tables, file.parent, place)
     source = file.parent / problem.kernel.source
     problem = _checked(problem, _read_source(source, place), place)
     if problem.reference is not None:
@@ -45,8 +48,8 @@ def parse_problem(text: str, *, directory: Path, file: Path, source_text: str) -
     Raises:
         ProblemError: what the text says is not possible.
     """
-    place = Place.of(text, file) if read_toml(text, file) else Place(file, {})
-    return _checked(_validated(text, directory, place), source_text, place)
+    tables, place = read_toml(text, file)
+    return _checked(_validated(tables, directory, place), source_text, place)
 
 
 def _read_problem_file(file: Path, given: Path) -> str:
@@ -55,27 +58,18 @@ def _read_problem_file(file: Path, given: Path) -> str:
         missing = given if given.suffix in LANGUAGES and not given.exists() else file
         what = "problem file" if missing == file else "kernel file"
         raise ProblemError(f"there is no {what} {missing}", hint=f"write one with: tuner-tui init {kernel}")
-    return _read(file)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except OSError as error:
-        raise ProblemError(f"{file} cannot be read: {error.strerror}", file=file) from None
-    except UnicodeDecodeError:
-        raise ProblemError("this is not UTF-8 text", file=file) from None
+    return read_text(file)
 
 
 def _read_source(source: Path, place: Place) -> str:
     if source.is_file():
-        return _read(source)
+        return read_text(source)
     message = f"the kernel's file {source} is missing"
     raise place.error(message, "kernel", "source", hint="the path is relative to the problem file")
 
 
-def _validated(text: str, directory: Path, place: Place) -> Problem:
-    problem = validated(read_toml(text, place.file), place, directory)
+def _validated(tables: Mapping[str, Any], directory: Path, place: Place) -> Problem:
+    problem = validated(tables, place, directory)
     if problem.kernel.language is None and problem.kernel.source.suffix not in LANGUAGES:
         message = f"the ending '{problem.kernel.source.suffix}' says no language"
         raise place.error(message, "kernel", "source", hint='add language = "cuda", "opencl" or "c" to [kernel]')
@@ -92,6 +86,7 @@ def _checked(problem: Problem, source_text: str, place: Place) -> Problem:
     check_arguments(problem, signature, place)
     check_space(problem, place)
     check_launch(problem, place)
+    check_steps_of_problem(problem, signature, place)
     return problem
 
 

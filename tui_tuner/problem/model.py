@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from tui_tuner.problem.table import TABLE
+from tui_tuner.problem.table import Language as Language  # noqa: PLC0414 - part of the model for all who import it
+from tui_tuner.problem.table import Value as Value  # noqa: PLC0414 - likewise
+from tui_tuner.problem.tuning_step import TuningStep
 
 type_names = Literal[
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
 ]
-Value = bool | int | float | str
-"""A value of a tunable parameter."""
 Configuration = dict[str, Value]
 """One value for each tunable parameter."""
 Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
-Language = Literal["cuda", "opencl", "c"]
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
 Dimensions = Annotated[list[Expression], Field(min_length=1, max_length=3)]
 
@@ -26,7 +29,7 @@ LANGUAGES: dict[str, Language] = {".cu": "cuda", ".cl": "opencl", ".c": "c", ".c
 class Table(BaseModel):
     """A table of the problem file: immutable, unknown keys refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = TABLE
 
 
 class Kernel(Table):
@@ -111,12 +114,34 @@ class Work(Table):
     bytes: Expression = 0
 
 
+class InputFill(Table):
+    """How one array is filled in a test, instead of the `fill`, `low` and `high` of its argument."""
+
+    fill: Fill
+    low: float | None = None
+    high: Expression | float | None = None
+
+
 class Test(Table):
-    """Sizes at which every candidate is verified; sizes not named keep the value of `[sizes]`."""
+    """Where every candidate is verified.
+
+    Attributes:
+        sizes: those not named keep the value of `[sizes]`.
+        inputs: by the name of an array argument; arrays not named keep the fill of their argument.
+    """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     sizes: dict[str, int]
+    inputs: dict[str, InputFill] = {}
+
+    @model_serializer(mode="wrap")
+    def _without_empty_inputs(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Tests that change no input are written as ever: keys in journals hash them."""
+        content: dict[str, Any] = handler(self)
+        if not self.inputs:
+            content.pop("inputs", None)
+        return content
 
 
 class Reference(Table):
@@ -151,6 +176,7 @@ class Problem(Table):
         source_text: the text of the kernel's file.
         defaults: the configuration of the kernel as given; the first value of each
             tunable that is not named.
+        steps: of the strategy `explicit`; empty for its own.
     """
 
     kernel: Kernel
@@ -165,6 +191,7 @@ class Problem(Table):
     reference: Reference | None = None
     tolerance: Tolerance = Tolerance()
     emulator: Emulator | None = None
+    steps: list[TuningStep] = []
 
     directory: Path = Path()
     source_text: str = ""
@@ -185,3 +212,17 @@ class Problem(Table):
             return self
         tests = self.tests if self.emulator.tests is None else self.emulator.tests
         return self.model_copy(update={"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests})
+
+    def at(self, test: Test) -> Problem:
+        """The same problem at the sizes of a test, each array filled as the test says."""
+
+        def filled(argument: Argument) -> Argument:
+            fill = test.inputs.get(argument.name)
+            return argument if fill is None else argument.model_copy(update=fill.model_dump())
+
+        arguments = [filled(argument) for argument in self.arguments]
+        return self.model_copy(update={"sizes": {**self.sizes, **test.sizes}, "arguments": arguments})
+
+    def with_tests(self, tests: Sequence[Test]) -> Problem:
+        """The same problem, verified at these tests."""
+        return self.model_copy(update={"tests": list(tests)})

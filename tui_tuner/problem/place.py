@@ -1,4 +1,4 @@
-"""Where in the problem file a mistake stands."""
+"""Where in a problem file, or a file of steps, a mistake stands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui_tuner.problem.positions import KeyPath, key_lines, line_of
 
 @dataclass(frozen=True)
 class Place:
-    """A problem file with the lines of its keys."""
+    """A file with the lines of its keys."""
 
     file: Path
     lines: dict[KeyPath, int] = field(repr=False)

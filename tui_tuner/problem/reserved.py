@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 
-from tui_tuner.problem.model import Language
+from tui_tuner.problem.table import Language
 
 _C_WORDS = """
     alignas alignof asm auto bool break case catch char class const constexpr const_cast continue decltype default

@@ -8,12 +8,12 @@ from collections.abc import Collection
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.reserved import keywords
 
-_QUOTED = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
+_QUOTED = r'"(?:\\.|[^"\\\n])*"|' + r"(?<!\d)'(?:\\.|[^'\\\n])*'"  # behind a digit it separates, as in 1'000
 _STRING = r'R"(?P<tag>[^()\\\s]{0,16})\([\s\S]*?\)(?P=tag)"|' + _QUOTED
 _BLOCK_COMMENT = r"/\*[\s\S]*?(?:\*/|\Z)"
 _COMMENT = rf"{_BLOCK_COMMENT}|//(?:\\\r?\n|[^\n])*"
 _TOKENS = re.compile(rf"(?P<comment>{_COMMENT})|(?P<string>{_STRING})")
-_DIRECTIVE = rf"^[ \t]*\#[ \t]*(?:define|undef)[ \t]+(?P<name>\w+)(?:{_COMMENT}|{_QUOTED}|\\\r?\n|[^\n])*"
+_DIRECTIVE = rf"^[ \t]*\#[ \t]*(?:define|undef)[ \t]+(?P<name>\w+)(?:{_COMMENT}|{_QUOTED}|\\[ \t]*\r?\n|[^\n])*"
 _TOKENS_AND_DEFINITIONS = re.compile(rf"{_TOKENS.pattern}|(?P<definition>{_DIRECTIVE})", re.MULTILINE)
 _NOT_A_USE = re.compile(r"^[ \t]*#[ \t]*(?:define|undef|ifdef|ifndef)[ \t]+\w+", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
