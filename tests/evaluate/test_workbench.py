@@ -64,7 +64,7 @@ def bench(
     directory: Path, device: NumpyDevice, reference: str | None = "2 * x", say: Say = lambda *_: None
 ) -> Workbench:
     (directory / "scale.cu").write_text(SOURCE)
-    text = PROBLEM + "\n[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+    text = PROBLEM.partition("[[tests]]")[0] + "[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
     if reference is not None:
         (directory / "reference.py").write_text(REFERENCE.format(reference))
         text += '\n[reference]\npython = "reference.py:scale"\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from tui_tuner.evaluate.tolerance import (
 )
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import call_reference, make_arguments
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.model import Argument, InputFill, Problem, Test
 
 CONSTANT_NEEDS = 8
 """Outputs with fewer elements may rightly be constant."""
@@ -41,7 +42,7 @@ class DataSet:
 
     Attributes:
         index: of the test; the last one is the timed size.
-        label: the sizes in words.
+        label: the sizes, and what inputs the test changes, in words.
         expected: output arrays by argument index.
         bounds: their allowed deviation.
     """
@@ -73,18 +74,30 @@ def test_sizes(problem: Problem) -> list[dict[str, int]]:
     return [{**problem.sizes, **test.sizes} for test in problem.tests] + [dict(problem.sizes)]
 
 
-def label_of(sizes: Mapping[str, int]) -> str:
-    """The sizes in words, "n=512, m=3"."""
-    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "the only size"
+def label_of(sizes: Mapping[str, int], inputs: Mapping[str, InputFill] | None = None) -> str:
+    """The sizes in words, and the inputs of a test that has its own, "n=512, m=3, x zeros"."""
+    words = [f"{name}={value}" for name, value in sizes.items()] or ["the only size"]
+    words += [f"{name} {fill_in_words(fill.fill, fill)}" for name, fill in (inputs or {}).items()]
+    return ", ".join(words)
+
+
+def fill_in_words(name: str | None, bounds: InputFill | Argument) -> str:
+    """A fill with the bounds that are given, "uniform from 0.5 below n"."""
+    words = [f"{key} {value}" for key, value in (("from", bounds.low), ("below", bounds.high)) if value is not None]
+    return " ".join([name or "poisoned", *words])
 
 
 class DataSets:
-    """Makes data sets, always on a fresh secret seed; the kernel as given sets the allowed error."""
+    """Makes data sets, always on a fresh secret seed; the kernel as given sets the allowed error.
 
-    def __init__(self, problem: Problem, run_baseline: RunBaseline) -> None:
+    Args:
+        draws: how often the data of a test are drawn before it is given up.
+    """
+
+    def __init__(self, problem: Problem, run_baseline: RunBaseline, *, draws: int = 1) -> None:
         self._problem = problem
         self._run_baseline = run_baseline
-        self._sizes = test_sizes(problem)
+        self._draws = draws
         self._own_relative = 0.0
 
     def make(self, index: int) -> DataSet:
@@ -93,17 +106,25 @@ class DataSets:
         Raises:
             ProblemError: the kernel as given fails its own reference, or the check could not fail.
         """
-        sizes = self._sizes[index]
-        arguments = make_arguments(self._problem, sizes, secrets.randbits(63))
+        for _ in range(self._draws - 1):
+            with contextlib.suppress(ProblemError):
+                return self._drawn(index)
+        return self._drawn(index)
+
+    def _drawn(self, index: int) -> DataSet:
+        timed = index == len(self._problem.tests)
+        test = Test(sizes={}) if timed else self._problem.tests[index]
+        at = self._problem.at(test)
+        sizes = at.sizes
+        arguments = make_arguments(at, {}, secrets.randbits(63))
         outputs = self._run_baseline(arguments, index)
-        timed = index == len(self._sizes) - 1
-        if self._problem.reference is None or (timed and len(self._sizes) > 1):
+        if self._problem.reference is None or (timed and self._problem.tests):
             expected = outputs
             bounds = {i: self._scaled_bound(i, output, sizes) for i, output in outputs.items()}
         else:
             expected, errors = self._from_reference(arguments, outputs, sizes)
             bounds = {i: self._bound(i, expected[i], sizes, errors[i]) for i in outputs}
-        data = DataSet(index, label_of(sizes), arguments, expected, bounds)
+        data = DataSet(index, label_of(sizes, test.inputs), arguments, expected, bounds)
         self._refuse_weak(data)
         return data
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.model import Configuration, Problem, Test
 
 
 @dataclass(frozen=True)
@@ -18,19 +19,35 @@ class Started:
         sandbox: how builds are confined, in one line.
         note: something the user should know about the choice of device; may be empty.
         given: the kernel as given in its default configuration.
+        tests: those in force that were proposed.
+        dropped: a line for each proposed test that is not, with the reason.
     """
 
     device: DeviceInfo
     sandbox: str
     note: str
     given: Evaluation
+    tests: list[Test] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
 
 
 class Evaluator(Protocol):
     """Builds, verifies and measures; many calls may wait at once."""
 
-    async def start(self) -> Started:
+    async def sized_problem(self) -> Problem:
+        """The problem at the sizes of the device that `start` takes; known without taking it.
+
+        Raises:
+            UserError: there is no such device.
+        """
+        ...
+
+    async def start(self, proposed: Sequence[Test] = ()) -> Started:
         """Take the device and check the kernel as given.
+
+        Args:
+            proposed: tests to verify at where the problem has none; one at which the kernel as given
+                cannot be checked is dropped.
 
         Raises:
             UserError: device, compiler, sandbox, kernel or reference cannot be used.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.errors import DeviceError, ProblemError
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
 from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.launches import launch_shapes
 from tui_tuner.evaluate.requests import (
     Compare,
@@ -21,7 +23,6 @@ from tui_tuner.evaluate.requests import (
     MeasureCeilings,
     Open,
     Opened,
-    Prepare,
 )
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
 from tui_tuner.evaluate.roofline import Roofline, roofline
@@ -29,7 +30,7 @@ from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.model import Configuration, Problem
+from tui_tuner.problem.model import Configuration, Problem, Test
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,17 @@ class LocalEvaluator:
         self._builder: Builder | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
+        self._choice: tuple[DeviceChoice, str] | None = None
 
-    async def start(self) -> Started:
-        """Take the device, measure its ceilings, check and time the kernel as given."""
-        choice, note = await choose_device(self._options.device, self._given_problem.language)
-        self._problem = self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
+    async def sized_problem(self) -> Problem:
+        """The problem at the sizes of the device that `start` takes."""
+        choice, _ = await self._chosen()
+        return self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
+
+    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+        """Take the device, measure its ceilings, check and time the kernel as given, try proposed tests with it."""
+        choice, note = await self._chosen()
+        self._problem = await self.sized_problem()
         opened = await self._open(choice)
         report = await self._options.policy.prove()
         compiler = compiler_for(choice, opened, self._problem, self._options.nvcc)
@@ -81,12 +88,21 @@ class LocalEvaluator:
         device = await self._measure_ceilings(opened, self._builder)
         self._device = device.model_copy(update={"toolchain": compiler.toolchain})
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
-        given = await self._check_baseline()
-        return Started(device=self._device, sandbox=report.line, note=note, given=given)
+        given = await check_given(self._problem, proposed, self._executable, self._supervisor)
+        self._problem = given.problem
+        candidate = baseline(given.problem)
+        return Started(
+            device=self._device,
+            sandbox=report.line,
+            note=note,
+            given=self._evaluation(candidate, candidate.default_configuration, given.build, given.answer),
+            tests=given.tests,
+            dropped=given.dropped,
+        )
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, verify and measure one configuration."""
-        built = await self._executable(candidate, configuration)
+        built = await self._executable(candidate, configuration, self._problem)
         if isinstance(built, Failure):
             return Evaluation(candidate=candidate.id, configuration=configuration, failure=built)
         build, executable = built
@@ -121,7 +137,7 @@ class LocalEvaluator:
     async def _open(self, choice: DeviceChoice) -> DeviceInfo:
         options, problem = self._options, self._problem
         self._supervisor.confine(await opencl_confinement(choice, problem, options.cache, options.policy))
-        request = Open(device=str(choice), problem=problem, allow_unconfined=options.policy.allow_unconfined)
+        request = Open(device=str(choice), allow_unconfined=options.policy.allow_unconfined)
         try:
             opened = await self._supervisor.open(request)
         except RunnerDied as died:
@@ -131,38 +147,17 @@ class LocalEvaluator:
             raise RuntimeError(f"unexpected answer to open: {opened!r}")
         return opened.device
 
-    async def _check_baseline(self) -> Evaluation:
-        candidate = baseline(self._problem)
-        configuration = candidate.default_configuration
-        source = self._problem.directory / self._problem.kernel.source
-        built = await self._executable(candidate, configuration)
-        if isinstance(built, Failure):
-            raise ProblemError(f"the kernel as given cannot run: {built.message}", file=source)
-        build, executable = built
-        if executable is None:
-            failure = build.failure
-            detail = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
-            raise ProblemError(f"the kernel as given does not build: {detail}", file=source)
-        try:
-            answer = await self._supervisor.open(Prepare(baseline=executable))
-        except RunnerDied as died:
-            answer = Evaluated(failure=died.failure)
-        if not isinstance(answer, Evaluated):
-            raise RuntimeError(f"unexpected answer to prepare: {answer!r}")
-        if answer.failure is not None:
-            raise ProblemError(
-                f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
-                hint="check [launch], [[arguments]] and [defaults] of the problem file",
-                file=source,
-            )
-        return self._evaluation(candidate, configuration, build, answer)
+    async def _chosen(self) -> tuple[DeviceChoice, str]:
+        if self._choice is None:
+            self._choice = await choose_device(self._options.device, self._given_problem.language)
+        return self._choice
 
     async def _executable(
-        self, candidate: Candidate, configuration: Configuration
+        self, candidate: Candidate, configuration: Configuration, problem: Problem
     ) -> Failure | tuple[Build, Executable | None]:
         if self._builder is None or self._device is None:
             raise RuntimeError("the evaluator is not started")
-        shapes = launch_shapes(candidate, configuration, self._problem, self._device)
+        shapes = launch_shapes(candidate, configuration, problem, self._device)
         if isinstance(shapes, Failure):
             return shapes
         build = await self._builder.build(candidate, configuration, self._problem.kernel.compiler_options)
@@ -171,7 +166,7 @@ class LocalEvaluator:
         return build, Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
 
     async def _must_build(self, candidate: Candidate, configuration: Configuration) -> Executable:
-        built = await self._executable(candidate, configuration)
+        built = await self._executable(candidate, configuration, self._problem)
         if isinstance(built, Failure) or built[1] is None:
             raise RuntimeError(f"{candidate.id} was evaluated before but does not build any more: {built}")
         return built[1]

@@ -37,7 +37,6 @@ class Open(Frame):
 
     type: Literal["open"] = "open"
     device: str
-    problem: Problem
     allow_unconfined: bool = False
 
 
@@ -50,11 +49,25 @@ class MeasureCeilings(Frame):
     bytes: int
 
 
+class Rehearse(Frame):
+    """Run the kernel as given at the problem's tests, which are only proposed, and keep nothing."""
+
+    type: Literal["rehearse"] = "rehearse"
+    problem: Problem
+    baseline: Executable
+
+
 class Prepare(Frame):
-    """Check the kernel as given against its reference and keep what the checks of candidates need."""
+    """Check the kernel as given against its reference and keep what the checks of candidates need.
+
+    Attributes:
+        draws: how often the data of a test are drawn before it is given up.
+    """
 
     type: Literal["prepare"] = "prepare"
+    problem: Problem
     baseline: Executable
+    draws: int = 1
 
 
 class Evaluate(Frame):
@@ -89,6 +102,14 @@ class Opened(Frame):
     device: DeviceInfo
 
 
+class Rehearsed(Frame):
+    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `Evaluated`."""
+
+    type: Literal["rehearsed"] = "rehearsed"
+    reason: str | None = None
+    fatal: bool = False
+
+
 class Evaluated(Frame):
     """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced."""
 
@@ -119,5 +140,5 @@ class Failed(Frame):
     line: int | None = None
 
 
-Asked = Annotated[Open | MeasureCeilings | Prepare | Evaluate | Compare, Field(discriminator="type")]
-Answered = Annotated[Phase | Opened | Evaluated | Compared | Failed, Field(discriminator="type")]
+Asked = Annotated[Open | MeasureCeilings | Rehearse | Prepare | Evaluate | Compare, Field(discriminator="type")]
+Answered = Annotated[Phase | Opened | Rehearsed | Evaluated | Compared | Failed, Field(discriminator="type")]

@@ -17,6 +17,7 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.channel import ChannelClosed, receive, send
 from tui_tuner.evaluate.devices.base import Device, DeviceFault
 from tui_tuner.evaluate.devices.choose import DeviceChoice, open_device
+from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.requests import (
     Asked,
     Compare,
@@ -29,6 +30,7 @@ from tui_tuner.evaluate.requests import (
     Opened,
     Phase,
     Prepare,
+    Rehearse,
 )
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.sandbox.limits import die_with_parent
@@ -78,8 +80,11 @@ class Runner:
                 return self._open(request)
             case MeasureCeilings():
                 return self._measure_ceilings(request)
+            case Rehearse():
+                return Rehearsal(self._opened, request.problem, self._say).run(request.baseline)
             case Prepare():
-                return self._bench.prepare(request.baseline)
+                self._workbench = Workbench(self._opened, request.problem, self._say, draws=request.draws)
+                return self._workbench.prepare(request.baseline)
             case Evaluate():
                 return self._bench.evaluate(request.executable, request.best_ms)
             case Compare():
@@ -88,22 +93,25 @@ class Runner:
     @property
     def _bench(self) -> Workbench:
         if self._workbench is None:
-            raise DeviceFault(FailureKind.CRASH, "the runner has no device yet", fatal=True)
+            raise DeviceFault(FailureKind.CRASH, "the runner knows no kernel yet", fatal=True)
         return self._workbench
+
+    @property
+    def _opened(self) -> Device:
+        if self._device is None:
+            raise DeviceFault(FailureKind.CRASH, "the runner has no device yet", fatal=True)
+        return self._device
 
     def _open(self, request: Open) -> Opened:
         self._say("opening the device", OPEN_LIMIT_S)
         self._device = open_device(DeviceChoice.parse(request.device), allow_unconfined=request.allow_unconfined)
-        self._workbench = Workbench(self._device, request.problem, self._say)
         return Opened(device=self._device.info)
 
     def _measure_ceilings(self, request: MeasureCeilings) -> Opened:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
-        if self._device is None:
-            raise DeviceFault(FailureKind.CRASH, "the runner has no device yet", fatal=True)
-        return Opened(device=measure_ceilings(self._device, request.copy_kernel, request.fma_kernel, request.bytes))
+        return Opened(device=measure_ceilings(self._opened, request.copy_kernel, request.fma_kernel, request.bytes))
 
     def _say(self, text: str, limit_s: float) -> None:
         send(self._connection, Phase(text=text, limit_s=limit_s).model_dump(mode="json"))

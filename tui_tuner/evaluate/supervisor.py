@@ -148,9 +148,10 @@ class Supervisor:
         self._read = read
 
     async def open(self, request: Asked) -> Answered:
-        """Ask once now, and again of every runner that follows a crash."""
+        """Ask once now and, unless it fails, again of every runner that follows a crash."""
         answer = await self.ask(request)
-        self._opening.append(request)
+        if getattr(answer, "failure", None) is None:
+            self._opening.append(request)
         return answer
 
     async def ask(self, request: Asked) -> Answered:
@@ -164,7 +165,11 @@ class Supervisor:
         async with self._lock:
             process = self._process or await self._start()
             self._process = None
-            answer = await process.ask(request)
+            try:
+                answer = await process.ask(request)
+            except UserError:
+                self._process = process  # it answered, and goes on
+                raise
             if getattr(answer, "fatal", False):
                 await process.kill()
             else:

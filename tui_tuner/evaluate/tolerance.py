@@ -27,7 +27,7 @@ PIECE = 2**18
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The worst element of a wrong output."""
+    """The first wrong element of an output."""
 
     index: tuple[int, ...]
     got: float
@@ -112,7 +112,7 @@ def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
 
 
 def compare(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[float, Mismatch | None]:
-    """Largest deviation relative to the allowed one (1 is the limit), and the worst element if it is over."""
+    """Largest deviation relative to the allowed one (1 is the limit), and the first wrong element if it is over."""
     if np.issubdtype(got.dtype, np.floating):
         return _compare_floats(got, expected, allowed)
     wrong = got != expected
@@ -158,12 +158,14 @@ def _compare_each(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tupl
     deviation = np.abs(np.where(finite, got, 0).astype(np.float64) - reference)
     limit = allowed.absolute + allowed.relative * np.abs(reference) + np.finfo(np.float64).tiny
     share = deviation / limit
-    worst = int(np.argmax(share)) if share.size else 0
-    largest = float(share.flat[worst]) if share.size else 0.0
+    largest = float(share.max()) if share.size else 0.0
     if largest <= 1:
         return largest, None
-    reason = f"{_share(share > 1)} off, allowed {float(limit.flat[worst]):.3g}"
-    return largest, _mismatch(got, expected, worst, reason)
+    first = int(np.argmax(share > 1))
+    reason = (
+        f"{_share(share > 1)} off, allowed {float(limit.flat[first]):.3g}, the largest deviation {largest:.3g} times"
+    )
+    return largest, _mismatch(got, expected, first, reason)
 
 
 def _share(wrong: np.ndarray) -> str:

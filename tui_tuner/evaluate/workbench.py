@@ -33,16 +33,20 @@ class WrongResult(Exception):
 
 
 class Workbench:
-    """Checks and times executables of one problem; used from one thread."""
+    """Checks and times executables of one problem; used from one thread.
 
-    def __init__(self, device: Device, problem: Problem, say: Say) -> None:
+    Args:
+        draws: how often the data of a test are drawn before it is given up.
+    """
+
+    def __init__(self, device: Device, problem: Problem, say: Say, *, draws: int = 1) -> None:
         self._device = device
         self._problem = problem
         self._say = say
         self._patience = Patience()
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
-        self._datasets = DataSets(problem, self._run_baseline)
+        self._datasets = DataSets(problem, self._run_baseline, draws=draws)
         self._tests: list[DataSet] = []
         self._timed: DataSet | None = None
         self._timed_buffers: Buffers | None = None

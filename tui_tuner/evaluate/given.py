@@ -1,0 +1,111 @@
+"""The kernel as given on the runner: tried at proposed tests, then checked and timed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from tui_tuner.errors import ProblemError, UserError
+from tui_tuner.evaluate.proposed import DRAWS, dropped_line, kept_tests
+from tui_tuner.evaluate.requests import Evaluated, Executable, Prepare, Rehearse, Rehearsed
+from tui_tuner.evaluate.results import Build, Failure
+from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.model import Configuration, Problem, Test
+
+MakeExecutable = Callable[[Candidate, Configuration, Problem], Awaitable[Failure | tuple[Build, Executable | None]]]
+"""Builds a configuration with its launches at every test of a problem, or says why that is not possible."""
+
+
+@dataclass(frozen=True)
+class GivenKernel:
+    """The kernel as given, checked.
+
+    Attributes:
+        problem: with the tests that candidates are verified at.
+        tests: those of them that were proposed.
+        dropped: a line for each proposed test that is not among them.
+    """
+
+    problem: Problem
+    build: Build
+    answer: Evaluated
+    tests: list[Test]
+    dropped: list[str]
+
+
+async def check_given(
+    problem: Problem, proposed: Sequence[Test], make: MakeExecutable, supervisor: Supervisor
+) -> GivenKernel:
+    """Keep the proposed tests that can be used, check the kernel as given there, and time it.
+
+    Raises:
+        ProblemError: it does not build or run, or it fails a check that was not only proposed.
+    """
+
+    async def rehearse(trial: Problem) -> str | None:
+        return await _rehearse(trial, make, supervisor)
+
+    kept, dropped = await kept_tests(problem, proposed, rehearse)
+    if kept:
+        try:
+            with_tests = problem.with_tests(kept)
+            build, answer = await _prepare(with_tests, DRAWS, make, supervisor)
+            return GivenKernel(with_tests, build, answer, kept, dropped)
+        except UserError as error:
+            dropped += [dropped_line(problem, test, error.message) for test in kept]
+            await supervisor.close()  # and what the runner has allocated goes with it
+    build, answer = await _prepare(problem, 1, make, supervisor)
+    return GivenKernel(problem, build, answer, [], dropped)
+
+
+async def _rehearse(trial: Problem, make: MakeExecutable, supervisor: Supervisor) -> str | None:
+    """Why the kernel as given cannot be checked at the tests of a problem; None if it can."""
+    built = await _built(trial, make)
+    if isinstance(built, Failure):
+        return built.message
+    try:
+        answer = await supervisor.ask(Rehearse(problem=trial, baseline=built[1]))
+    except RunnerDied as died:
+        return f"{died.failure.kind}: {died.failure.message}"
+    if not isinstance(answer, Rehearsed):
+        raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
+    return answer.reason
+
+
+async def _prepare(
+    problem: Problem, draws: int, make: MakeExecutable, supervisor: Supervisor
+) -> tuple[Build, Evaluated]:
+    built = await _built(problem, make)
+    source = problem.directory / problem.kernel.source
+    if isinstance(built, Failure):
+        raise ProblemError(f"the kernel as given cannot run: {built.message}", file=source)
+    build, executable = built
+    try:
+        answer = await supervisor.open(Prepare(problem=problem, baseline=executable, draws=draws))
+    except RunnerDied as died:
+        answer = Evaluated(failure=died.failure)
+    if not isinstance(answer, Evaluated):
+        raise RuntimeError(f"unexpected answer to prepare: {answer!r}")
+    if answer.failure is not None:
+        raise ProblemError(
+            f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
+            hint="check [launch], [[arguments]] and [defaults] of the problem file",
+            file=source,
+        )
+    return build, answer
+
+
+async def _built(problem: Problem, make: MakeExecutable) -> Failure | tuple[Build, Executable]:
+    """The kernel as given for the sizes of a problem; a failure where it cannot be launched at one of them."""
+    candidate = baseline(problem)
+    built = await make(candidate, candidate.default_configuration, problem)
+    if isinstance(built, Failure):
+        return built
+    build, executable = built
+    if executable is None:
+        failure = build.failure
+        detail = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
+        source = problem.directory / problem.kernel.source
+        raise ProblemError(f"the kernel as given does not build: {detail}", file=source)
+    return build, executable
