@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.evaluator import Started
@@ -9,7 +9,7 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failu
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
-from tui_tuner.problem.model import Configuration, Problem
+from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
@@ -53,6 +53,9 @@ block_size_x = [32, 64, 128, 256]
 
 [defaults]
 block_size_x = 32
+
+[[tests]]
+sizes = { n = 1000 }
 """
 REWRITE = SOURCE.replace("int i =", "int per_thread = work_per_thread; int i =")
 DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="fake", architecture="sm_90", toolchain="fake 1")
@@ -92,11 +95,21 @@ class FakeEvaluator:
         self.compared = 0
         self.starts = 0
         self.on_evaluate: Callable[[int], None] = lambda _: None
+        self.why_dropped: Callable[[Test], str | None] = lambda _: None
+        self.proposed: list[Test] = []
 
-    async def start(self) -> Started:
+    async def sized_problem(self) -> Problem:
+        return self.problem
+
+    async def start(self, proposed: Sequence[Test] = ()) -> Started:
         self.starts += 1
+        self.proposed = list(proposed)
         candidate = baseline(self.problem)
-        return Started(DEVICE, "landlock", "", self._measure(candidate, candidate.default_configuration))
+        given = self._measure(candidate, candidate.default_configuration)
+        tried = {} if self.problem.tests else {i: self.why_dropped(test) for i, test in enumerate(proposed)}
+        tests = [proposed[i] for i, reason in tried.items() if reason is None]
+        dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
+        return Started(DEVICE, "landlock", "", given, tests, dropped)
 
     def _measure(self, candidate: Candidate, configuration: Configuration) -> Evaluation:
         failure = self.fail(candidate, configuration)
@@ -154,8 +167,9 @@ def write_problem(directory: Path) -> Path:
 
 def new_run(directory: Path, **options: object) -> RunDirectory:
     file = write_problem(directory)
-    model = "scripted" if options.get("strategy", "one_prompt") == "one_prompt" else None
-    return create(directory / "run", load_problem(file), file, SessionOptions.model_validate(options), model)
+    chosen = SessionOptions.model_validate({"strategy": "one_prompt", **options})
+    model = "scripted" if chosen.strategy == "one_prompt" else None
+    return create(directory / "run", load_problem(file), file, chosen, model)
 
 
 def reopened(directory: Path) -> RunDirectory:

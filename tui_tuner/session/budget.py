@@ -25,6 +25,25 @@ class Budget:
         self.model_calls += 1
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
+    def check_evaluations(self) -> None:
+        """Whether a further kernel could be evaluated.
+
+        Raises:
+            BudgetSpent: it could not.
+        """
+        if not self.evaluations_left:
+            raise BudgetSpent(f"the {self.evaluations} evaluations allowed are made")
+
+    def check_calls(self) -> None:
+        """Whether another call of the model is allowed.
+
+        Raises:
+            BudgetSpent: it is not.
+        """
+        limit = self._options.max_calls
+        if self.model_calls >= limit:
+            raise BudgetSpent(f"the {limit} model calls allowed are made")
+
     def check_time(self, elapsed: float) -> None:
         """Whether there is time left.
 

@@ -27,6 +27,11 @@ class Clock:
             self._started = time.monotonic()
 
     @property
+    def runs(self) -> bool:
+        """Whether it runs on from the last record."""
+        return self._started is not None
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the session began."""
         if self._started is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -18,11 +18,11 @@ from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.recall import Recall
-from tui_tuner.strategies.base import ModelFailed, ReplyType
+from tui_tuner.strategies.base import BudgetSpent, ModelFailed, ModelGone, ReplyType
 
 _REPLY = TypeAdapter(Reply)
-ATTEMPTS = 3
-"""Calls for one question at most: the first and two that put faults back to the model."""
+GONE = 2
+"""So many calls in a row that cannot be made mean that the model is gone."""
 
 
 class Conversation:
@@ -46,6 +46,12 @@ class Conversation:
         self._recall = recall
         self._budget = budget
         self._emit = emit
+        self._unreachable = 0
+        self._complete: Callable[[Sequence[Message]], tuple[Message, ...]] = tuple
+
+    def on_prompt(self, complete: Callable[[Sequence[Message]], tuple[Message, ...]]) -> None:
+        """Let the messages of every call be completed, also where a refused reply is put back."""
+        self._complete = complete
 
     async def ask(
         self,
@@ -53,35 +59,42 @@ class Conversation:
         messages: Sequence[Message],
         reply_type: type[ReplyType],
         check: Callable[[ReplyType], list[str]],
+        attempts: int,
     ) -> ReplyType:
         """A validated reply.
 
         Raises:
             ModelFailed: the model cannot be reached, or its replies stay unusable.
+            ModelGone: it could not be reached for the question before either.
             BudgetSpent: the budget allows no further call.
         """
         request = Request(purpose, tuple(messages), max_tokens=self._max_tokens)
         try:
             answer = await ask(
-                self._call, request, reply_type, check=check, attempts=ATTEMPTS, on_refused=self._refused
+                self._call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused
             )
         except ReplyRefused as refused:
-            raise ModelFailed(f"{ATTEMPTS} replies were unusable: {refused}") from refused
+            raise ModelFailed(f"no usable reply in {_calls(attempts)}: {refused}") from refused
         return answer.value
 
     def _refused(self, problems: list[str]) -> None:
         self._emit(events.ReplyRefused(call=self._budget.model_calls, problems=problems))
 
     async def _call(self, request: Request) -> Reply:
+        request = replace(request, messages=self._complete(request.messages))
         call = self._budget.model_calls + 1
-        text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)
-        tokens = estimate_messages(request.messages)
         content = self._recall.nth("ask", asdict(request))
-        self._emit(events.PromptSent(call=call, purpose=request.purpose, text=text, tokens=tokens))
-        result = await self._recall.once("ask", content, lambda: self._live(call, request))
+        result = self._recall.known("ask", content)
+        if result is None:
+            result = await self._recall.once("ask", content, lambda: self._live(call, request))
+        elif "stopped" not in result:
+            self._tell_sent(call, request)
+        if "stopped" in result:
+            raise BudgetSpent(result["stopped"])
         if "failed" in result:
             self._budget.book_call(result["cost"])
-            raise ModelFailed(result["failed"])
+            raise self._failure(result["failed"])
+        self._unreachable = 0
         reply = _REPLY.validate_python(result)
         self._budget.book_call(reply.usage.cost)
         if reply.notice:
@@ -98,11 +111,25 @@ class Conversation:
         )
         return reply
 
+    def _tell_sent(self, call: int, request: Request) -> None:
+        text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)
+        tokens = estimate_messages(request.messages)
+        self._emit(events.PromptSent(call=call, purpose=request.purpose, text=text, tokens=tokens))
+
+    def _failure(self, reason: str) -> ModelFailed | ModelGone:
+        self._unreachable += 1
+        return ModelFailed(reason) if self._unreachable < GONE else ModelGone(f"the model is gone: {reason}")
+
     async def _live(self, call: int, request: Request) -> dict[str, Any]:
         if self._backend is None:
-            raise ModelFailed("there is no model")
-        self._budget.check_time(self._recall.elapsed)
-        self._budget.check_cost(worst_cost(self._backend.name, request))
+            return {"stopped": "there is no model"}
+        try:
+            self._budget.check_calls()
+            self._budget.check_time(self._recall.elapsed)
+            self._budget.check_cost(worst_cost(self._backend.name, request))
+        except BudgetSpent as spent:
+            return {"stopped": str(spent)}
+        self._tell_sent(call, request)
 
         def on_chunk(chunk: Chunk) -> None:
             if chunk.text or chunk.thinking:
@@ -115,3 +142,7 @@ class Conversation:
         except ModelError as error:
             return {"failed": str(error), "cost": 0.0}
         return asdict(reply)
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"

@@ -9,16 +9,19 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
+from tui_tuner.prompts.render import render
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.evaluations import Evaluations
+from tui_tuner.session.inbox import Inbox
+from tui_tuner.session.instructions import Instruction, Say, Thaw
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.recall import Recall
 from tui_tuner.session.run_directory import RunDirectory
-from tui_tuner.strategies.base import Incumbent, ReplyType
-from tui_tuner.strategies.steps import Decision, Factor, Step, StepState
+from tui_tuner.strategies.base import ATTEMPTS, Incumbent, ReplyType
+from tui_tuner.strategies.steps import Decision, Step
 
 Emit = Callable[[events.Event], None]
 
@@ -34,6 +37,7 @@ class SessionEffects:
         budget: Budget,
         conversation: Conversation,
         plan: Plan,
+        inbox: Inbox,
         emit: Emit,
     ) -> None:
         self._run = run
@@ -43,13 +47,19 @@ class SessionEffects:
         self._budget = budget
         self._conversation = conversation
         self._plan = plan
+        self._inbox = inbox
         self._emit = emit
+        self._words: list[str] = []
+        self._frozen: Configuration = {}
+        self._kept_free: set[str] = set()
         self.baseline: Candidate = baseline(machine.problem)
         self.given: Evaluation = machine.started.given
         self.incumbent = Incumbent(self.baseline, self.given, (1.0, 1.0, 1.0))
         self.tuned_baseline: Incumbent | None = None
         self.evaluations = Evaluations(machine, recall, budget, emit, self._best_ms)
         self.evaluations.keep(self.given)
+        conversation.on_prompt(self._with_words)
+        inbox.open(self._obey)
 
     @property
     def problem(self) -> Problem:
@@ -91,21 +101,41 @@ class SessionEffects:
         """How many more evaluations the budget allows."""
         return self._budget.evaluations_left
 
-    def add_step(self, title: str, detail: str = "") -> Step:
-        """A new line of the plan."""
-        return self._plan.add(title, detail)
+    @property
+    def model_calls(self) -> int:
+        """How often the model was called so far."""
+        return self._budget.model_calls
 
-    def update_step(
-        self,
-        step: Step,
-        *,
-        state: StepState | None = None,
-        reason: str = "",
-        factor: Factor | None = None,
-        detail: str | None = None,
-    ) -> Step:
-        """Change a step; its state and detail stay where they are not given."""
-        return self._plan.update(step, state=state, reason=reason, factor=factor, detail=detail)
+    @property
+    def frozen(self) -> Configuration:
+        """The tunables that are held at a value."""
+        return dict(self._frozen)
+
+    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
+        """A new line of the plan."""
+        step = self._plan.add(title, detail, after=after)
+        self._inbox.operation_done()
+        return step
+
+    def update_step(self, step: Step) -> Step:
+        """Show a step as it is now."""
+        self._plan.put(step)
+        self._inbox.operation_done()
+        return step
+
+    def proposed_steps(self) -> list[Step]:
+        """The steps that are still to come."""
+        steps = self._plan.proposed()
+        self._inbox.operation_done()
+        return steps
+
+    def freeze(self, frozen: Configuration) -> None:
+        """Hold tunables at a value, where the user does not want them free."""
+        wanted = {name: value for name, value in frozen.items() if name not in self._kept_free}
+        if wanted != self._frozen:
+            self._frozen = wanted
+            self._emit(events.ParametersFrozen(frozen=wanted))
+        self._inbox.operation_done()
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """A line of the story for people."""
@@ -117,13 +147,26 @@ class SessionEffects:
         messages: Sequence[Message],
         reply_type: type[ReplyType],
         check: Callable[[ReplyType], list[str]],
+        attempts: int = ATTEMPTS,
     ) -> ReplyType:
-        """A validated reply of the model."""
+        """A validated reply of the model; the prompt carries what the user said."""
         self._budget.check_target(self.incumbent.speedup[0])
-        return await self._conversation.ask(purpose, messages, reply_type, check)
+        self._budget.check_evaluations()
+        return await self._conversation.ask(purpose, messages, reply_type, check, attempts)
+
+    def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """A prompt with all that the user said so far behind its last message."""
+        words = list(self._words)
+        self._inbox.operation_done()
+        if not words:
+            return tuple(messages)
+        *before, last = messages
+        said = render("programmer", words="\n\n".join(words))
+        return (*before, Message(last.role, f"{last.content}\n\n{said}"))
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        """Build, verify and measure."""
+        """Build, verify and measure; the kernel is kept as a file."""
+        self._run.keep_kernel(candidate)
         self._budget.check_target(self.incumbent.speedup[0])
         return await self.evaluations.batch(candidate, configurations)
 
@@ -135,7 +178,9 @@ class SessionEffects:
         """Put a step to the user; a proposed kernel is kept as a file."""
         if candidate is not None:
             self._run.keep_kernel(candidate)
-        return await self._plan.approve(step, candidate, rationale)
+        proposal = self._plan.propose(step, candidate, rationale)
+        self._inbox.operation_done()
+        return await self._plan.decide(proposal)
 
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether the interval's lower end is above the least gain that counts."""
@@ -172,6 +217,18 @@ class SessionEffects:
         comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
         self._emit(events.Compared(candidate=candidate.id, configuration=new, comparison=comparison))
         return comparison
+
+    def _obey(self, instruction: Instruction) -> None:
+        match instruction:
+            case Say():
+                self._words.append(instruction.text)
+                self._emit(events.UserSaid(text=instruction.text))
+            case Thaw():
+                self._kept_free.add(instruction.name)
+                if self._frozen.pop(instruction.name, None) is not None:
+                    self._emit(events.ParametersFrozen(frozen=dict(self._frozen)))
+            case _:
+                self._plan.obey(instruction)
 
     def _best_ms(self) -> float | None:
         timing = self.incumbent.evaluation.timing

@@ -63,6 +63,27 @@ class StepChanged(_Event):
     step: Step
 
 
+class PlanOrdered(_Event):
+    """The order of the plan, other than by appending: ids of all steps."""
+
+    type: Literal["plan_ordered"] = "plan_ordered"
+    order: list[int]
+
+
+class ParametersFrozen(_Event):
+    """Tunables that are held at a value from now on: all of them, so an empty one says that all are free."""
+
+    type: Literal["parameters_frozen"] = "parameters_frozen"
+    frozen: Configuration
+
+
+class UserSaid(_Event):
+    """What the user tells the model; every prompt from now on carries it."""
+
+    type: Literal["user_said"] = "user_said"
+    text: str
+
+
 class CandidateProposed(_Event):
     """A new kernel to look at."""
 
@@ -193,6 +214,9 @@ Event = Annotated[
     | DeviceReady
     | Note
     | StepChanged
+    | PlanOrdered
+    | ParametersFrozen
+    | UserSaid
     | CandidateProposed
     | ApprovalAsked
     | ApprovalGiven

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.evaluator import Evaluator, Started
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
-from tui_tuner.problem.model import Problem
-from tui_tuner.session.recall import Recall
+from tui_tuner.problem.model import Problem, Test
+from tui_tuner.session.recall import Recall, RecordEnds
+
+_OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps"}
+"""What a problem says that no result depends on, or only by way of candidate and configuration."""
 
 
 class Machine:
@@ -29,14 +33,37 @@ class Machine:
         self._lock = asyncio.Lock()
         self._started: Started | None = None
 
-    async def start(self) -> Started:
-        """The device and the kernel as given, measured once and recorded."""
-        result = await self._recall.once("device", {}, self._start_live)
+    async def untested(self) -> Problem | None:
+        """The problem at the sizes of the device, if tests can be proposed for it before `start`.
+
+        None where it has tests of its own, and where the session began in a version that proposed none.
+
+        Raises:
+            RecordEnds: this is a replay, and the session did not come to its start.
+        """
+        recorded = self._recall.recorded("device", {})
+        if recorded is not None:
+            problem = self._sized(recorded["device"]["kind"]) if "tests" in recorded else None
+        else:
+            if not self._recall.writable:
+                raise RecordEnds
+            problem = await self._have_evaluator().sized_problem()
+        return None if problem is None or problem.tests else problem
+
+    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+        """The device and the kernel as given, measured once and recorded.
+
+        Args:
+            proposed: tests for a problem that has none; those that can be used are in force from now on.
+        """
+        result = await self._recall.once("device", {}, lambda: self._start_live(proposed))
         self._started = Started(
             device=DeviceInfo.model_validate(result["device"]),
             sandbox=result["sandbox"],
             note=result["note"],
             given=Evaluation.model_validate(result["given"]),
+            tests=[Test.model_validate(test) for test in result.get("tests", [])],
+            dropped=result.get("dropped", []),
         )
         return self._started
 
@@ -54,13 +81,14 @@ class Machine:
 
     @property
     def problem(self) -> Problem:
-        """The problem at the sizes that this device is tuned for."""
-        return self._given_problem.on_emulator() if self.device.kind == "emulator" else self._given_problem
+        """The problem at the sizes that this device is tuned for, with the tests in force."""
+        problem = self._sized(self.device.kind)
+        return problem.with_tests(self.started.tests) if self.started.tests else problem
 
     @cached_property
     def context(self) -> dict[str, Any]:
         """What determines an evaluation beside candidate and configuration."""
-        problem = self.problem.model_dump_json(exclude={"source_text", "directory", "tunables", "search", "defaults"})
+        problem = self.problem.model_dump_json(exclude=_OF_NO_EVALUATION)
         device = self.device
         return {
             "problem": hashlib.sha256(problem.encode()).hexdigest()[:16],
@@ -73,36 +101,48 @@ class Machine:
         Raises:
             JournalError: this machine is not the one that the journal's results come from.
         """
-        if self._evaluator is None:
-            raise RuntimeError("a replay evaluates nothing")
+        evaluator = self._have_evaluator()
         async with self._lock:
             if not self._live:
-                await self._resume_on(self._evaluator)
-        return self._evaluator
+                await self._resume_on(evaluator)
+        return evaluator
 
     async def close(self) -> None:
         """Give the device back."""
         if self._evaluator is not None:
             await self._evaluator.close()
 
-    async def _start_live(self) -> dict[str, Any]:
+    def _have_evaluator(self) -> Evaluator:
         if self._evaluator is None:
             raise RuntimeError("a replay evaluates nothing")
-        started = await self._evaluator.start()
+        return self._evaluator
+
+    def _sized(self, kind: str) -> Problem:
+        return self._given_problem.on_emulator() if kind == "emulator" else self._given_problem
+
+    async def _start_live(self, proposed: Sequence[Test]) -> dict[str, Any]:
+        started = await self._have_evaluator().start(proposed)
         self._live = True
         return {
             "device": started.device.model_dump(mode="json"),
             "sandbox": started.sandbox,
             "note": started.note,
             "given": started.given.model_dump(mode="json"),
+            "tests": [test.model_dump(mode="json") for test in started.tests],
+            "dropped": started.dropped,
         }
 
     async def _resume_on(self, evaluator: Evaluator) -> None:
-        here = (await evaluator.start()).device
-        then = self.device
+        started = await evaluator.start(self.started.tests)
+        here, then = started.device, self.device
         if (here.kind, here.name, here.toolchain) != (then.kind, then.name, then.toolchain):
             raise JournalError(
                 f"the run was measured on {then.name} with {then.toolchain}; here is {here.name} with {here.toolchain}",
                 hint="resume it there, or begin a new run here: times of two machines cannot be compared",
+            )
+        if started.tests != self.started.tests:
+            raise JournalError(
+                f"the kernel as given no longer passes a test of this run: {'; '.join(started.dropped)}",
+                hint="begin a new run: candidates of this one were verified there",
             )
         self._live = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -9,10 +11,13 @@ class SessionOptions(BaseModel):
     """Choices of one session.
 
     Attributes:
+        strategy: name of a strategy, or file.py:Class.
+        strategy_options: what is set of the strategy's own options.
         search: method of the parameter search, None for the default.
         llm: the model as the user names it, "auto", "ollama:qwen3-coder".
         device: as the user names it, "auto", "cuda:0", "emulator".
         max_evaluations: configurations evaluated at most.
+        max_calls: calls of the model at most, refused replies included.
         max_seconds: wall-clock time at most, None for no limit.
         max_cost: US dollars at most, None for no limit.
         target: speed-up over the kernel as given at which to stop.
@@ -23,11 +28,13 @@ class SessionOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    strategy: str = "one_prompt"
+    strategy: str = "autonomous"
+    strategy_options: dict[str, Any] = {}
     search: str | None = None
     llm: str = "auto"
     device: str = "auto"
     max_evaluations: int = Field(default=85, ge=1)
+    max_calls: int = Field(default=100, ge=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_cost: float | None = Field(default=None, ge=0)
     target: float | None = Field(default=None, gt=1)

@@ -1,4 +1,4 @@
-"""The plan as the user sees it, and the effect `approve`."""
+"""The plan as the strategy and the user see it: steps, their order, the effect `approve`."""
 
 from __future__ import annotations
 
@@ -7,59 +7,83 @@ from typing import Any
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
+from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep
 from tui_tuner.session.recall import Recall
-from tui_tuner.strategies.steps import Approver, Decision, Factor, Proposal, Step, StepState
+from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 
 
 class Plan:
-    """The steps of a session, each with its state."""
+    """The steps of a session; those still to come are the user's to change."""
 
     def __init__(self, approver: Approver, recall: Recall, emit: Callable[[events.Event], None]) -> None:
         self._approver = approver
         self._recall = recall
         self._emit = emit
         self._steps: dict[int, Step] = {}
+        self._order: list[int] = []
 
-    def add(self, title: str, detail: str) -> Step:
-        """Append a step."""
-        return self._put(Step(id=len(self._steps) + 1, title=title, detail=detail))
+    def add(self, title: str, detail: str, *, after: Step | None = None) -> Step:
+        """A new step, at the end or after another one."""
+        place = len(self._order) if after is None else self._order.index(after.id) + 1
+        return self._insert(Step(id=len(self._steps) + 1, title=title, detail=detail), place)
 
-    def update(
-        self,
-        step: Step,
-        *,
-        state: StepState | None = None,
-        reason: str = "",
-        factor: Factor | None = None,
-        detail: str | None = None,
-    ) -> Step:
-        """Change a step as it is now; its state and detail stay where they are not given."""
-        now = self._steps[step.id]
-        changes = {
-            "state": state or now.state,
-            "reason": reason,
-            "factor": factor,
-            "detail": now.detail if detail is None else detail,
-        }
-        return self._put(now.model_copy(update=changes))
+    def put(self, step: Step) -> Step:
+        """Show a step as it is now."""
+        self._steps[step.id] = step
+        self._emit(events.StepChanged(step=step))
+        return step
 
-    async def approve(self, step: Step, candidate: Candidate | None, rationale: str) -> Decision:
-        """Put a step to the user; a decision that is recorded is not asked for again."""
+    def proposed(self) -> list[Step]:
+        """The steps still to come, in their order."""
+        return [step for i in self._order if (step := self._steps[i]).state is StepState.PROPOSED]
+
+    def obey(self, instruction: AddStep | EditStep | MoveStep | DeleteStep) -> None:
+        """Change the plan as the user wants it; what is under way or done stays as it is."""
+        match instruction:
+            case AddStep():
+                step = Step(id=len(self._steps) + 1, title=instruction.title, detail=instruction.detail, by_user=True)
+                self._insert(step, self._place(instruction.before))
+            case EditStep() if self._is_to_come(instruction.step):
+                changes = {"title": instruction.title, "detail": instruction.detail}
+                self.put(self._steps[instruction.step].model_copy(update=changes))
+            case MoveStep() if instruction.before == instruction.step:
+                return
+            case MoveStep() if self._is_to_come(instruction.step):
+                self._order.remove(instruction.step)
+                self._order.insert(self._place(instruction.before), instruction.step)
+                self._emit(events.PlanOrdered(order=list(self._order)))
+            case DeleteStep() if self._is_to_come(instruction.step):
+                self.put(self._steps[instruction.step].now(StepState.SKIPPED, reason="deleted by hand"))
+            case _:
+                self._emit(events.Note(text=f"step {instruction.step} is no longer to come: it stays as it is"))
+
+    def _is_to_come(self, step: int) -> bool:
+        return step in self._steps and self._steps[step].state is StepState.PROPOSED
+
+    def _place(self, before: int | None) -> int:
+        return self._order.index(before) if before in self._order else len(self._order)
+
+    def _insert(self, step: Step, place: int) -> Step:
+        self._order.insert(place, step.id)
+        self.put(step)
+        if self._order[-1] != step.id:
+            self._emit(events.PlanOrdered(order=list(self._order)))
+        return step
+
+    def propose(self, step: Step, candidate: Candidate | None, rationale: str) -> Proposal:
+        """Show that a step awaits the user."""
         if candidate is not None:
             self._emit(events.CandidateProposed(step=step.id, candidate=candidate, rationale=rationale))
-        step = self.update(step, state=StepState.AWAITING)
-        proposal = Proposal(step=step, candidate=candidate, rationale=rationale)
+        return Proposal(step=self.put(step.now(StepState.AWAITING)), candidate=candidate, rationale=rationale)
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """The user's decision; one that is recorded is not asked for again."""
         content = self._recall.nth("approve", proposal.model_dump(mode="json"))
         decision = Decision.model_validate(await self._recall.once("approve", content, lambda: self._live(proposal)))
-        self._emit(events.ApprovalGiven(step=step.id, decision=decision))
+        self._emit(events.ApprovalGiven(step=proposal.step.id, decision=decision))
         return decision
 
     async def _live(self, proposal: Proposal) -> dict[str, Any]:
         self._emit(events.ApprovalAsked(proposal=proposal))
         decision = await self._approver.decide(proposal)
         return decision.model_dump(mode="json")
-
-    def _put(self, step: Step) -> Step:
-        self._steps[step.id] = step
-        self._emit(events.StepChanged(step=step))
-        return step

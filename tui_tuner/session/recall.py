@@ -30,6 +30,21 @@ class Recall:
         """Seconds since the session began."""
         return self._clock.elapsed
 
+    @property
+    def writable(self) -> bool:
+        """Whether this is no replay."""
+        return self._journal.writable
+
+    @property
+    def is_live(self) -> bool:
+        """Whether all that was recorded is gone through and something new happens."""
+        return self._clock.runs
+
+    def recorded(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The recorded result, whenever it came about; the clock stays where it is."""
+        record = self._journal.get(key_of(kind, content))
+        return None if record is None else record.result
+
     def nth(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         """The content with a count of how often it was asked before: the same question may be put twice."""
         plain = key_of(kind, content)

@@ -48,7 +48,8 @@ class RunDirectory:
             directory = self.path / "kernels"
             directory.mkdir(exist_ok=True)
             file = directory / f"{candidate.id}{self.problem.kernel.source.suffix}"
-            file.write_text(candidate.source, encoding="utf-8")
+            if not file.exists():
+                file.write_text(candidate.source, encoding="utf-8")
 
     @property
     def builds(self) -> Path:
@@ -62,14 +63,25 @@ class RunDirectory:
 
 
 def create(
-    path: Path, problem: Problem, problem_file: Path, options: SessionOptions, model: str | None
+    path: Path,
+    problem: Problem,
+    problem_file: Path,
+    options: SessionOptions,
+    model: str | None,
+    *,
+    problem_text: str | None = None,
 ) -> RunDirectory:
     """Begin a run.
+
+    Args:
+        problem_file: what paths in the problem are relative to.
+        problem_text: of a problem that is in no file; None to read the file.
 
     Raises:
         JournalError: there is one already, or it cannot be written.
     """
-    problem_text = problem_file.read_text(encoding="utf-8")
+    if problem_text is None:
+        problem_text = problem_file.read_text(encoding="utf-8")
     header = {
         "program": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

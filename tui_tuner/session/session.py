@@ -8,9 +8,11 @@ from collections.abc import AsyncGenerator
 from typing import Literal
 
 from tui_tuner.errors import UserError
+from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm.base import Backend
 from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.model import Test
 from tui_tuner.report.result import Outcome
 from tui_tuner.report.tuned_kernel import write_best
 from tui_tuner.session.budget import Budget
@@ -19,11 +21,14 @@ from tui_tuner.session.conclusion import conclude
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import BaselineMeasured, DeviceReady, Event, Note, SessionFinished, SessionStarted
+from tui_tuner.session.inbox import Inbox
+from tui_tuner.session.instructions import Instruction
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.recall import Recall, RecordEnds
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
+from tui_tuner.strategies.propose_tests import propose_tests
 from tui_tuner.strategies.steps import Approver
 
 
@@ -52,6 +57,7 @@ class Session:
         self._budget = Budget(run.options)
         self._machine = Machine(run.problem, evaluator, self._recall)
         self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
+        self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self.title = f"{run.problem.kernel.source} | {strategy.name}"
 
@@ -76,6 +82,14 @@ class Session:
                 await self._backend.aclose()
             self._run.journal.close()
 
+    def tell(self, instruction: Instruction) -> bool:
+        """Take what the user says at any time: words for the model, changes of the plan.
+
+        Returns:
+            False if the session is a replay, which nobody can change.
+        """
+        return self._inbox.tell(instruction)
+
     def _emit(self, event: Event) -> None:
         self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))
 
@@ -91,10 +105,15 @@ class Session:
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))
-        started = await self._machine.start()
+        started = await self._machine.start(await self._proposed_tests())
         self._emit(DeviceReady(device=started.device, sandbox=started.sandbox))
         if started.note:
             self._emit(Note(level="warning", text=started.note))
+        for test in started.tests:
+            sizes = {**self._machine.problem.sizes, **test.sizes}
+            self._emit(Note(text=f"verified as well, as the model proposed: {label_of(sizes, test.inputs)}"))
+        for dropped in started.dropped:
+            self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
         self._emit(BaselineMeasured(given=started.given))
         plan = Plan(approver, self._recall, self._emit)
         effects = SessionEffects(
@@ -104,10 +123,22 @@ class Session:
             self._budget,
             self._conversation,
             plan,
+            self._inbox,
             self._emit,
         )
         reason = await self._run_strategy(effects)
         await self._finish(effects, reason)
+
+    async def _proposed_tests(self) -> list[Test]:
+        """What the model proposes to verify at, where the user gives no tests."""
+        problem = await self._machine.untested() if self._strategy.needs_model else None
+        if problem is None:
+            return []
+        try:
+            return await propose_tests(self._conversation.ask, problem)
+        except (ModelFailed, BudgetSpent) as failed:
+            self._emit(Note(level="warning", text=f"no tests, so only the timed size is verified: {failed}"))
+            return []
 
     async def _run_strategy(self, effects: SessionEffects) -> str:
         try:
