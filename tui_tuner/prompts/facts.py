@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tui_tuner.evaluate.datasets import label_of, test_sizes
+from tui_tuner.evaluate.datasets import fill_in_words, label_of
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.problem.argument_values import fill_of, poisoned
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Argument, Configuration, Problem
+from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 
 SHOWN = 8
 """Configurations in the table of the best, and failures in the list of failures."""
@@ -18,13 +19,13 @@ def device_facts(device: DeviceInfo) -> str:
     """The device and its limits."""
     if device.kind == "emulator":
         return (
-            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3) and runs on "
-            "one CPU core: blocks one after another, the threads of a block one after another as well. A thread that "
-            "reaches a barrier or a warp shuffle is set aside until the others arrive, so each costs a switch of "
-            "every thread; shared memory is ordinary memory. What is fast: long inner loops over consecutive "
-            "elements in registers that the compiler can vectorise, few barriers, good use of the CPU's caches, few "
-            "threads that each do much work. Write plain CUDA that nvcc accepts as well: no compiler's own vector "
-            "types, attributes or builtins. Times are CPU times. At most "
+            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3 for any CPU of "
+            "its kind) and runs on one CPU core: blocks one after another, the threads of a block one after another as "
+            "well. A thread that reaches a barrier or a warp shuffle is set aside until the others arrive, so each "
+            "costs a switch of every thread; shared memory is ordinary memory. What is fast: long inner loops over "
+            "consecutive elements in registers that the compiler can vectorise, few barriers, good use of the CPU's "
+            "caches, few threads that each do much work. Write plain CUDA that nvcc accepts as well: no compiler's own "
+            "vector types, attributes or builtins. Times are CPU times. At most "
             f"{device.max_threads_per_block} threads a block and {device.shared_bytes_optin} bytes of shared memory."
         )
     if device.kind == "c":
@@ -56,22 +57,35 @@ def _limits(device: DeviceInfo) -> Iterable[str]:
 
 def size_facts(problem: Problem) -> str:
     """The size that is timed and those that are verified."""
-    *tests, timed = test_sizes(problem)
-    lines = [f"timed: {label_of(timed)}"]
-    lines += [f"verified: {label_of(sizes)}" for sizes in tests]
-    lines.append("Other sizes may be verified as well.")
+    lines = [f"timed: {label_of(problem.sizes)}"]
+    lines += [f"verified: {label_of(problem.at(test).sizes, test.inputs)}" for test in problem.tests]
+    lines.append("It must be right at any size, not only at these.")
     return "\n".join(lines)
 
 
 def launch_facts(problem: Problem, candidate: Candidate) -> str:
-    """Arguments and launch of the kernel as given."""
+    """Arguments and launch of a kernel; a tunable with one value is held there."""
     lines = [_argument(a) for a in problem.arguments]
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
-    lines += [f"tunable {name}: {values}" for name, values in candidate.tunables.items()]
+    lines += [_tunable(name, values) for name, values in candidate.tunables.items()]
     lines += [f"restriction: {text}" for text in candidate.restrictions]
     return "\n".join(lines)
+
+
+def _tunable(name: str, values: Sequence[Value]) -> str:
+    held = " (held at its best value: list it with several values only if your change makes it matter again)"
+    return f"tunable {name}: {list(values)}{held if len(values) == 1 else ''}"
+
+
+def fill_facts(problem: Problem) -> str:
+    """The arrays that a test may fill otherwise, each with the fill that it has."""
+    return "\n".join(
+        f"{argument.name}: {argument.dtype} array, filled {fill_in_words(fill_of(argument), argument)}"
+        for argument in problem.arguments
+        if argument.shape is not None and not poisoned(argument)
+    )
 
 
 def _argument(argument: Argument) -> str:
@@ -86,17 +100,24 @@ def measurement_facts(
     problem: Problem, device: DeviceInfo, given: Evaluation, best: Evaluation, known: Sequence[Evaluation]
 ) -> str:
     """Time, share of the roofline and resources of the kernel as given, of the best, and of its neighbours."""
-    lines = [f"the kernel as given, {_configuration(given.configuration)}: {evaluation_facts(given)}"]
+    lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
     if best != given:
-        lines.append(f"the best so far, {_configuration(best.configuration)}: {evaluation_facts(best)}")
+        lines.append(f"the best so far, {configuration_facts(best.configuration)}: {evaluation_facts(best)}")
     limits = roofline(problem.work, problem.sizes, device)
     if limits is not None:
         lines.append(_roofline(limits))
-    ranked = sorted((e for e in known if e.timing is not None), key=_milliseconds)[:SHOWN]
-    lines += [f"  {_configuration(e.configuration)}: {evaluation_facts(e)}" for e in ranked]
-    failed = [e for e in known if e.failure is not None][:SHOWN]
-    lines += [f"  {_configuration(e.configuration)}: {failure_facts(e)}" for e in failed]
+    timed = sorted((e for e in known if e.timing is not None), key=_milliseconds)
+    failed = [e for e in known if e.failure is not None]
+    for what, evaluations in (("fastest", timed), ("failed", failed)):
+        if evaluations:
+            lines.append(f"configurations of the kernel above, {what} ({_shown(evaluations)}):")
+        lines += [f"  {configuration_facts(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
     return "\n".join(lines)
+
+
+def _shown(evaluations: Sequence[Evaluation]) -> str:
+    count = len(evaluations)
+    return f"{SHOWN} of {count}" if count > SHOWN else f"all {count}"
 
 
 def evaluation_facts(evaluation: Evaluation) -> str:
@@ -120,9 +141,9 @@ def failure_facts(evaluation: Evaluation) -> str:
 def _resources(resources: Resources) -> Iterable[str]:
     if resources.registers is not None:
         yield f"{resources.registers} registers"
-    if resources.spill_bytes is not None:
+    if resources.spill_bytes:
         yield f"{resources.spill_bytes} bytes spilled"
-    if resources.shared_bytes is not None:
+    if resources.shared_bytes:
         yield f"{resources.shared_bytes} bytes of static shared memory"
 
 
@@ -133,7 +154,8 @@ def _roofline(limits: Roofline) -> str:
     )
 
 
-def _configuration(configuration: Configuration) -> str:
+def configuration_facts(configuration: Configuration) -> str:
+    """As in "block_size_x=64, tile=4"."""
     return ", ".join(f"{name}={value}" for name, value in configuration.items()) or "no tunables"
 
 

@@ -5,25 +5,31 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.strategies.steps import Decision, Factor, Step, StepState
+from tui_tuner.strategies.steps import Decision, Factor, Step
 
+ATTEMPTS = 3
+"""Calls for one question at most, where a strategy does not say otherwise."""
 ReplyType = TypeVar("ReplyType", bound=BaseModel)
 
 
 class BudgetSpent(Exception):
-    """No more evaluations, time or money; or the target is met. What is known stays known."""
+    """No more evaluations, calls, time or money; or the target is met. What is known stays known."""
+
+
+class ModelGone(BudgetSpent):
+    """The model cannot be reached again and again; what is known stays known."""
 
 
 class ModelFailed(Exception):
-    """The model gave no usable reply, for a reason that is not the kernel's."""
+    """The model gave no usable reply; it costs the question, not the session."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +88,30 @@ class Effects(Protocol):
         """How many more evaluations the budget allows."""
         ...
 
-    def add_step(self, title: str, detail: str = "") -> Step:
-        """A new line of the plan."""
+    @property
+    def model_calls(self) -> int:
+        """How often the model was called so far."""
         ...
 
-    def update_step(
-        self,
-        step: Step,
-        *,
-        state: StepState | None = None,
-        reason: str = "",
-        factor: Factor | None = None,
-        detail: str | None = None,
-    ) -> Step:
-        """Change a step; its state and detail stay where they are not given. Returns it as it is now."""
+    @property
+    def frozen(self) -> Configuration:
+        """The tunables that are held at a value."""
+        ...
+
+    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
+        """A new line of the plan, at its end or after another step."""
+        ...
+
+    def update_step(self, step: Step) -> Step:
+        """Show a step in another state, as in `update_step(step.now(StepState.RUNNING))`; returns it."""
+        ...
+
+    def proposed_steps(self) -> list[Step]:
+        """The steps that are still to come, in the order of the plan, as the user left them."""
+        ...
+
+    def freeze(self, frozen: Configuration) -> None:
+        """Hold tunables at a value from now on, where the user does not want them free."""
         ...
 
     def note(self, text: str, *, warning: bool = False) -> None:
@@ -108,12 +124,18 @@ class Effects(Protocol):
         messages: Sequence[Message],
         reply_type: type[ReplyType],
         check: Callable[[ReplyType], list[str]],
+        attempts: int = ATTEMPTS,
     ) -> ReplyType:
-        """A reply of the model, validated; `check` lists what else is wrong with it.
+        """A reply of the model, validated; what the user told the session goes with the prompt.
+
+        Args:
+            purpose: names the prompt, as in "plan".
+            check: lists what else is wrong with a reply that has the right form, in words for the model.
+            attempts: calls at most; all but the first put the faults of a reply back to the model.
 
         Raises:
-            ModelFailed: it cannot be reached, or its replies stay unusable.
-            BudgetSpent: the budget allows no further call.
+            ModelFailed: it gives no usable reply.
+            BudgetSpent: the budget allows no further call, or the model is gone.
         """
         ...
 
@@ -142,16 +164,23 @@ class Effects(Protocol):
         ...
 
 
-class Strategy(ABC):
-    """A tuning strategy: ordinary async code, deterministic given its effects.
+class Strategy(BaseModel, ABC):
+    """A tuning strategy: ordinary async code, deterministic given its effects; its fields are its options.
 
     Attributes:
-        name: as the user writes it.
+        name: as the user writes it; the class's own name where it has none.
         needs_model: whether it is of no use without a language model.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
     name: ClassVar[str]
     needs_model: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401  # pydantic's own options
+        super().__init_subclass__(**options)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
 
     @abstractmethod
     async def run(self, session: Effects) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.strategies.acceptance import challenge_incumbent
 from tui_tuner.strategies.base import Effects, Strategy
-from tui_tuner.strategies.parameter_search import search_parameters, space_of
-from tui_tuner.strategies.steps import StepState
+from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
+from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent, rejected
+from tui_tuner.strategies.rewriting.failures import CandidateFailed
+from tui_tuner.strategies.steps import Step, StepState
 
 
 class SearchStrategy(Strategy):
@@ -21,25 +23,41 @@ class SearchStrategy(Strategy):
 
 async def tune_baseline(session: Effects, max_evaluations: int) -> None:
     """The step that tunes the tunables of the kernel as given, asking the user first."""
-    candidate = session.baseline
-    size = space_of(session, candidate).size
-    step = session.add_step("Tune the parameters of the kernel as given", _detail(candidate, size))
+    await tune_parameters(session, session.baseline, "Tune the parameters of the kernel as given", max_evaluations)
+
+
+async def tune_parameters(
+    session: Effects, candidate: Candidate, title: str, max_evaluations: int, *, again: bool = False
+) -> None:
+    """A step that searches the tunables of a candidate and challenges the incumbent with the best.
+
+    Args:
+        again: whether the candidate was searched before.
+    """
+    size = space_of(session, narrowed(session, candidate)).size
+    step = session.add_step(title, _detail(candidate, size))
     if size <= 1:
-        session.update_step(step, state=StepState.SKIPPED, reason="there is nothing to choose from")
+        session.update_step(step.now(StepState.SKIPPED, reason="there is nothing to choose from"))
         return
     decision = await session.approve(step)
     if decision.action != "approve":
-        session.update_step(step, state=StepState.SKIPPED, reason=decision.message or "you skipped it")
+        session.update_step(step.now(StepState.SKIPPED, reason=decision.message or "skipped by hand"))
         return
-    step = session.update_step(step, state=StepState.RUNNING)
-    best = await search_parameters(session, candidate, max_evaluations)
+    step = session.update_step(step.now(StepState.RUNNING))
+    best = await search_parameters(session, candidate, max_evaluations, again=again)
     if best is None:
-        session.update_step(step, state=StepState.REJECTED, reason="no configuration passed the checks")
-        return
-    if best.configuration == session.given.configuration:
-        session.update_step(step, state=StepState.NEUTRAL, reason="the default configuration is the best")
-        return
-    await challenge_incumbent(session, step, candidate, best)
+        session.update_step(step.now(StepState.REJECTED, reason="no configuration passed the checks"))
+    elif best == session.incumbent.evaluation:
+        session.update_step(step.now(StepState.NEUTRAL, reason="the configuration that it has is the best"))
+    else:
+        await _challenge(session, step, candidate, best)
+
+
+async def _challenge(session: Effects, step: Step, candidate: Candidate, best: Evaluation) -> None:
+    try:
+        await challenge_incumbent(session, step, candidate, best)
+    except CandidateFailed as failed:
+        rejected(session, step, failed)
 
 
 def _detail(candidate: Candidate, size: int) -> str:

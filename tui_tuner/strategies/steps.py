@@ -17,6 +17,8 @@ class StepState(StrEnum):
     """Where a step stands."""
 
     PROPOSED = "proposed"
+    VALIDATED = "validated"  # worth doing here, and about to be done
+    BROKEN_DOWN = "broken down"  # its parts are steps of their own
     AWAITING = "awaiting you"
     RUNNING = "running"
     ACCEPTED = "accepted"
@@ -30,9 +32,11 @@ class Step(BaseModel):
     """One line of the plan.
 
     Attributes:
-        id: counts from 1.
+        id: counts from 1 in the order of creation; the plan may have another order.
+        detail: what is to be done, in more words.
         reason: why it is rejected, skipped or neutral.
         factor: speed-up over the incumbent of its time, with the ends of its interval.
+        by_user: whether the user put it into the plan.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,6 +47,14 @@ class Step(BaseModel):
     state: StepState = StepState.PROPOSED
     reason: str = ""
     factor: Factor | None = None
+    by_user: bool = False
+
+    def now(
+        self, state: StepState, *, reason: str = "", factor: Factor | None = None, detail: str | None = None
+    ) -> Step:
+        """The step in another state; its detail stays where none is given."""
+        detail = self.detail if detail is None else detail
+        return self.model_copy(update={"state": state, "reason": reason, "factor": factor, "detail": detail})
 
 
 class Proposal(BaseModel):

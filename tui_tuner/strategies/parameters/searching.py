@@ -2,43 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypedDict
+
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.client import Search
 from tui_tuner.search.methods import DEFAULT_METHOD
 from tui_tuner.strategies.base import BudgetSpent, Effects
+from tui_tuner.strategies.parameters.freezing import freeze
+
+
+class Limits(TypedDict):
+    """What bounds a space besides its own restrictions."""
+
+    sizes: Mapping[str, int]
+    max_threads: int | None
+
+
+def limits_of(session: Effects) -> Limits:
+    """Of the problem and the device."""
+    return {"sizes": session.problem.sizes, "max_threads": session.device.max_threads_per_block}
+
+
+def narrowed(session: Effects, candidate: Candidate) -> Candidate:
+    """A candidate as it is searched: with the tunables that the session holds at one value."""
+    return freeze(candidate, session.frozen, **limits_of(session))
 
 
 def space_of(session: Effects, candidate: Candidate) -> SearchSpace:
     """The valid configurations of a candidate on the session's device."""
-    return SearchSpace(
-        candidate.tunables,
-        candidate.restrictions,
-        sizes=session.problem.sizes,
-        max_threads=session.device.max_threads_per_block,
-        launch=candidate.launch,
-    )
+    return SearchSpace(candidate.tunables, candidate.restrictions, launch=candidate.launch, **limits_of(session))
 
 
-async def search_parameters(session: Effects, candidate: Candidate, max_evaluations: int) -> Evaluation | None:
+async def search_parameters(
+    session: Effects, candidate: Candidate, max_evaluations: int, *, again: bool = False
+) -> Evaluation | None:
     """Search a candidate's space and return the best evaluation known of it, None if none is valid.
 
     A budget that runs out on the way ends the search, not the strategy.
+
+    Args:
+        again: whether it was searched before, so that other configurations are to be proposed.
     """
     most = min(max_evaluations, session.evaluations_left)
     known = session.evaluations_of(candidate)
     if most < 1:
         return best_of(known)
-    if any(e.configuration == candidate.default_configuration for e in known):
+    start = narrowed(session, candidate).default_configuration
+    if again:
+        most += len(known)  # what it proposes of these costs nothing
+    elif any(e.configuration == start for e in known):
         most += 1  # the search begins with it, and it costs nothing
-    space = space_of(session, candidate)
     search = Search(
-        space,
+        space_of(session, narrowed(session, candidate)),
         method=session.search_method or DEFAULT_METHOD,
-        seed=session.seed,
+        seed=session.seed + again,
         max_evaluations=most,
-        start=candidate.default_configuration,
+        start=start,
     )
     try:
         async with search:

@@ -1,0 +1,228 @@
+"""Strategy `explicit`: the steps of a list, in their order; the model says of each if it is worth doing, then does it.
+
+    next step whose dependencies are settled --none--> end
+        v
+    dependency refused or rejected, or not for this device --yes--> skipped
+        v
+    worth doing here? --no--> skipped
+        v
+    carry out: rewrite, check, measure --> accepted | neutral | rejected
+
+Each arrow stands in `docs/strategies.md`. The control flow and 15 of the default steps follow the explicit strategy
+of LLM Kernel Tuner (N. Zelenskis, LIACS, Leiden University, 2025).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.llm.base import Message
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
+from tui_tuner.prompts.render import render
+from tui_tuner.strategies.base import Effects, ModelFailed
+from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
+from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.rewriting.carrying_out import Brief, StartingPoint, best_so_far, carry_out, kernel_of
+from tui_tuner.strategies.situation import situation
+from tui_tuner.strategies.step_files import default_steps, steps_prompt
+from tui_tuner.strategies.steps import Step, StepState
+
+ENABLING_FROM = 0.5
+"""A step that others depend on may make the kernel this much slower by itself: down to half the speed."""
+
+
+class WorthReply(BaseModel):
+    """Whether a step is worth doing; what is done already is not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    worth_doing: bool
+    already_done: bool
+    reason: str
+
+
+class ExplicitStrategy(ModelStrategy):
+    """A list of steps.
+
+    Attributes:
+        steps: None for those of the problem file, or the default ones where it has none.
+        keep_neutral: whether the kernel of a step that others depend on is kept though it is not faster.
+    """
+
+    name: ClassVar[str] = "explicit"
+
+    steps: list[TuningStep] | None = None
+    keep_neutral: bool = True
+
+    @field_validator("steps")
+    @classmethod
+    def _sound(cls, steps: list[TuningStep] | None) -> list[TuningStep] | None:
+        faults = faults_of_steps(steps or [])
+        if faults:
+            raise ValueError("; ".join(faults))
+        return steps
+
+    async def run(self, session: Effects) -> None:
+        """Work through the list; the incumbent is always the best that was found."""
+        await tune_baseline_first(session)
+        work = _Work(self, session)
+        for tuning in self.steps or session.problem.steps or default_steps():
+            work.propose(tuning)
+        while steps := session.proposed_steps():
+            await work.do(work.first_ready(steps), to_come=len(steps) - 1)
+        await tune_incumbent_last(session)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What came of a step of the list, and the incumbent's kernel at that time.
+
+    Attributes:
+        before: whether the kernel did it before the step, so that others can depend on it.
+    """
+
+    outcome: Outcome
+    incumbent: str
+    before: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the kernel does what the step wants."""
+        return self.before or self.outcome.step.state in (StepState.ACCEPTED, StepState.NEUTRAL)
+
+
+@dataclass
+class _Work:
+    """The list while it is worked through.
+
+    Attributes:
+        tunings: what the list says of a step, by the id that it has in the plan.
+        outcomes: of the steps so far, in their order.
+        done: what came of the steps of the list, by the id that they have there.
+    """
+
+    strategy: ExplicitStrategy
+    session: Effects
+    tunings: dict[int, TuningStep] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    done: dict[str, _Done] = field(default_factory=dict)
+
+    def propose(self, tuning: TuningStep) -> None:
+        """Show a step of the list in the plan."""
+        step = self.session.add_step(tuning.id.replace("_", " "), tuning.prompt_template)
+        self.tunings[step.id] = tuning
+
+    def first_ready(self, steps: Sequence[Step]) -> Step:
+        """The first step that depends on none that is still to come."""
+        to_come = {self.tunings[step.id].id for step in steps if step.id in self.tunings}
+        return next(step for step in steps if to_come.isdisjoint(self._dependencies(step)))
+
+    def _dependencies(self, step: Step) -> list[str]:
+        return self.tunings[step.id].depends_on if step.id in self.tunings else []
+
+    async def do(self, step: Step, to_come: int) -> None:
+        """Judge a step and carry it out; a step of the user's own is carried out as it is."""
+        own = TuningStep(id=f"step {step.id}", prompt_template=step.title, skip_evaluation=True)
+        tuning = self.tunings.get(step.id, own)
+        ended = self._settled(step, tuning) or await self._judged(step, tuning)
+        if ended is not None:
+            self.session.update_step(ended.outcome.step)
+        else:
+            outcome = await self._carry_out(step, tuning, to_come)
+            ended = _Done(outcome, self.session.incumbent.candidate.id)
+        self.outcomes.append(ended.outcome)
+        self.done[tuning.id] = ended
+
+    def _skipped(self, step: Step, reason: str, *, before: bool = False) -> _Done:
+        skipped = step.now(StepState.SKIPPED, reason=reason)
+        return _Done(Outcome(skipped), self.session.incumbent.candidate.id, before)
+
+    def _settled(self, step: Step, tuning: TuningStep) -> _Done | None:
+        """The step as skipped, if it cannot be done here or is done already."""
+        reason = _unfit(tuning, self.session.problem, self.session.device)
+        for needed in tuning.depends_on:
+            done = self.done.get(needed)
+            if done is None:
+                reason = reason or f"it needs '{needed}', which was deleted by hand"
+            elif not done.is_met:
+                reason = reason or f"it needs '{needed}', which was {done.outcome.step.state.value}"
+        if reason is not None:
+            return self._skipped(step, reason)
+        base = self._start(tuning).candidate
+        if tuning.tune_params and tuning.tune_params.keys() <= base.tunables.keys():
+            names = ", ".join(tuning.tune_params)
+            return self._skipped(step, f"done already: the kernel has {names}", before=True)
+        return None
+
+    async def _judged(self, step: Step, tuning: TuningStep) -> _Done | None:
+        """The step as skipped, if the model thinks that it is not worth doing here."""
+        if tuning.skip_evaluation:
+            return None
+        base = self._start(tuning).candidate
+        prompt = render(
+            "worth_step",
+            title=step.title,
+            description=self._description(step, base),
+            situation=situation(self.session, base, history_facts(self.outcomes)),
+        )
+        messages = [Message("system", render("system")), Message("user", prompt)]
+        try:
+            reply = await self.session.ask("worth_step", messages, WorthReply, lambda _: [])
+        except ModelFailed as failed:
+            rejected = step.now(StepState.REJECTED, reason=f"could not be judged: {failed}")
+            return _Done(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)
+        if reply.already_done:
+            return self._skipped(step, f"done already: {reply.reason}", before=True)
+        if not reply.worth_doing:
+            return self._skipped(step, f"not worth doing here: {reply.reason}")
+        self.session.update_step(step.now(StepState.VALIDATED))
+        return None
+
+    async def _carry_out(self, step: Step, tuning: TuningStep, to_come: int) -> Outcome:
+        start = self._start(tuning)
+        brief = Brief(
+            start,
+            share_of(self.session, to_come),
+            self.outcomes,
+            self._description(step, start.candidate),
+            tuning.tune_params,
+            neutral_from=ENABLING_FROM if self.strategy.keep_neutral and self._enables(tuning) else None,
+        )
+        return await carry_out(self.session, step, brief, self.strategy.retry_policy)
+
+    def _description(self, step: Step, base: Candidate) -> str:
+        return steps_prompt(step.detail or step.title, kernel=base.source, name=base.kernel)
+
+    def _enables(self, tuning: TuningStep) -> bool:
+        return any(tuning.id in other.depends_on for other in self.tunings.values())
+
+    def _start(self, tuning: TuningStep) -> StartingPoint:
+        """The kernel that a step starts from: one that was kept for it while the best is the same, or the best."""
+        best = best_so_far(self.session)
+        for done in (self.done[needed] for needed in reversed(tuning.depends_on)):
+            known = kernel_of(done.outcome)
+            neutral = done.outcome.step.state is StepState.NEUTRAL and done.incumbent == best.candidate.id
+            if neutral and known is not None:
+                return known
+        return best
+
+
+def _unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | None:
+    """Why a step is not for this kernel or device."""
+    if tuning.languages and problem.language not in tuning.languages:
+        return f"it is for {' and '.join(tuning.languages)}, the kernel is {problem.language}"
+    architecture = re.fullmatch(r"sm_(\d+)\w?", device.architecture)
+    if tuning.min_architecture and (architecture is None or int(architecture[1]) < tuning.min_architecture):
+        return f"it needs a CUDA device of sm_{tuning.min_architecture}, this is {device.architecture or device.name}"
+    taken = tuning.tune_params.keys() & {*problem.sizes, *(argument.name for argument in problem.arguments)}
+    if taken:
+        return f"its parameter {', '.join(sorted(taken))} is a size or an argument of this kernel"
+    return None

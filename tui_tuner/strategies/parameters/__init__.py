@@ -1,0 +1,1 @@
+"""Searching the tunables of one kernel, and holding those that no longer matter."""

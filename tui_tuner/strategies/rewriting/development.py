@@ -1,0 +1,161 @@
+"""Working on one step: the model rewrites the kernel, the machine builds, checks and times it, the session decides.
+
+What goes wrong is put back to the model in the same conversation, as `RetryPolicy` says. In the good case this is
+one call of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.llm.base import Message
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.prompts.render import render
+from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
+from tui_tuner.strategies.history import UNANSWERED, Outcome
+from tui_tuner.strategies.parameters.held import release
+from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
+from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent, rejected
+from tui_tuner.strategies.rewriting.failures import CandidateFailed, NotFaster, Rejected, failure_of, failure_of_all
+from tui_tuner.strategies.rewriting.retry import RetryPolicy
+from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply, candidate_of, with_names_in_use
+from tui_tuner.strategies.rewriting.rewrite_faults import faults_of
+from tui_tuner.strategies.steps import Decision, Step, StepState
+
+HOPELESS = frozenset(FailureKind) - {FailureKind.INVALID, FailureKind.LAUNCH, FailureKind.IMPLAUSIBLE}
+"""Failures of the default configuration that every other configuration would share."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the model is asked for.
+
+    Attributes:
+        purpose: names the prompt.
+        prompt: the whole text.
+        base: the kernel that is rewritten.
+        start: the best configuration known of it.
+        evaluations: configurations that may be measured for it.
+        parameters: tunables that the kernel must have, with their values.
+        neutral_from: factor over the incumbent from which a kernel that is not accepted counts as neutral;
+            None if it never does.
+        puts_back_slow: whether a kernel that is right and not faster is put back as well.
+    """
+
+    purpose: str
+    prompt: str
+    base: Candidate
+    start: Configuration
+    evaluations: int
+    parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    neutral_from: float | None = None
+    puts_back_slow: bool = False
+
+
+async def develop(session: Effects, step: Step, task: Task, policy: RetryPolicy) -> Outcome:
+    """Ask for a kernel until one is accepted, found neutral, or given up; the outcome stands in its step.
+
+    Raises:
+        BudgetSpent: before it came to an end.
+    """
+    step = session.update_step(step.now(StepState.RUNNING))
+    try:
+        return await _develop(session, step, task, policy)
+    except BudgetSpent as spent:
+        session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
+        raise
+
+
+async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy) -> Outcome:
+    limit = session.device.max_threads_per_block
+    context = RewriteContext(session.problem, task.base, task.start, limit, task.parameters, session.frozen)
+    messages = [Message("system", render("system")), Message("user", task.prompt)]
+    last = session.model_calls + policy.attempts
+    outcome = Outcome(step)
+    while True:
+        try:
+            reply = await session.ask(
+                task.purpose,
+                messages,
+                RewriteReply,
+                lambda reply: faults_of(reply, context),
+                last - session.model_calls,
+            )
+        except ModelFailed as failed:
+            return _given_up(session, outcome, str(failed))
+        candidate = candidate_of(reply, context, step.title)
+        release(session, candidate, with_names_in_use(reply, context))
+        decision = await session.approve(step, candidate, reply.summary)
+        if decision.action == "skip":
+            return Outcome(session.update_step(step.now(StepState.SKIPPED, reason="skipped by hand")), candidate)
+        candidate = _as_decided(candidate, decision)
+        try:
+            return await _settle(session, step, candidate, task, decision)
+        except CandidateFailed as failed:
+            outcome = _failed(session, step, candidate, failed)
+            final = isinstance(failed, NotFaster) and not task.puts_back_slow
+            if session.model_calls >= last or final or not policy.puts_back(failed):
+                return outcome
+            said = reply.model_copy(update={"code": candidate.source}).model_dump_json()
+            messages += [Message("assistant", said), Message("user", policy.message(failed))]
+            step = session.update_step(step.now(StepState.RUNNING, reason=f"asked again: {failed.reason}"))
+
+
+def _as_decided(candidate: Candidate, decision: Decision) -> Candidate:
+    if decision.source is None:
+        return candidate
+    return candidate.model_copy(update={"source": decision.source, "title": f"{candidate.title}, edited"})
+
+
+def _given_up(session: Effects, last: Outcome, reason: str) -> Outcome:
+    """The model gave no further kernel; the failure of the last one is told as well."""
+    known, factor = last.step.reason, last.step.factor
+    rejected = last.step.now(StepState.REJECTED, reason=f"{known}; then {reason}" if known else reason, factor=factor)
+    return replace(last, step=session.update_step(rejected), told=known or UNANSWERED)
+
+
+def _failed(session: Effects, step: Step, candidate: Candidate, failed: CandidateFailed) -> Outcome:
+    best = failed.best if isinstance(failed, NotFaster) else None
+    return Outcome(rejected(session, step, failed), candidate, best)
+
+
+async def _settle(session: Effects, step: Step, candidate: Candidate, task: Task, decision: Decision) -> Outcome:
+    """Do as the user decided: evaluate, search, challenge.
+
+    Raises:
+        CandidateFailed: it is not accepted.
+    """
+    if decision.action == "reject":
+        raise Rejected(decision.message)
+    step = session.update_step(step.now(StepState.RUNNING))
+    best = await tried(session, candidate, task.evaluations, task.start)
+    step = await challenge_incumbent(session, step, candidate, best, task.neutral_from)
+    return Outcome(step, candidate, best)
+
+
+async def tried(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
+    """The best evaluation of a candidate: its default configuration first, then a search.
+
+    Args:
+        evaluations: configurations at most.
+        start: values that were best for another kernel; tried as well where they are valid for this one.
+
+    Raises:
+        CandidateFailed: no configuration passes the checks.
+        BudgetSpent: before anything is known of it.
+    """
+    searched = narrowed(session, candidate)
+    default = searched.default_configuration
+    first = (await session.evaluate(candidate, [default]))[0]
+    if first.failure is not None and first.failure.kind in HOPELESS:
+        raise failure_of(first)
+    carried = {**default, **{name: value for name, value in start.items() if name in default}}
+    if evaluations > 2 and space_of(session, searched).is_valid(carried) is None:
+        await session.evaluate(candidate, [carried])
+    best = await search_parameters(session, candidate, evaluations - 1)
+    if best is None:
+        raise failure_of_all(session.evaluations_of(candidate))
+    return best

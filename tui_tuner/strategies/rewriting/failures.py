@@ -1,0 +1,203 @@
+"""Why a proposed kernel did not become the incumbent: one class a kind, so that each can have its own handler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.prompts.facts import configuration_facts, evaluation_facts
+from tui_tuner.strategies.steps import Factor
+
+_MOST_TOLD = 5
+
+
+class CandidateFailed(Exception):
+    """A proposed kernel is not accepted.
+
+    Attributes:
+        reason: one line, for people.
+        told: what really happened, for the model; may have many lines.
+    """
+
+    def __init__(self, reason: str, told: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.told = told or reason
+
+
+class EvaluationFailed(CandidateFailed):
+    """A configuration that was not built, not verified or not timed.
+
+    Attributes:
+        kind: of the failure.
+    """
+
+    kind: ClassVar[FailureKind]
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        failure = evaluation.failure
+        message = "not measured" if failure is None else failure.message
+        detail = "" if failure is None else failure.detail
+        super().__init__(
+            f"{self.kind}: {message}",
+            f"configuration: {configuration_facts(evaluation.configuration)}\n{self.kind}: {message}\n{detail}".strip(),
+        )
+        self.evaluation = evaluation
+
+
+class BuildFailed(EvaluationFailed):
+    """No artifact came about."""
+
+
+class SourceRefused(BuildFailed):
+    """Text that is not built at all."""
+
+    kind = FailureKind.REFUSED
+
+
+class CompileFailed(BuildFailed):
+    """The compiler refused it."""
+
+    kind = FailureKind.COMPILE
+
+
+class BuildTimedOut(BuildFailed):
+    """The compiler took too long."""
+
+    kind = FailureKind.BUILD_TIMEOUT
+
+
+class InvalidConfiguration(EvaluationFailed):
+    """A configuration against restrictions or the device's limits, or an expression without a value."""
+
+    kind = FailureKind.INVALID
+
+
+class RunFailed(EvaluationFailed):
+    """It was built and did not run to a right result."""
+
+
+class LaunchFailed(RunFailed):
+    """The device refused the launch."""
+
+    kind = FailureKind.LAUNCH
+
+
+class WrongResult(RunFailed):
+    """It computes something else."""
+
+    kind = FailureKind.WRONG_RESULT
+
+
+class IllegalAccess(RunFailed):
+    """It read or wrote where nothing is."""
+
+    kind = FailureKind.ILLEGAL_ACCESS
+
+
+class TimedOut(RunFailed):
+    """It did not end in time."""
+
+    kind = FailureKind.TIMEOUT
+
+
+class Crashed(RunFailed):
+    """It ended the process that ran it."""
+
+    kind = FailureKind.CRASH
+
+
+class ImplausibleTime(RunFailed):
+    """It claims to be faster than the hardware can be."""
+
+    kind = FailureKind.IMPLAUSIBLE
+
+
+class NoneRight(CandidateFailed):
+    """No configuration passed the checks, and they failed for several reasons."""
+
+    def __init__(self, evaluations: Sequence[Evaluation]) -> None:
+        failures = [failure_of(evaluation) for evaluation in evaluations if evaluation.failure is not None]
+        told = list(dict.fromkeys(failure.told for failure in failures))[:_MOST_TOLD]
+        reason = f": {failures[0].reason}" if failures else ""
+        super().__init__(
+            f"no configuration passed the checks{reason}", "\n".join(["No configuration passed the checks:", *told])
+        )
+
+
+class NotFaster(CandidateFailed):
+    """It is right, and not faster than the incumbent.
+
+    Attributes:
+        best: its best configuration.
+        factor: over the incumbent, with the ends of its interval.
+    """
+
+    def __init__(self, reason: str, best: Evaluation, factor: Factor) -> None:
+        times = "{:.3g} times the speed of the best so far, interval [{:.3g}, {:.3g}]".format(*factor)
+        told = f"It is right, but {reason}: {times}. Its best: {configuration_facts(best.configuration)}: "
+        super().__init__(reason, told + evaluation_facts(best))
+        self.best = best
+        self.factor = factor
+
+
+class Rejected(CandidateFailed):
+    """The programmer does not want it."""
+
+    def __init__(self, words: str) -> None:
+        said = f": {words}" if words else ""
+        super().__init__(f"rejected by hand{said}", f"The programmer rejected it{said or ', without a reason'}.")
+
+
+_CLASSES: dict[FailureKind, type[EvaluationFailed]] = {
+    failed.kind: failed
+    for failed in (
+        SourceRefused,
+        CompileFailed,
+        BuildTimedOut,
+        InvalidConfiguration,
+        LaunchFailed,
+        WrongResult,
+        IllegalAccess,
+        TimedOut,
+        Crashed,
+        ImplausibleTime,
+    )
+}
+
+
+def failure_of(evaluation: Evaluation) -> EvaluationFailed:
+    """The failure of an evaluation, as the class of its kind.
+
+    Raises:
+        ValueError: it did not fail.
+    """
+    if evaluation.failure is None:
+        raise ValueError("the evaluation did not fail")
+    return _CLASSES[evaluation.failure.kind](evaluation)
+
+
+def failure_of_all(evaluations: Sequence[Evaluation]) -> CandidateFailed:
+    """The failure of a kernel of which no configuration passed the checks: that of the first, if all failed alike."""
+    failures = [failure_of(evaluation) for evaluation in evaluations if evaluation.failure is not None]
+    alike = len({type(failure) for failure in failures}) == 1
+    return failures[0] if alike else NoneRight(evaluations)
+
+
+def failure_named(name: str) -> type[CandidateFailed]:
+    """The class of failures of this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    kinds = {kind.__name__: kind for kind in _kinds(CandidateFailed)}
+    if name not in kinds:
+        raise ValueError(f"there is no class of failures '{name}'; there are {', '.join(kinds)}")
+    return kinds[name]
+
+
+def _kinds(kind: type[CandidateFailed]) -> Iterator[type[CandidateFailed]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)

@@ -1,0 +1,157 @@
+"""What is wrong with a rewritten kernel before anything is built, in words for the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.datasets import test_sizes
+from tui_tuner.evaluate.refuse import refuse
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.contradiction import why_empty
+from tui_tuner.problem.expressions import ExpressionError
+from tui_tuner.problem.expressions import check as check_expression
+from tui_tuner.problem.geometry import geometry
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.reserved import why_no_tunable
+from tui_tuner.problem.signature import find_kernel, same_signature
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.strategies.rewriting.names import conflicts
+from tui_tuner.strategies.rewriting.rewrite import (
+    RewriteContext,
+    RewriteReply,
+    candidate_of,
+    names_of,
+    with_names_in_use,
+)
+
+MOST_VALUES = 16
+MOST_COMBINATIONS = 200_000
+"""Of all values, valid or not: the searches keep every configuration in memory."""
+
+
+def faults_of(reply: RewriteReply, context: RewriteContext) -> list[str]:
+    """Everything that is wrong with a reply; empty if it can be evaluated."""
+    reply = with_names_in_use(reply, context)
+    faults = [
+        *_code_faults(reply, context.problem),
+        *_tunable_faults(reply, context),
+        *_parameter_faults(reply, context),
+        *_length_faults(reply),
+    ]
+    if faults:
+        return faults
+    candidate = candidate_of(reply, context, "")
+    combinations = math.prod(len(values) for values in candidate.tunables.values())
+    if combinations > MOST_COMBINATIONS:
+        return [f"tunables: {combinations} combinations of values, at most {MOST_COMBINATIONS}: offer fewer"]
+    return [*_expression_faults(reply, candidate, context.problem)] or [*_launch_faults(candidate, context)]
+
+
+def _code_faults(reply: RewriteReply, problem: Problem) -> Iterator[str]:
+    refused = refuse(reply.code, problem.language)
+    if refused is not None:
+        yield f"code: {refused.message}"
+        return
+    if "<<<" in reply.code:
+        yield "code: it launches a kernel (<<<...>>>); answer with device code only"
+    try:
+        theirs = find_kernel(reply.code, problem.language, problem.kernel.name)
+        ours = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    except ProblemError as error:
+        yield f"code: {error.message}"
+        return
+    different = same_signature(ours, theirs)
+    if different is not None:
+        yield f"code: the kernel must take the same arguments: {different}"
+
+
+def _tunable_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
+    language = context.problem.language
+    used = names_of(reply, context.problem)
+    seen: set[str] = set()
+    for tunable in reply.tunables:
+        name = tunable.name
+        reserved = why_no_tunable(name, language)
+        if reserved is not None:
+            yield f"tunables: '{name}' cannot be a tunable: {reserved}"
+        if name in seen:
+            yield f"tunables: '{name}' is listed twice"
+        if name not in used:
+            yield f"tunables: '{name}' occurs neither in the code nor in the launch"
+        if not tunable.values or len(set(tunable.values)) > MOST_VALUES:
+            yield f"tunables: '{name}' needs 1 to {MOST_VALUES} values, it has {len(set(tunable.values))}"
+        if tunable.default not in tunable.values:
+            yield f"tunables: the default {tunable.default} of '{name}' is not among its values"
+        seen.add(name)
+    yield from conflicts([t.name for t in reply.tunables], list(context.in_use), used)
+
+
+def _parameter_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
+    used = names_of(reply, context.problem)
+    defaults = {t.name: t.default for t in reply.tunables}
+    for name, values in context.parameters.items():
+        if name not in used:
+            yield f"tunables: the step introduces '{name}', which occurs neither in the code nor in the launch"
+        elif defaults.get(name, values[0]) not in values:
+            yield f"tunables: the default of '{name}' must be one of the step's values {list(values)}"
+
+
+def _length_faults(reply: RewriteReply) -> Iterator[str]:
+    for field in ("block_size", "grid"):
+        if len(getattr(reply, field)) > 3:
+            yield f"{field}: at most three expressions, along x, y, z"
+
+
+def _expression_faults(reply: RewriteReply, candidate: Candidate, problem: Problem) -> Iterator[str]:
+    known = {*candidate.tunables, *problem.sizes}
+    launch = candidate.launch
+    fields = {
+        "block_size": launch.block_size,
+        "grid": launch.grid,
+        "grid_div_x": launch.grid_div_x,
+        "grid_div_y": launch.grid_div_y,
+        "grid_div_z": launch.grid_div_z,
+        "shared_memory": [launch.shared_memory],
+        "restrictions": reply.restrictions,
+    }
+    for field, expressions in fields.items():
+        for expression in expressions or []:
+            try:
+                check_expression(expression, known)
+            except ExpressionError as error:
+                yield f"{field}: '{expression}': {error}"
+
+
+def _launch_faults(candidate: Candidate, context: RewriteContext) -> Iterator[str]:
+    problem = context.problem
+    try:
+        space = SearchSpace(
+            candidate.tunables,
+            candidate.restrictions,
+            sizes=problem.sizes,
+            max_threads=context.max_threads,
+            launch=candidate.launch,
+        )
+        if space.is_empty:
+            yield f"restrictions: {_why_empty(candidate, context)}"
+            return
+        broken = space.is_valid(candidate.default_configuration)
+        if broken is not None:
+            yield f"tunables: the defaults are no valid configuration: {broken}"
+            return
+        for sizes in test_sizes(problem):
+            geometry(candidate.launch, sizes, candidate.default_configuration)
+    except ExpressionError as error:
+        yield f"launch: {error}"
+
+
+def _why_empty(candidate: Candidate, context: RewriteContext) -> str:
+    return why_empty(
+        candidate.tunables,
+        candidate.restrictions,
+        sizes=context.problem.sizes,
+        max_threads=context.max_threads,
+        launch=candidate.launch,
+    )
