@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.panes.pane import Pane
+from tui_tuner.tui.panes.step_list import StepList
 
 
 def screen_text(app: TunerApp) -> str:
@@ -22,3 +23,17 @@ def table_text(app: TunerApp) -> list[str]:
 def focused_pane(app: TunerApp) -> int:
     assert app.focused is not None
     return next(node.number for node in app.focused.ancestors_with_self if isinstance(node, Pane))
+
+
+def notices(app: TunerApp) -> list[str]:
+    return [note.message for note in app._notifications]
+
+
+def selected_step(app: TunerApp) -> int:
+    step = app.session_screen.query_one(StepList).selected
+    assert step is not None
+    return step.id
+
+
+def steps_shown(app: TunerApp) -> list[int]:
+    return [int(option.id or 0) for option in app.session_screen.query_one(StepList).options]

@@ -12,6 +12,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
+from tui_tuner.session.instructions import Instruction
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 
 LAUNCH = Launch(problem_size=["n", "n"])
@@ -37,15 +38,28 @@ STEPS = (
 )
 
 
+Entry = Event | Proposal | float | asyncio.Event
+
+
 @dataclass
 class ScriptedRun:
-    """Yields its events; puts a Proposal among them to the approver; waits for an asyncio.Event or some seconds."""
+    """Yields its events; puts a Proposal among them to the approver; waits for an asyncio.Event or some seconds.
 
-    script: Iterable[Event | Proposal | float | asyncio.Event]
+    Keeps what it is told, unless it plays a replay.
+    """
+
+    script: Iterable[Entry]
     title: str = "matmul.cu"
     decisions: list[Decision] = field(default_factory=list)
     stays: bool = False
     closed: bool = False
+    told: list[Instruction] = field(default_factory=list)
+    is_replay: bool = False
+
+    def tell(self, instruction: Instruction) -> bool:
+        if not self.is_replay:
+            self.told.append(instruction)
+        return not self.is_replay
 
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         try:

@@ -60,7 +60,7 @@ class TunerApp(App[str]):
         self._theme_wanted = theme
         self._keymap_wanted = checked_keymap(keymap or {})
         self._desk = ApprovalDesk(self._question_changed, grace_s=grace_s, clock=clock)
-        self.session_screen = SessionScreen(self._desk, clock)
+        self.session_screen = SessionScreen(self._desk, run.tell, clock)
         self._engine: Worker[None] | None = None
 
     def get_default_screen(self) -> Screen[Any]:
@@ -128,12 +128,16 @@ class TunerApp(App[str]):
         yield from (command for command in super().get_system_commands(screen) if command.title not in own)
         if screen is not self.session_screen:
             return
-        for active in screen.active_bindings.values():
-            binding = active.binding
-            if active.enabled and binding in SCREEN_BINDINGS:
+        own_names = {binding.id for binding in SCREEN_BINDINGS}
+        acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
+        for name, binding in acting.items():
+            if name in own_names:
+                place = "" if binding.group is None else f"{binding.group.description}: "
                 action = f"screen.{binding.action}"
                 yield SystemCommand(
-                    binding.description.capitalize(), binding.tooltip, lambda act=action: self.run_action(act)
+                    (place + binding.description).capitalize(),
+                    binding.tooltip,
+                    lambda act=action: self.run_action(act),
                 )
 
     async def action_quit(self) -> None:

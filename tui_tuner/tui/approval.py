@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 from tui_tuner.strategies.steps import Decision, Proposal
 
+ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again")
+"""The actions of the screen that have to do with the question."""
+
 
 class ApprovalDesk:
     """Holds the one question that awaits the user.
@@ -56,6 +59,17 @@ class ApprovalDesk:
     def listens(self) -> bool:
         """Whether the open question has been there long enough to be answered by a key."""
         return self.awaits and self._clock() - self._asked_at >= self._grace_s
+
+    def allows(self, action: str) -> bool | None:
+        """Whether one of the ANSWERS acts now; None if it is only greyed, False if it is hidden."""
+        question = self.question if self.awaits else None
+        if action == "ask_again":
+            return self.approves_all
+        if action == "approve_all" and self.approves_all:
+            return False
+        if action == "edit":
+            return True if question is not None and question.candidate is not None else None
+        return True if question is not None else None
 
     def answer(self, decision: Decision) -> None:
         """Answer the open question; without one nothing happens."""

@@ -1,4 +1,7 @@
-"""Every key of the main screen, with its name for the keymap and a sentence of help; the check of a keymap."""
+"""Every key of the main screen, with its name for the keymap and a sentence of help; the check of a keymap.
+
+Those of the plan act while its pane is the active one.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ APP_BINDINGS = [
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
 ]  # fmt: skip
 
+_PLAN = Binding.Group("Plan")
+
 SCREEN_BINDINGS = [
     Binding("a,f2", "decide('approve')", "approve", show=False, id="approve",
             tooltip="Let the step that awaits you be built, verified and measured."),
@@ -33,6 +38,20 @@ SCREEN_BINDINGS = [
             tooltip="Approve this step and all that follow."),
     Binding("A,f8", "ask_again", "ask again", id="ask_again",
             tooltip="Ask before every step again."),
+    Binding("n,plus,insert", "change_plan('add')", "add", group=_PLAN, id="add_step",
+            tooltip="Add a step of your own, before the selected one if that is still to come, else at the end."),
+    Binding("enter,f6", "change_plan('edit')", "edit step", group=_PLAN, id="edit_step",
+            tooltip="Change title and detail of the selected step."),
+    Binding("K,shift+up", "change_plan('up')", "up", group=_PLAN, id="move_step_up",
+            tooltip="Do the selected step earlier."),
+    Binding("J,shift+down", "change_plan('down')", "down", group=_PLAN, id="move_step_down",
+            tooltip="Do the selected step later."),
+    Binding("x,delete", "change_plan('delete')", "delete", group=_PLAN, id="delete_step",
+            tooltip="Take the selected step out of the plan; it stays visible as skipped."),
+    Binding("t,f7", "change_plan('thaw')", "thaw", group=_PLAN, id="thaw",
+            tooltip="Search a tunable again that is held at a value."),
+    Binding("c,ctrl+t", "tell", "say", id="tell",
+            tooltip="Write to the model; your words are in its next prompt and in every later one."),
     Binding("d,f9", "next_view", "view", id="view",
             tooltip="Go on to the next view of the kernel: source, diff, best."),
     Binding("o,ctrl+o", "sort", "sort", id="sort",

@@ -19,12 +19,15 @@ from tui_tuner.session.events import (
     ReplyReceived,
     ReplyRefused,
     SessionFinished,
+    UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.formatting import cost, counted
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.plain import plain
 from tui_tuner.tui.reply_text import readable
+
+_YOU = Content.styled("you> ", "bold $text-accent")
 
 
 def entry(event: Event) -> Widget | None:
@@ -44,7 +47,9 @@ def _line(event: Event) -> Content | None:
         case ReplyRefused():
             return _refusal(event.problems)
         case ApprovalGiven():
-            return Content.styled("you> ", "bold $text-accent") + plain(_decision(event.step, event.decision))
+            return _YOU + plain(_decision(event.step, event.decision))
+        case UserSaid():
+            return _YOU + plain(event.text)
         case SessionFinished():
             return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
     return None

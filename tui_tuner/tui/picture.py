@@ -47,6 +47,8 @@ class Picture:
         given: the kernel as given, in its default configuration.
         best_times: fastest verified time so far, ms, after each evaluation from the first success on.
         titles: of the candidates by id.
+        order: ids of the steps as the plan has them.
+        frozen: tunables that are held at a value.
         cost: US dollars spent; None once a price was unknown.
     """
 
@@ -54,6 +56,8 @@ class Picture:
     started: events.SessionStarted | None = None
     device: DeviceInfo | None = None
     steps: dict[int, Step] = field(default_factory=dict)
+    order: list[int] = field(default_factory=list)
+    frozen: Configuration = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
     best_times: list[float] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
@@ -69,6 +73,11 @@ class Picture:
         """The kernel as given."""
         return None if self.started is None else self.started.baseline
 
+    @property
+    def plan(self) -> list[Step]:
+        """The steps in the order of the plan."""
+        return [self.steps[number] for number in self.order]
+
     def apply(self, event: events.Event) -> None:
         """Fold one event in."""
         self.elapsed = max(self.elapsed, event.elapsed)
@@ -80,6 +89,8 @@ class Picture:
                 self.device = event.device
             case events.StepChanged():
                 self._step(event.step)
+            case events.PlanOrdered() | events.ParametersFrozen():
+                self._replan(event)
             case events.CandidateProposed():
                 self._consider(UnderReview(event.step, event.candidate))
             case events.ApprovalAsked(proposal=proposal) if proposal.candidate is not None:
@@ -107,9 +118,19 @@ class Picture:
         self._mark_incumbent()
 
     def _step(self, step: Step) -> None:
+        if step.id not in self.steps:
+            self.order.append(step.id)
         self.steps[step.id] = step
         if self.review is not None and self.review.step == step.id and step.state in _SETTLED:
             self.review = None
+
+    def _replan(self, event: events.PlanOrdered | events.ParametersFrozen) -> None:
+        """Take an order over, where steps that it does not name stay at the end; or what is held."""
+        if isinstance(event, events.ParametersFrozen):
+            self.frozen = event.frozen
+            return
+        order = event.order
+        self.order = sorted(self.order, key=lambda number: order.index(number) if number in order else len(order))
 
     def _consider(self, review: UnderReview) -> None:
         self.review = review

@@ -1,46 +1,51 @@
-"""A step of the plan as lines of text: mark, title, factor or state, and the reason."""
+"""A step of the plan as lines of text: mark, title, factor or state, and the reason; the line of held tunables."""
 
 from __future__ import annotations
 
 from textual.content import Content
 
+from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.formatting import factor_interval
+from tui_tuner.tui.formatting import factor_interval, tunable_value
 from tui_tuner.tui.plain import one_line
 
 MARKS = {
     StepState.PROPOSED: ("·", "$foreground-muted"),
+    StepState.VALIDATED: ("◇", "$text-accent"),
+    StepState.BROKEN_DOWN: ("┬", "$foreground-muted"),
     StepState.AWAITING: ("○", "bold $text-warning"),
     StepState.RUNNING: ("›", "bold $text-accent"),  # noqa: RUF001  # a mark, not a bracket
     StepState.ACCEPTED: ("✓", "bold $text-success"),
-    StepState.NEUTRAL: ("·", "$foreground-muted"),
+    StepState.NEUTRAL: ("=", "$foreground-muted"),
     StepState.REJECTED: ("✗", "bold $text-error"),
     StepState.SKIPPED: ("–", "$foreground-muted"),  # noqa: RUF001  # a mark, not a hyphen
-    StepState.DONE: ("✓", "$text-success"),
+    StepState.DONE: ("●", "$text-success"),
 }
 """The sign of each state, readable without colour, and its style."""
 
-_INDENT = 5
+_QUIET = (StepState.PROPOSED, StepState.ACCEPTED, StepState.DONE)
+_DIM = (StepState.SKIPPED, StepState.BROKEN_DOWN)
+_OF_USER = Content.styled("you> ", "bold $text-accent")
 
 
 def _outcome(step: Step) -> Content:
     if step.factor is not None:
         return Content.styled(factor_interval(step.factor), MARKS[step.state][1])
-    quiet = step.state in (StepState.PROPOSED, StepState.ACCEPTED, StepState.DONE)
-    return Content() if quiet else Content.styled(step.state.value, MARKS[step.state][1])
+    return Content() if step.state in _QUIET else Content.styled(step.state.value, MARKS[step.state][1])
 
 
 def step_lines(step: Step, width: int) -> Content:
     """The step in at most `width` cells a line; long titles and the dim reason are wrapped."""
     mark, style = MARKS[step.state]
-    outcome = _outcome(step)
-    space = max(8, width - _INDENT)
-    title = one_line(step.title, "$foreground-muted" if step.state is StepState.SKIPPED else "").wrap(space)
-    lines = [*title[:-1], *_beside(title[-1], outcome, space)]
+    gutter = Content.assemble((mark, style), f" {step.id:>2} ")
+    space = max(8, width - gutter.cell_length)
+    words = one_line(step.title, "$foreground-muted" if step.state in _DIM else "")
+    title = (_OF_USER + words if step.by_user else words).wrap(space)
+    lines = [*title[:-1], *_beside(title[-1], _outcome(step), space)]
     if step.reason:
         lines += one_line(step.reason, "$foreground-muted").wrap(space)
-    first = Content.assemble((mark, style), f" {step.id:>2} ", lines[0])
-    return Content("\n").join([first, *(Content(" " * _INDENT) + line for line in lines[1:])])
+    indent = Content(" " * gutter.cell_length)
+    return Content("\n").join([gutter + lines[0], *(indent + line for line in lines[1:])])
 
 
 def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
@@ -57,3 +62,15 @@ def step_detail(step: Step, rationale: str) -> Content:
     """What there is to say about a step when it is selected: its detail, and the model's words on why."""
     paragraphs = [one_line(text) for text in (step.detail, rationale) if text.strip()]
     return Content("\n\n").join(paragraphs) if paragraphs else one_line(step.title)
+
+
+def held_text(frozen: Configuration, key: str, width: int) -> Content:
+    """The tunables that are held and how to free one, in at most `width` cells.
+
+    Args:
+        key: of the thaw, as the user knows it; empty where no key acts.
+    """
+    values = " ".join(f"{name}={tunable_value(value)}" for name, value in frozen.items())
+    way_out = f" · {key} thaws" if key else " · thaw"
+    space = max(8, width - len(way_out))
+    return one_line(f"held: {values}", "$foreground-muted").truncate(space, ellipsis=True) + way_out

@@ -12,8 +12,9 @@ from textual.getters import query_one
 from textual.screen import Screen
 
 from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.session.instructions import Instruction, Say
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tui.approval import ApprovalDesk
+from tui_tuner.tui.approval import ANSWERS, ApprovalDesk
 from tui_tuner.tui.approval_bar import ApprovalBar
 from tui_tuner.tui.bindings import SCREEN_BINDINGS
 from tui_tuner.tui.dialogs.message import MessageDialog
@@ -23,13 +24,16 @@ from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.header import HeaderLine
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.panes.benchmarks import BenchmarksPane
-from tui_tuner.tui.panes.chat import ChatPane, ReasonInput
+from tui_tuner.tui.panes.chat import ChatPane
+from tui_tuner.tui.panes.chat_inputs import ChatInput
 from tui_tuner.tui.panes.grid import PaneGrid
 from tui_tuner.tui.panes.kernel import KernelPane, View
 from tui_tuner.tui.panes.plan import PlanPane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.plan_changes import Change
 from tui_tuner.tui.tab_line import TabLine
+from tui_tuner.tui.telling import Teller
 
 _TICK_S = 1 / 8
 
@@ -39,6 +43,7 @@ class SessionScreen(Screen[None]):
 
     Args:
         desk: where the session's questions are answered.
+        tell: hands an instruction to the session; False if it cannot be changed.
         clock: seconds, monotonic; lets the elapsed time go on between events.
     """
 
@@ -51,15 +56,16 @@ class SessionScreen(Screen[None]):
     _kernel = query_one(KernelPane)
     _benchmarks = query_one(BenchmarksPane)
     _chat = query_one(ChatPane)
+    _plan = query_one(PlanPane)
 
-    def __init__(self, desk: ApprovalDesk, clock: Callable[[], float]) -> None:
+    def __init__(self, desk: ApprovalDesk, tell: Callable[[Instruction], bool], clock: Callable[[], float]) -> None:
         super().__init__()
         self.picture = Picture()
         self._desk = desk
+        self._teller = Teller(tell, self.picture, self._explain)
         self._clock = clock
         self._last_event_at = clock()
         self._inbox: list[Event] = []
-        self._pane_before_reason = 1
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, keys."""
@@ -119,6 +125,7 @@ class SessionScreen(Screen[None]):
     @on(PaneGrid.Activated)
     def _show_active(self, message: PaneGrid.Activated) -> None:
         self._tabs.active = message.number
+        self.refresh_bindings()
 
     def action_pane(self, number: int) -> None:
         """Go to a pane."""
@@ -154,19 +161,47 @@ class SessionScreen(Screen[None]):
         text = evaluation_text(row, picture.titles.get(row.candidate, ""), time_label(picture.device))
         self.app.push_screen(MessageDialog(one_line(f"evaluation {row.number}"), text, large=True))
 
+    # --- what the user tells
+
+    def _explain(self, reason: str) -> None:
+        self.notify(reason, markup=False)
+
+    def action_change_plan(self, change: Change) -> None:
+        """Change the plan, as it is by now."""
+        self.draw()
+        if self._teller.listens:
+            self._plan.change(change)
+
+    @on(PlanPane.Told)
+    def _change_plan(self, message: PlanPane.Told) -> None:
+        self._tell(message.instruction)
+
+    def _tell(self, instruction: Instruction) -> bool:
+        self.draw()  # the end of the session may have arrived since the last tick
+        return self._teller.tell(instruction)
+
+    def action_tell(self) -> None:
+        """Type words for the model."""
+        self._panes.visit(4)
+        self._chat.start_words()
+
+    @on(ChatPane.Said)
+    def _say(self, message: ChatPane.Said) -> None:
+        if self._tell(Say(text=message.text)):
+            self._chat.forget_words()
+
+    @on(ChatInput.Left)
+    def _come_back(self) -> None:
+        self._panes.come_back()
+
     # --- answers
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Answers act while a question is open; maximising where there is more than one pane to see."""
-        question = self._desk.question if self._desk.awaits else None
-        if action == "edit":
-            return True if question is not None and question.candidate is not None else None
-        if action in ("decide", "reject"):
-            return True if question is not None else None
-        if action == "approve_all":
-            return False if self._desk.approves_all else (True if question is not None else None)
-        if action == "ask_again":
-            return self._desk.approves_all
+        """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
+        if action in ANSWERS:
+            return self._desk.allows(action)
+        if action == "change_plan":
+            return self._panes.active == 2
         if action == "maximise":
             return not self.has_class("-narrow")
         return action != "restore" or self.has_class("-solo")
@@ -193,18 +228,13 @@ class SessionScreen(Screen[None]):
     def action_reject(self) -> None:
         """Ask for the reason; the step is rejected when it is sent."""
         if self._desk.listens:
-            self._pane_before_reason = self._panes.active
-            self._panes.activate(4)
+            self._panes.visit(4)
             self._chat.ask_reason()
 
     @on(ChatPane.Rejected)
     def _reject(self, message: ChatPane.Rejected) -> None:
         self._desk.answer(Decision(action="reject", message=message.reason))
-        self.action_pane(self._pane_before_reason)
-
-    @on(ReasonInput.Left)
-    def _keep_waiting(self) -> None:
-        self.action_pane(self._pane_before_reason)
+        self._panes.come_back()
 
     @work(exclusive=True, exit_on_error=False, group="edit", description="the user's editor")
     async def action_edit(self) -> None:

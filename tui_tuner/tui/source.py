@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from tui_tuner.session.events import Event
+from tui_tuner.session.instructions import Instruction
 from tui_tuner.strategies.steps import Approver
 
 
@@ -24,4 +25,8 @@ class Run(Protocol):
         Closing the iterator, or cancelling the task that iterates, interrupts the session and
         leaves it resumable.
         """
+        ...
+
+    def tell(self, instruction: Instruction) -> bool:
+        """Take what the user says at any time; False if nobody can change the run, as in a replay."""
         ...

@@ -1,4 +1,4 @@
-"""Pane 4: the conversation with the model, the session's notes, and the user's words when rejecting."""
+"""Pane 4: the conversation with the model, the session's notes, and the user's own words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.getters import query_one
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
@@ -17,11 +19,12 @@ from textual.widgets import Input
 from tui_tuner.session import events
 from tui_tuner.tui import chat_entries
 from tui_tuner.tui.chat_entries import Fold, ReplyEntry
+from tui_tuner.tui.panes.chat_inputs import ChatInput, EntryLine, ReasonInput, SayInput
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
 
-_SILENT = "r rejects a step with your words"
-_OPEN = "why not? Enter rejects, Esc leaves"
+_SAY = "words for the model's next prompt"
+_WHY = "Enter rejects, Esc leaves"
 _KEPT = 200
 
 
@@ -63,31 +66,27 @@ class ChatLog(VerticalScroll, can_focus=True):
             fold.is_open = not fold.is_open
 
 
-class ReasonInput(Input):
-    """One sentence for the model; Esc leaves it without deciding."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False, id="reason_leave", tooltip="Leave without rejecting.")
-    ]
-
-    @dataclass
-    class Left(Message):
-        """The user did not reject."""
-
-    def action_leave(self) -> None:
-        """Say so."""
-        self.post_message(self.Left())
-
-
 class ChatPane(Pane):
     """The story of the session in words."""
 
     HELP = """
 ## Chat
 
-`[` and `]` mark a folded prompt or the model's thinking, Enter opens it. What you type goes
-to the model when you reject a step: press `r`, write a sentence, press Enter.
+`[` and `]` mark a folded prompt or the model's thinking, Enter opens it.
+
+*you>* What you type here goes to the model with its next prompt, and with every later one: press
+`c`, write, press Enter. Esc leaves and keeps what you typed.
+
+*reject>* While a step awaits you, `r` opens a line of its own for the reason; Enter rejects.
 """
+
+    _log = query_one(ChatLog)
+
+    @dataclass
+    class Said(Message):
+        """The user tells the model something."""
+
+        text: str
 
     @dataclass
     class Rejected(Message):
@@ -98,40 +97,70 @@ to the model when you reject a step: press `r`, write a sentence, press Enter.
     def __init__(self) -> None:
         super().__init__(4, "Chat")
         self._replies: dict[int, ReplyEntry] = {}
+        self._say = SayInput(placeholder=_SAY, id="say", select_on_focus=False, compact=True)
+        self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
+        self._lines: dict[ChatInput, EntryLine] = {
+            self._say: EntryLine(Content.styled("you> ", "bold $text-accent"), self._say),
+            self._reason: EntryLine(Content.styled("reject> ", "bold $text-warning"), self._reason),
+        }
 
     def compose(self) -> ComposeResult:
-        """The entries and the line to type into."""
+        """The entries and the lines to type into, of which one is visible."""
         yield ChatLog()
-        yield ReasonInput(placeholder=_SILENT, disabled=True, id="reason", compact=True)
+        yield from self._lines.values()
 
     def on_mount(self) -> None:
         """Follow the end."""
         super().on_mount()
-        self.query_one(ReasonInput).cursor_blink = False
-        self.query_one(ChatLog).anchor()
+        self._log.anchor()
+        self._open(self._say)
 
     def focus_target(self) -> Widget:
         """The entries."""
-        return self.query_one(ChatLog)
+        return self._log
 
     def offer_rejection(self, awaiting: bool) -> None:
-        """Open the input while a step awaits the user, and close it otherwise."""
-        entry = self.query_one(ReasonInput)
-        if not awaiting and entry.has_focus:
-            self.focus_target().focus()
-        entry.disabled = not awaiting
-        entry.placeholder = _OPEN if awaiting else _SILENT
+        """Let a reason be typed while a step awaits the user; forget it otherwise."""
         if not awaiting:
-            entry.value = ""
+            if self._reason.has_focus and self._lines[self._reason].display:
+                self._log.focus()
+            self._reason.value = ""
+            self._open(self._say)
+        self._reason.disabled = not awaiting
 
     def ask_reason(self) -> None:
         """Let the user type why they reject."""
-        self.query_one(ReasonInput).focus()
+        self._open(self._reason)
+        self._reason.focus()
+
+    def start_words(self) -> None:
+        """Let the user type words for the model."""
+        self._open(self._say)
+        self._say.focus()
+
+    def forget_words(self) -> None:
+        """Empty the line of words for the model: they are told."""
+        self._say.value = ""
+
+    def _open(self, entry: ChatInput) -> None:
+        for other, line in self._lines.items():
+            line.display = other is entry
+
+    @on(ChatInput.Left)
+    def _close_reason(self) -> None:
+        self._open(self._say)
 
     @on(Input.Submitted, "#reason")
-    def _submit(self, message: Input.Submitted) -> None:
+    def _reject(self, message: Input.Submitted) -> None:
         message.stop()
+        self._open(self._say)
         self.post_message(self.Rejected(message.value.strip()))
+
+    @on(Input.Submitted, "#say")
+    def _tell(self, message: Input.Submitted) -> None:
+        message.stop()
+        if message.value.strip():
+            self.post_message(self.Said(message.value.strip()))
 
     def show(self, picture: Picture, news: Sequence[events.Event]) -> None:
         """Append what the news say; the words of a streaming reply are added all at once."""
@@ -158,11 +187,10 @@ to the model when you reject a step: press `r`, write a sentence, press Enter.
         return self._replies[call]
 
     def _append(self, entries: list[Widget]) -> None:
-        log = self.query_one(ChatLog)
-        log.mount_all(entries[-_KEPT:])
-        surplus = len(log.children) - _KEPT
+        self._log.mount_all(entries[-_KEPT:])
+        surplus = len(self._log.children) - _KEPT
         if surplus > 0:
-            log.remove_children(log.children[:surplus])
+            self._log.remove_children(self._log.children[:surplus])
 
     def _entries(self, event: events.Event) -> list[Widget]:
         if isinstance(event, events.PromptSent):

@@ -29,6 +29,7 @@ class PaneGrid(Container):
         super().__init__(id="panes")
         self._panes = {pane.number: pane for pane in panes}
         self.active = 1
+        self._visited_from: int | None = None
 
     def compose(self) -> ComposeResult:
         """All panes."""
@@ -41,7 +42,7 @@ class PaneGrid(Container):
 
     def activate(self, number: int) -> None:
         """Make a pane the active one, before its focus: a hidden widget cannot have it."""
-        self.active = number
+        self.active, self._visited_from = number, None
         for pane in self._panes.values():
             pane.set_class(pane.number == number, "-active")
         self.post_message(self.Activated(number))
@@ -50,6 +51,16 @@ class PaneGrid(Container):
         """Activate a pane and give it the focus."""
         self.activate(number)
         self._panes[number].focus_target().focus(scroll_visible=False)
+
+    def visit(self, number: int) -> None:
+        """Activate a pane whose input gets the focus; `come_back` returns to the one before."""
+        before = self._visited_from if self.active == number else self.active
+        self.activate(number)
+        self._visited_from = before
+
+    def come_back(self) -> None:
+        """Return from a visit, unless another pane was chosen meanwhile: then only the input is left."""
+        self.go_to(self._visited_from or self.active)
 
     def reveal(self, number: int) -> None:
         """Go to a pane if it is not visible."""

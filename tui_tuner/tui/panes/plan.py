@@ -1,97 +1,149 @@
-"""Pane 2: the plan, a step a line, with the detail of the selected one."""
+"""Pane 2: the plan, a step a line, with the detail of the selected one; its steps are the user's to change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.events import Resize
+from textual.getters import query_one
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from tui_tuner.session.events import ApprovalAsked, CandidateProposed, Event
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.session.instructions import DeleteStep, EditStep, Instruction, Thaw
+from tui_tuner.strategies.steps import Step
+from tui_tuner.tui.dialogs.step import StepDialog
+from tui_tuner.tui.dialogs.thaw import ThawDialog
+from tui_tuner.tui.held_line import HeldLine
 from tui_tuner.tui.panes.pane import Pane
+from tui_tuner.tui.panes.step_list import StepList
 from tui_tuner.tui.picture import Picture
-from tui_tuner.tui.plan_lines import step_detail, step_lines
+from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.plan_changes import Change, Direction, StepWords, added, moved, refusal
+from tui_tuner.tui.plan_lines import step_detail
 
 
 class PlanPane(Pane):
-    """The steps, and below them what the selected one is about."""
+    """The steps, what the selected one is about, and the tunables that are held."""
 
     HELP = """
 ## Plan
 
-✓ accepted or done, › running, ○ awaiting you, ✗ rejected, – skipped, · proposed or neutral
+· to come, ◇ validated, ┬ broken down, › running, ○ awaiting you, ✓ accepted, = neutral,
+✗ rejected, – skipped, ● done; *you>* marks steps of your own
 
 The factor is the speed-up over the best kernel of its time, with the ends of its 95 % interval.
+Steps still to come can be changed: the keys are in the list of keys. A deleted one stays visible
+as skipped. *held* names tunables that are no longer searched; thaw one to search it again.
 """  # noqa: RUF001  # the marks of the steps
+
+    _list = query_one(StepList)
+    _held = query_one(HeldLine)
+
+    @dataclass
+    class Told(Message):
+        """The user changes the plan."""
+
+        instruction: Instruction
 
     def __init__(self) -> None:
         super().__init__(2, "Plan")
-        self._steps: dict[int, Step] = {}
+        self._picture = Picture()
         self._rationales: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
-        """The list and the detail."""
-        yield OptionList(id="steps", compact=True, markup=False)
+        """The list, the detail and the held tunables."""
+        yield StepList()
         with VerticalScroll(id="step-detail", can_focus=False):
             yield Static(markup=False)
+        yield HeldLine()
 
     def focus_target(self) -> Widget:
         """The list of steps."""
-        return self.query_one(OptionList)
+        return self._list
 
     def show(self, picture: Picture, news: Sequence[Event]) -> None:
-        """Add new steps and redraw changed ones; a step that runs or awaits the user becomes the selected one."""
+        """Draw the steps that are new, changed or elsewhere."""
+        self._picture = picture
         for event in news:
             if isinstance(event, CandidateProposed) and event.rationale:
                 self._rationales[event.step] = event.rationale
             elif isinstance(event, ApprovalAsked) and event.proposal.rationale:
                 self._rationales[event.proposal.step.id] = event.proposal.rationale
-        changed = [step for step in picture.steps.values() if self._steps.get(step.id) is not step]
-        for step in changed:
-            self._put(step)
-            self._follow(step)
-        if changed:
+        self._held.show(picture.frozen)
+        if self._list.draw(picture.plan):
             self._show_detail()
 
-    def _put(self, step: Step) -> None:
-        steps, known = self.query_one(OptionList), step.id in self._steps
-        self._steps[step.id] = step
-        content = step_lines(step, self._line_width)
-        if known:
-            steps.replace_option_prompt(str(step.id), content)
-        else:
-            steps.add_option(Option(content, id=str(step.id)))
-
-    def _follow(self, step: Step) -> None:
-        steps = self.query_one(OptionList)
-        if step.state in (StepState.AWAITING, StepState.RUNNING) or steps.highlighted is None:
-            steps.highlighted = steps.get_option_index(str(step.id))
-
-    @property
-    def _line_width(self) -> int:
-        return max(20, self.query_one(OptionList).scrollable_content_region.width)
-
     def on_resize(self, _event: Resize) -> None:
-        """Lay the lines out anew: the factors stand at the right edge."""
-        self.call_after_refresh(self._lay_out)
+        """Lay the lines out anew."""
+        self.call_after_refresh(self._list.lay_out)
 
-    def _lay_out(self) -> None:
-        steps = self.query_one(OptionList)
-        for step in self._steps.values():
-            steps.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
-
-    def on_option_list_option_highlighted(self, _event: OptionList.OptionHighlighted) -> None:
-        """Show what the selected step is about."""
-        self._show_detail()
-
+    @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
-        option = self.query_one(OptionList).highlighted_option
-        if option is not None and option.id is not None:
-            step = self._steps[int(option.id)]
+        step = self._list.selected
+        if step is not None:
             detail = step_detail(step, self._rationales.get(step.id, ""))
             self.query_one("#step-detail Static", Static).update(detail)
+
+    # --- what the user changes
+
+    def change(self, change: Change) -> None:
+        """Do what the user wants of the plan, or say why that cannot be."""
+        step = self._list.selected
+        if change == "add":
+            self._add(None if step is None else step.id)
+        elif change == "thaw":
+            self.thaw()
+        elif step is None:
+            self._explain("There is no step yet to change.")
+        elif (reason := refusal(step)) is not None:
+            self._explain(reason)
+        elif change == "edit":
+            self._edit(step)
+        elif change == "delete":
+            self.post_message(self.Told(DeleteStep(step=step.id)))
+        else:
+            self._move(step, change)
+
+    def _add(self, selected: int | None) -> None:
+        def add(words: StepWords | None) -> None:
+            if words is not None:
+                self.post_message(self.Told(added(self._picture.plan, selected, words)))
+
+        self.app.push_screen(StepDialog(Content("A step of your own"), StepWords()), add)
+
+    def _edit(self, step: Step) -> None:
+        def edit(words: StepWords | None) -> None:
+            if words is not None:
+                self.post_message(self.Told(EditStep(step=step.id, title=words.title, detail=words.detail)))
+
+        self.app.push_screen(StepDialog(one_line(f"Step {step.id}"), StepWords(step.title, step.detail)), edit)
+
+    def _move(self, step: Step, direction: Direction) -> None:
+        move = moved(self._picture.plan, step, direction)
+        if move is None:
+            self._explain(f"Step {step.id} is the {'first' if direction == 'up' else 'last'} of the steps to come.")
+        else:
+            self.post_message(self.Told(move))
+
+    @on(HeldLine.Clicked)
+    def thaw(self) -> None:
+        """Let the user choose a held tunable to search again."""
+
+        def free(name: str | None) -> None:
+            if name is not None:
+                self.post_message(self.Told(Thaw(name=name)))
+
+        if self._picture.frozen:
+            self.app.push_screen(ThawDialog(self._picture.frozen), free)
+        else:
+            self._explain("No tunable is held: all of them are searched.")
+
+    def _explain(self, reason: str) -> None:
+        self.notify(reason, markup=False)

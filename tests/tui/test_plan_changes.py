@@ -1,0 +1,169 @@
+"""What the user changes of the plan, and what the session is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.tui import plans, scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import focused_pane, notices, screen_text, steps_shown
+from tests.tui.plans import planned
+from tests.tui.scripted import ScriptedRun
+from tui_tuner.session import events
+from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Thaw
+from tui_tuner.strategies.steps import Proposal
+from tui_tuner.tui.dialogs.step import StepDialog
+from tui_tuner.tui.dialogs.thaw import ThawDialog
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+
+
+@pytest.mark.parametrize("key", ["n", "+", "insert"])
+@SIZES
+async def test_a_step_is_added_before_the_selected_one(started: Started, key: str, size: tuple[int, int]) -> None:
+    run = planned()
+    async with started(run, size=size) as pilot:
+        await pilot.press("2", "down", key, *"Use a[i]", "tab", *"at once", "enter", *"and more", "ctrl+s")
+        await settled(pilot)
+        assert run.told == [AddStep(title="Use a[i]", detail="at once\nand more", before=2)]
+        assert focused_pane(pilot.app) == 2
+
+
+async def test_a_step_is_added_at_the_end_where_the_selected_one_is_done_or_there_is_none(started: Started) -> None:
+    run, empty = planned(), ScriptedRun(scripted.opening(), stays=True)
+    for each in (run, empty):
+        async with started(each) as pilot:
+            await pilot.press("2", "n", *"Unroll", "enter")
+            await settled(pilot)
+            assert each.told == [AddStep(title="Unroll", before=None)]
+
+
+async def test_a_step_without_a_title_is_not_added(started: Started) -> None:
+    run = planned()
+    async with started(run) as pilot:
+        await pilot.press("2", "n", "space", "enter")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, StepDialog)
+        assert notices(pilot.app) == ["A step needs a title."]
+        assert run.told == []
+
+
+@pytest.mark.parametrize("key", ["enter", "f6"])
+async def test_title_and_detail_of_a_step_are_edited(started: Started, key: str) -> None:
+    run = planned()
+    async with started(run) as pilot:
+        await pilot.press("2", "down", key, "end", *" of B", "enter")
+        await settled(pilot)
+        assert run.told == [EditStep(step=2, title="Vectorised loads of B", detail=scripted.STEPS[1].detail)]
+
+
+async def test_esc_leaves_the_dialogs_and_nothing_is_told(started: Started) -> None:
+    run = ScriptedRun(plans.whole_plan(), stays=True)
+    async with started(run) as pilot:
+        for key in ("n", "enter", "t"):
+            await pilot.press("2", "end", key, "x", "tab", "escape")
+            await settled(pilot)
+            assert pilot.app.screen is pilot.app.session_screen
+        assert run.told == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "move"),
+    [
+        (["end", "K"], MoveStep(step=4, before=3)),
+        (["end", "shift+up"], MoveStep(step=4, before=3)),
+        (["down", "J"], MoveStep(step=2, before=4)),
+        (["j", "j", "shift+down"], MoveStep(step=3, before=None)),
+    ],
+)
+async def test_a_step_is_moved(started: Started, keys: list[str], move: MoveStep) -> None:
+    run = planned()
+    async with started(run) as pilot:
+        await pilot.press("2", *keys)
+        await settled(pilot)
+        assert run.told == [move]
+
+
+async def test_keys_pressed_in_a_row_move_a_step_on_and_on(started: Started) -> None:
+    class Obedient(ScriptedRun):
+        def tell(self, instruction: object) -> bool:
+            assert isinstance(instruction, MoveStep)
+            self.told.append(instruction)
+            order = [4, 2, 3] if instruction.before == 2 else [2, 4, 3]
+            app.session_screen.receive(events.PlanOrdered(order=[1, *order]))
+            return True
+
+    run = Obedient(planned().script, stays=True)
+    async with started(run) as pilot:
+        app = pilot.app
+        await pilot.press("2", "end", "K", "K", "K")
+        await settled(pilot)
+        assert [told.before for told in run.told] == [3, 2]
+        assert steps_shown(app) == [1, 4, 2, 3]
+        assert notices(app) == ["Step 4 is the first of the steps to come."]
+
+
+@pytest.mark.parametrize("key", ["x", "delete"])
+async def test_a_step_is_deleted_without_a_question(started: Started, key: str) -> None:
+    run = planned()
+    async with started(run) as pilot:
+        await pilot.press("2", "end", key)
+        await settled(pilot)
+        assert run.told == [DeleteStep(step=4)]
+
+
+@pytest.mark.parametrize("key", ["enter", "K", "J", "x"])
+async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(started: Started, key: str) -> None:
+    run = planned()
+    async with started(run) as pilot:
+        await pilot.press("2", key)
+        await settled(pilot)
+        assert run.told == []
+        assert notices(pilot.app) == ["Step 1 is accepted: only steps still to come can be changed."]
+
+
+@SIZES
+@pytest.mark.parametrize("key", ["t", "f7"])
+async def test_a_held_tunable_is_chosen_and_thawed(started: Started, key: str, size: tuple[int, int]) -> None:
+    run = ScriptedRun(plans.whole_plan(), stays=True)
+    async with started(run, size=size) as pilot:
+        await pilot.press("2", key)
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, ThawDialog)
+        assert "tile_size    = 64" in screen_text(pilot.app)
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        assert run.told == [Thaw(name="tile_size")]
+
+
+async def test_a_replay_says_that_it_cannot_be_changed(started: Started) -> None:
+    run = planned()
+    run.is_replay = True
+    async with started(run) as pilot:
+        await pilot.press("2", "end", "x")
+        await settled(pilot)
+        assert notices(pilot.app) == ["This is a replay: it cannot be changed."]
+
+
+async def test_a_session_that_is_over_is_told_nothing(started: Started) -> None:
+    run = ScriptedRun(scripted.finished())
+    async with started(run) as pilot:
+        await pilot.press("escape", "2", "n", "x", "c", *"hm", "enter")
+        await settled(pilot)
+        assert run.told == []
+        assert set(notices(pilot.app)) == {"The session is over: nothing can be changed any more."}
+
+
+async def test_a_question_while_a_step_is_being_edited_waits_behind_the_dialog(started: Started) -> None:
+    gate = asyncio.Event()
+    run = planned(gate, Proposal(step=scripted.STEPS[0], candidate=scripted.TILES))
+    async with started(run) as pilot:
+        await pilot.press("2", "end", "enter", "end")
+        gate.set()
+        await settled(pilot)
+        await pilot.press("a", "s", "f2", "enter")
+        await settled(pilot)
+        assert run.decisions == []
+        assert run.told == [EditStep(step=4, title="Unroll the inner loopas", detail=scripted.STEPS[3].detail)]
