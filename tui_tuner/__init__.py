@@ -1,3 +1,137 @@
-"""Tune GPU kernels: a language model proposes, the machine decides."""
+"""Tune GPU kernels: a language model proposes, the machine decides.
+
+    import tui_tuner
+    result = tui_tuner.tune("kernel.cu")
+
+Each public name is imported when it is first used, so that `import tui_tuner` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui_tuner.api import Tuning, TuningResult, tune, tune_async, tuning
+    from tui_tuner.choices import Choices
+    from tui_tuner.errors import UserError
+    from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
+    from tui_tuner.problem.tuning_step import TuningStep
+    from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.settings import Settings
+    from tui_tuner.strategies.autonomous import AutonomousStrategy
+    from tui_tuner.strategies.base import Effects, Strategy
+    from tui_tuner.strategies.custom import CustomStrategy
+    from tui_tuner.strategies.explicit import ExplicitStrategy
+    from tui_tuner.strategies.one_prompt import OnePromptStrategy
+    from tui_tuner.strategies.rewriting.extraction import UnusableKernel
+    from tui_tuner.strategies.rewriting.failures import (
+        BuildFailed,
+        BuildTimedOut,
+        CandidateFailed,
+        CompileFailed,
+        Crashed,
+        EvaluationFailed,
+        IllegalAccess,
+        ImplausibleTime,
+        InvalidConfiguration,
+        LaunchFailed,
+        NoneRight,
+        NotFaster,
+        Rejected,
+        RunFailed,
+        SourceRefused,
+        TimedOut,
+        WrongResult,
+    )
+    from tui_tuner.strategies.rewriting.retry import RetryPolicy
+    from tui_tuner.strategies.search import SearchStrategy
+    from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AddStep",
+    "Argument",
+    "AutonomousStrategy",
+    "BuildFailed",
+    "BuildTimedOut",
+    "CandidateFailed",
+    "Choices",
+    "CompileFailed",
+    "Crashed",
+    "CustomStrategy",
+    "Decision",
+    "DeleteStep",
+    "EditStep",
+    "Effects",
+    "EvaluationFailed",
+    "ExplicitStrategy",
+    "IllegalAccess",
+    "ImplausibleTime",
+    "InvalidConfiguration",
+    "Kernel",
+    "Launch",
+    "LaunchFailed",
+    "MoveStep",
+    "NoneRight",
+    "NotFaster",
+    "OnePromptStrategy",
+    "Problem",
+    "Proposal",
+    "Rejected",
+    "RetryPolicy",
+    "RunFailed",
+    "Say",
+    "Search",
+    "SearchStrategy",
+    "Settings",
+    "SourceRefused",
+    "Step",
+    "StepState",
+    "Strategy",
+    "Test",
+    "Thaw",
+    "TimedOut",
+    "Tuning",
+    "TuningResult",
+    "TuningStep",
+    "UnusableKernel",
+    "UserError",
+    "WrongResult",
+    "tune",
+    "tune_async",
+    "tuning",
+]
+
+_HOMES = {
+    "api": ("Tuning", "TuningResult", "tune", "tune_async", "tuning"),
+    "choices": ("Choices",),
+    "errors": ("UserError",),
+    "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
+    "problem.tuning_step": ("TuningStep",),
+    "session.instructions": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
+    "settings": ("Settings",),
+    "strategies.autonomous": ("AutonomousStrategy",),
+    "strategies.base": ("Effects", "Strategy"),
+    "strategies.custom": ("CustomStrategy",),
+    "strategies.explicit": ("ExplicitStrategy",),
+    "strategies.rewriting.extraction": ("UnusableKernel",),
+    "strategies.one_prompt": ("OnePromptStrategy",),
+    "strategies.rewriting.retry": ("RetryPolicy",),
+    "strategies.search": ("SearchStrategy",),
+    "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # else no misspelt name would be noticed
+
+    def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
+        if name not in __all__:
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        value = getattr(import_module(f"tui_tuner.{_HOME_OF.get(name, 'strategies.rewriting.failures')}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import tomli
 from pydantic import ValidationError
 
 from tui_tuner import __version__
@@ -22,7 +25,7 @@ from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, load_settings, settings_file
 from tui_tuner.text import clean
 
-COMMANDS = "init, resume, replay, runs, doctor, config"
+COMMANDS = "init, strategy, resume, replay, runs, doctor, config"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +72,13 @@ def _tune(arguments: Sequence[str]) -> int:
     parser.epilog = f"commands: {COMMANDS}; `tuner-tui COMMAND --help` explains each"
     parser.add_argument("kernel", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file with its .toml beside it")
     parser.add_argument("--version", action="version", version=f"tuner-tui {__version__}")
-    parser.add_argument("--strategy", help="one_prompt (default) or search")
+    parser.add_argument("--strategy", help="autonomous (default), explicit, one_prompt, search, or file.py:Class")
+    parser.add_argument(
+        "--set", action="append", type=_option, default=[], metavar="NAME=VALUE", help="an option of the strategy"
+    )
+    parser.add_argument(
+        "--steps", type=Path, metavar="FILE", help="steps of the strategy explicit, as [[steps]] in TOML"
+    )
     parser.add_argument("--search", metavar="METHOD", help="method of the parameter search")
     parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help="auto (default), ollama, openai, anthropic, ...")
     parser.add_argument("--device", help="auto (default), cuda[:N], opencl[:N], c, emulator")
@@ -83,7 +92,7 @@ def _tune(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     settings = load_settings()
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
-    options = _changed(settings.session, chosen)
+    options = _with_strategy_options(_changed(settings.session, chosen), chosen)
     prepared = new_session(chosen.kernel, options, settings, chosen.run_dir)
     return _show(prepared, settings, chosen)
 
@@ -121,6 +130,25 @@ def _init(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     target = write_problem_file(chosen.kernel_file, chosen.kernel, force=chosen.force)
     _tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {chosen.kernel_file}")
+    return ExitCode.FINISHED
+
+
+def _strategy(arguments: Sequence[str]) -> int:
+    from tui_tuner.commands.strategy import CLASS, FILE, strategy_lines, write_template
+
+    parser = _parser("strategy", "List the strategies with their options, or write a first file for one of your own.")
+    parser.add_argument("action", choices=("list", "new"), help="what to do")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=f"of the new one (default {FILE})")
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    chosen = parser.parse_args(arguments)
+    if chosen.action == "new":
+        file = write_template(chosen.file or FILE, force=chosen.force)
+        _tell(f"wrote {file}: it runs as it is, with: tuner-tui KERNEL --strategy {shlex.quote(f'{file}:{CLASS}')}")
+    elif chosen.file is not None or chosen.force:
+        parser.error("list takes nothing behind it")
+    else:
+        for line in strategy_lines():
+            _tell(line)
     return ExitCode.FINISHED
 
 
@@ -162,6 +190,7 @@ def _config(arguments: Sequence[str]) -> int:
 
 _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "init": _init,
+    "strategy": _strategy,
     "resume": _resume,
     "replay": _replay,
     "runs": _runs,
@@ -173,6 +202,7 @@ _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
 def _add_budget(parser: argparse.ArgumentParser) -> None:
     budget = parser.add_argument_group("budget")
     budget.add_argument("--max-evals", type=int, metavar="N", dest="max_evaluations", help="evaluations (default 85)")
+    budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
     budget.add_argument("--max-time", type=_seconds, metavar="20m", dest="max_seconds", help="time, as in 90s, 20m, 2h")
     budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
     budget.add_argument("--target", type=_factor, metavar="2x", help="stop at this speed-up over the kernel as given")
@@ -211,6 +241,25 @@ def _changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOpti
         option = str(first["loc"][0])
         flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
         raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']:g}") from error
+
+
+def _with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
+    given = dict(chosen.set)
+    if chosen.steps is not None:
+        from tui_tuner.strategies.step_files import load_steps
+
+        given["steps"] = [step.model_dump(mode="json") for step in load_steps(chosen.steps)]
+    return options.model_copy(update={"strategy_options": {**options.strategy_options, **given}})
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"'{text}' is no option; write NAME=VALUE")
+    try:
+        return name.strip(), tomli.loads(f"value = {value}")["value"]
+    except tomli.TOMLDecodeError:
+        return name.strip(), value  # words need no quotes
 
 
 def _seconds(text: str) -> float:

@@ -150,10 +150,10 @@ class Story:
         return f"as given: {self._time(given.median)} [{given.low:.4g}, {given.high:.4g}]{share}"
 
     def _step(self, step: Step) -> str | None:
-        """What is new of a step; its detail stands elsewhere, and who waits for `--auto` waits no time."""
+        """What is new of a step; who waits for `--auto` waits no time."""
         factor = "" if step.factor is None else f" {_factor(step.factor)}"
-        reason = f" ({step.reason})" if step.reason else ""
-        text = f"step {step.id} {step.title}: {step.state}{factor}{reason}"
+        why = step.reason or (step.detail if step.state is StepState.DONE else "")  # of a plan: its idea
+        text = f"step {step.id} {step.title}: {step.state}{factor}{f' ({why})' if why else ''}"
         if step.state is StepState.AWAITING or self._said_of_step.get(step.id) == text:
             return None
         self._said_of_step[step.id] = text
@@ -178,6 +178,10 @@ def _plain_line(event: events.Event) -> str | None:
             return f"reply {event.call}: {event.output_tokens} tokens{_cost(event.cost)}"
         case events.ReplyRefused():
             return f"reply {event.call} refused: {'; '.join(event.problems)}"
+        case events.ParametersFrozen():
+            return f"held from now on: {_values(event.frozen)}" if event.frozen else "all tunables are free"
+        case events.UserSaid():
+            return f"you: {event.text}"
         case events.Note():
             return f"{'warning: ' if event.level == 'warning' else ''}{event.text}"
     return None

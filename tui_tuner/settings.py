@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import tomli
 from platformdirs import user_config_path
@@ -47,9 +48,14 @@ class BuildSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings."""
+    """All settings.
+
+    Attributes:
+        strategies: options of each strategy, by its name, as in `[strategies.autonomous]`.
+    """
 
     session: SessionOptions = SessionOptions()
+    strategies: dict[str, dict[str, Any]] = {}
     model: ModelSettings = ModelSettings()
     build: BuildSettings = BuildSettings()
     screen: ScreenSettings = ScreenSettings()
@@ -72,13 +78,28 @@ def load_settings(file: Path | None = None) -> Settings:
         return Settings()
     try:
         text = file.read_text(encoding="utf-8")
-        return Settings.model_validate(tomli.loads(text))
+        settings = Settings.model_validate(tomli.loads(text))
     except tomli.TOMLDecodeError as error:
         raise SettingsError(f"this is not TOML: {error.msg}", file=file, line=error.lineno) from error
     except ValidationError as error:
         raise _mistake(error, text, file) from error
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}", file=file) from error
+    _check_strategies(settings, text, file)
+    return settings
+
+
+def _check_strategies(settings: Settings, text: str, file: Path) -> None:
+    """Refuse options that a strategy does not have; a file of the user's own is not run for that."""
+    from tui_tuner.strategies.choose import strategy_named
+
+    for name, options in settings.strategies.items():
+        try:
+            if ".py:" not in name:
+                strategy_named(name, options)
+        except SettingsError as error:
+            line = line_of(key_lines(text), ("strategies", name))
+            raise SettingsError(error.message, hint=error.hint, file=file, line=line) from error
 
 
 def _mistake(error: ValidationError, text: str, file: Path) -> SettingsError:

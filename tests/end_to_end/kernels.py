@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 SOURCE = """\
@@ -62,25 +63,37 @@ passes = 400
 """
 
 
-def write_kernel(directory: Path, *, source: str = SOURCE, **tunables: list[int]) -> Path:
-    """`scale.cu` and its problem file; the first value of each tunable is its default."""
+def write_kernel(directory: Path, *, source: str = SOURCE, tests: Sequence[int] = (), **tunables: list[int]) -> Path:
+    """`scale.cu` and its problem file; the first value of each tunable is its default.
+
+    Args:
+        tests: values of n; without any, a model is asked for some.
+    """
     directory.mkdir(exist_ok=True)
     values = {"block_size_x": [64], "passes": [400, 100, 25], **tunables}
     head = PROBLEM.partition("[tunables]")[0]
     lines = [f"{name} = {choice}" for name, choice in values.items()]
     defaults = [f"{name} = {choice[0]}" for name, choice in values.items()]
-    (directory / "scale.toml").write_text("\n".join([f"{head}[tunables]", *lines, "", "[defaults]", *defaults, ""]))
+    tested = [f"\n[[tests]]\nsizes = {{ n = {n} }}" for n in tests]
+    text = [f"{head}[tunables]", *lines, "", "[defaults]", *defaults, *tested, ""]
+    (directory / "scale.toml").write_text("\n".join(text))
     kernel = directory / "scale.cu"
     kernel.write_text(source)
     return kernel
 
 
-def rewrite(*, block_size: tuple[int, ...] = (64, 128), passes: tuple[int, ...]) -> str:
-    """What a model would answer to the one prompt: the same kernel with fewer passes, and right."""
+def rewrite(
+    *,
+    code: str = SOURCE,
+    block_size: tuple[int, ...] = (64, 128),
+    passes: tuple[int, ...],
+    summary: str = "Fewer passes.",
+) -> str:
+    """What a model would answer where a kernel is wanted: by default the same with other passes."""
     return json.dumps(
         {
-            "summary": "Fewer passes.",
-            "code": SOURCE,
+            "summary": summary,
+            "code": code,
             "tunables": [
                 {"name": "block_size_x", "values": [*block_size], "default": block_size[0]},
                 {"name": "passes", "values": [*passes], "default": passes[0]},

@@ -9,10 +9,12 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.end_to_end.answers import Answer
 
 TUNER_TUI = str(Path(sys.executable).with_name("tuner-tui"))
 MODEL_DOUBLE = Path(__file__).with_name("model_double.py")
@@ -79,13 +81,22 @@ def kinds(run: Path) -> list[str]:
 
 
 class ModelDouble:
-    """Where the test double keeps its prompts and finds its reply."""
+    """Where the test double keeps its prompts and finds its answers.
 
-    def __init__(self, directory: Path, reply: str) -> None:
+    Args:
+        answers: one reply to every prompt, or replies to some.
+    """
+
+    def __init__(self, directory: Path, answers: str | Sequence[Answer]) -> None:
         directory.mkdir()
-        (directory / "reply.json").write_text(reply)
+        known = [([], answers)] if isinstance(answers, str) else answers
+        (directory / "answers.json").write_text(json.dumps(known))
         self._directory = directory
         self.name = f"command:{shlex.join([sys.executable, str(MODEL_DOUBLE), str(directory)])}"
+
+    def asked_by(self, strategy: str) -> tuple[str, ...]:
+        """Options for a run of a strategy with this model."""
+        return ("--llm", self.name, "--strategy", strategy)
 
     @property
     def prompts(self) -> list[str]:

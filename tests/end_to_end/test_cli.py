@@ -65,7 +65,16 @@ def edit(file: str, old: str, new: str) -> None:
         (["scale.cu", "--auto", "--max-evals", "0"], "--max-evals: input should be greater than or equal to 1"),
         (["scale.cu", "--auto", "--max-cost", "-1"], "--max-cost: input should be greater than or equal to 0"),
         (["resume", "run", "--auto", "--max-evals", "0"], "--max-evals: input should be"),
+        (["scale.cu", "--auto", "--max-calls", "-1"], "--max-calls: input should be greater than or equal to 0"),
+        (["resume", "run", "--auto", "--max-calls", "some"], "--max-calls"),
         (["scale.cu", "--auto", "--strategy", "one_promt"], "did you mean 'one_prompt'?"),
+        (["scale.cu", "--auto", "--strategy", "nofile.py:X"], "nofile.py: there is no such file"),
+        (["scale.cu", "--auto", "--set", "max_replanning"], "'max_replanning' is no option; write NAME=VALUE"),
+        (["scale.cu", "--auto", "--set", "max_replaning=1"], "strategy 'autonomous': max_replaning"),
+        (["scale.cu", "--auto", "--set", "max_replaning=1"], "its options: retry_policy, with_replanning"),
+        (["scale.cu", "--auto", "--set", "max_replanning=many"], "strategy 'autonomous': max_replanning"),
+        (["scale.cu", "--auto", "--set", "max_replanning=-1"], "should be greater than or equal to 0"),
+        (["scale.cu", "--auto", "--strategy", "search", "--set", "x=1"], "its options: none"),
         (["scale.cu", "--auto", "--search", "hybrid_vnd"], "did you mean 'hybrid_vndx'?"),
         (["scale.cu", "--auto", "--llm", "olama:x"], "did you mean 'ollama'?"),
         (["scale.cu", "--auto", "--device", "emulater"], "did you mean 'emulator'?"),
@@ -144,6 +153,8 @@ def test_a_mistake_in_the_problem_file_is_named_with_its_line(
         ("[build]\njobs = 0\n", "mine.toml:2: build.jobs", "greater than or equal to 1"),
         ("[model]\nbase_url = 'here'\n", "mine.toml:2: model.base_url", "http"),
         ("[session]\nseed = 1\n[screen\n", "mine.toml:3: this is not TOML", "]"),
+        ("\n[strategies.autonomus]\n", "mine.toml:2: unknown strategy 'autonomus'", "did you mean 'autonomous'?"),
+        ("\n[strategies.autonomous]\nx = 1\n", "mine.toml:2: strategy 'autonomous': x", "with_replanning"),
     ],
 )
 @pytest.mark.parametrize("command", [["config"], ["scale.cu", *NO_MODEL]], ids=["config", "tune"])
@@ -157,6 +168,34 @@ def test_a_mistake_in_the_settings_is_named_with_file_line_and_key(
     assert (ended.code, ended.out) == (2, "")
     assert place in ended.err
     assert told in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "told"),
+    [
+        ("class Other: pass\n", "mine.py:Mine", "mine.py: there is no class 'Mine' in it\n  it has: Other"),
+        ("class Mine: pass\n", "mine.py:Mine", "mine.py is no strategy\n  derive it from tui_tuner.Strategy"),
+        ("import re\n\nre.nothing\n", "mine.py:Mine", "mine.py:3: cannot be used: AttributeError"),
+        ("class Mine(:\n", "mine.py:Mine", "mine.py:1: cannot be used: SyntaxError"),
+    ],
+)
+def test_a_strategy_of_the_users_own_that_cannot_be_used_is_named_with_its_line(
+    here: TuneHere, text: str, named: str, told: str
+) -> None:
+    Path("mine.py").write_text(text)
+    ended = here("scale.cu", "--auto", "--strategy", named)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert not Path("tuner-runs").exists()
+
+
+def test_steps_are_for_a_strategy_that_has_some(here: TuneHere) -> None:
+    Path("mine.toml").write_text('[[steps]]\nid = "tile"\nprompt_template = "Tile."\n')
+    ended = here("scale.cu", "--auto", "--steps", "mine.toml")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "strategy 'autonomous': steps: " in ended.err
 
 
 def test_without_a_terminal_auto_is_asked_for_before_a_run_is_begun(here: TuneHere) -> None:

@@ -41,9 +41,9 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     directory = tmp_path_factory.mktemp("stream")
-    write_kernel(directory, passes=[400, 100])
+    write_kernel(directory, tests=[333], passes=[400, 100])
     model = ModelDouble(directory / "model", rewrite(block_size=(64,), passes=(10, 5)))
-    options = ("--llm", model.name, "--output", "json", "--max-evals", 4, "--run-dir", "a run")
+    options = (*model.asked_by("one_prompt"), "--output", "json", "--max-evals", 4, "--run-dir", "a run")
     return Finished(directory, tuner_tui("scale.cu", *EMULATOR, *options, cwd=directory))
 
 
@@ -216,9 +216,9 @@ def test_a_smaller_budget_is_kept_and_a_larger_one_goes_on_where_the_run_ended(t
 
 
 def test_a_target_that_is_met_ends_the_run(tmp_path: Path) -> None:
-    write_kernel(tmp_path, passes=[400, 25])
+    write_kernel(tmp_path, tests=[333], passes=[400, 25])
     model = ModelDouble(tmp_path / "model", "never asked")
-    ended = tuner_tui("scale.cu", *EMULATOR, "--llm", model.name, "--target", "1.5x", cwd=tmp_path)
+    ended = tuner_tui("scale.cu", *EMULATOR, *model.asked_by("one_prompt"), "--target", "1.5x", cwd=tmp_path)
 
     assert ended.code == 0, ended.err
     assert ended.out.startswith("finished: the target of 1.5x is met")

@@ -61,7 +61,7 @@ class Bench:
     @property
     def arguments(self) -> tuple[object, ...]:
         options = ("--device", "emulator", "--max-evals", 7, "--search", "random_sample", "--run-dir", "run")
-        return ("scale.cu", "--auto", "--llm", self.model.name, *options)
+        return ("scale.cu", "--auto", *self.model.asked_by("one_prompt"), *options)
 
     @property
     def compiler_starts(self) -> int:
@@ -82,9 +82,9 @@ class Bench:
 
 
 def new_bench(directory: Path) -> Bench:
-    write_kernel(directory, passes=[400, 200, 100])
+    write_kernel(directory, tests=[333], passes=[400, 200, 100])
     (directory / "sitecustomize.py").write_text(COUNTING)
-    return Bench(directory, ModelDouble(directory / "model", rewrite(passes=(10, 5))))
+    return Bench(directory, ModelDouble(directory / "model", rewrite(passes=(10, 5, 20))))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +10,17 @@ from pathlib import Path
 
 import pexpect
 
+from tests.end_to_end import answers
 from tests.end_to_end.kernels import rewrite, write_kernel
-from tests.end_to_end.program import TUNER_TUI, ModelDouble, environment, kinds
+from tests.end_to_end.program import TUNER_TUI, ModelDouble, environment, kinds, wait_until
 
 WIDE, NARROW = (36, 120), (24, 80)
 LEAVES_SCREEN = "\x1b[?1049l"
 UNHEEDED_S = 0.6
 """Keys pressed sooner after a question appeared do not answer it."""
 REASON = "no idea of yours, load 16 bytes at a time"
+WORDS = "x is aligned to 256 bytes"
+OWN_STEP = "Load float4"
 
 
 class Terminal:
@@ -52,11 +56,12 @@ class Terminal:
 
 @contextmanager
 def terminal(*arguments: object, cwd: Path, size: tuple[int, int], **changes: str) -> Iterator[Terminal]:
+    in_colour = {"TERM": "xterm-256color", "NO_COLOR": "", "COLUMNS": str(size[1]), "LINES": str(size[0])}
     child = pexpect.spawn(
         TUNER_TUI,
         [*map(str, arguments)],
         cwd=str(cwd),
-        env={**environment(**changes), "TERM": "xterm-256color", "NO_COLOR": ""},
+        env={**environment(**changes), **in_colour},
         dimensions=size,
         timeout=30,
         encoding="utf-8",
@@ -69,12 +74,14 @@ def terminal(*arguments: object, cwd: Path, size: tuple[int, int], **changes: st
 
 
 def options(model: ModelDouble) -> tuple[object, ...]:
-    return ("--device", "emulator", "--llm", model.name, "--max-evals", 5)
+    return ("--device", "emulator", *model.asked_by("one_prompt"), "--max-evals", 5)
 
 
 def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Path) -> None:
-    write_kernel(tmp_path, passes=[400, 100])
-    model = ModelDouble(tmp_path / "model", rewrite(block_size=(64,), passes=(10,)))
+    write_kernel(tmp_path, tests=[333], passes=[400, 100])
+    second = rewrite(block_size=(64,), passes=(10,), summary="Sixteen bytes at a time.")
+    first = rewrite(block_size=(64,), passes=(10,))
+    model = ModelDouble(tmp_path / "model", [([REASON], second), ([], first)])
     with terminal("scale.cu", *options(model), cwd=tmp_path, size=WIDE) as screen:
         screen.sees("step 1 awaits you")
         screen.waits()
@@ -87,7 +94,8 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
         screen.presses(REASON)
         screen.waits(0.3)
         screen.presses("\r")
-        screen.sees("step 3 awaits you")
+        screen.sees("Sixteen bytes at a time.")  # drawn with the question or just before
+        screen.waits()
         assert REASON in model.prompts[1]
         assert REASON not in model.prompts[0]
         screen.waits()
@@ -106,7 +114,7 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
 
 
 def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_prints(tmp_path: Path) -> None:
-    write_kernel(tmp_path, passes=[400, 100])
+    write_kernel(tmp_path, tests=[333], passes=[400, 100])
     model = ModelDouble(tmp_path / "model", rewrite(block_size=(64,), passes=(10,)))
     run = tmp_path / "runs of mine" / "first"
     with terminal("scale.cu", *options(model), "--run-dir", run, cwd=tmp_path, size=NARROW) as screen:
@@ -140,6 +148,49 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
     assert len(model.prompts) == 1
     assert kinds(run).count("evaluate") == 2
     assert (run / "result.json").exists()
+
+
+def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits_approval(tmp_path: Path) -> None:
+    write_kernel(tmp_path, tests=[333], passes=[400, 200])
+    kernel = rewrite(block_size=(64,), passes=(10,), summary="As you wish.")
+    script = [
+        answers.to("plan", answers.plan("Profile it", summary="There is little to do.")),
+        answers.to("validate_step", answers.valid(False, "It changes nothing."), step="Profile it"),
+        answers.to("apply_step", kernel, step=OWN_STEP),
+        answers.to("replan", answers.plan(summary="Nothing is left.")),
+    ]
+    model = ModelDouble(tmp_path / "model", script)
+    options = ("--device", "emulator", *model.asked_by("autonomous"), "--max-evals", 8, "--run-dir", "run")
+    with terminal("scale.cu", *options, cwd=tmp_path, size=WIDE) as screen:
+        screen.sees("step 1 awaits you")
+        screen.waits()
+        screen.presses("c")
+        screen.waits(0.3)
+        screen.presses(f"{WORDS}\r")
+        wait_until(lambda: kinds(tmp_path / "run").count("told") == 1, "the words in the journal")
+        screen.presses("\x1b")
+        screen.waits(0.3)
+        screen.presses("2n")
+        screen.sees("detail, in more words")
+        screen.presses(f"{OWN_STEP}\r")
+        wait_until(lambda: kinds(tmp_path / "run").count("told") == 2, "the step in the journal")
+        assert model.prompts == []
+        screen.waits()
+        screen.presses("A")
+        screen.sees("As you wish.")
+        screen.sees("✓ finished")
+        screen.waits(0.3)
+        screen.presses("\x1b")
+        screen.waits(0.3)
+        screen.presses("q")
+        status, _ = screen.ends()
+
+    assert status == 0
+    planning, carrying_out = model.prompts[:2]
+    assert f"<programmer>\n{WORDS}\n</programmer>" in planning
+    assert f'<step title="{OWN_STEP}">' in carrying_out, "a step of the user's own is not judged first"
+    assert all(WORDS in prompt for prompt in model.prompts)
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["best_title"] == OWN_STEP
 
 
 def test_a_keymap_that_cannot_be_used_is_told_before_a_run_is_begun(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ def names_in(wheel: Path) -> list[str]:
 def shipped() -> set[str]:
     """Where each file of the repository that the program reads belongs in the wheel."""
     samples = ROOT / "sample_kernels"
-    data = {*ROOT.glob("themes/*.toml"), *samples.glob("*.*"), *samples.glob("recorded/*/journal.jsonl")}
+    data = {*ROOT.glob("themes/*.toml"), *samples.glob("*.*"), *samples.glob("steps/*.toml")}
+    data |= {*samples.glob("recorded/*/journal.jsonl")}
     inside = {path.relative_to(ROOT) for path in (ROOT / "tui_tuner").rglob("*.*")}
     return {f"tui_tuner/{path.relative_to(ROOT)}" for path in data} | {
         str(path) for path in inside if "__pycache__" not in path.parts
@@ -66,7 +67,11 @@ def test_the_wheel_holds_every_file_that_the_program_reads(wheel: Path) -> None:
         "sample_kernels/matmul.cu",
         "sample_kernels/matmul.toml",
         "sample_kernels/matmul_reference.py",
+        "sample_kernels/steps/few.toml",
+        "sample_kernels/recorded/one_prompt-matmul/journal.jsonl",
+        "strategies/default_steps.toml",
         "prompts/one_prompt.md",
+        "prompts/plan.md",
         "prompts/system.md",
         "llm/prices.toml",
         "tui/styles/screen.tcss",

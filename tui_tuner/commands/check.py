@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import get_args
@@ -49,7 +48,7 @@ def check_source(kernel: Path, problem: Problem) -> None:
         )
 
 
-def check_options(options: SessionOptions, problem: Problem) -> None:
+async def check_options(options: SessionOptions, problem: Problem) -> None:
     """Whether search method and device are known and fit the problem; what is `auto` is not looked for here.
 
     Raises:
@@ -60,7 +59,7 @@ def check_options(options: SessionOptions, problem: Problem) -> None:
     if options.device.strip().lower() == "auto":
         return
     try:
-        asyncio.run(choose_device(options.device, problem.language))
+        await choose_device(options.device, problem.language)
     except DeviceError as error:
         kind = options.device.partition(":")[0]
         near = None if kind in get_args(Kind) else nearest(kind, ("auto", *get_args(Kind)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import tomlkit
 from pydantic import BaseModel
 from tomlkit.items import Table
@@ -17,13 +20,12 @@ def settings_text(settings: Settings) -> str:
     return tomlkit.dumps(document)
 
 
-def _table(section: BaseModel) -> Table:
+def _table(section: BaseModel | Mapping[str, Any]) -> Table:
     table = tomlkit.table()
-    for name, value in section.model_dump(mode="json").items():
+    content = section.model_dump(mode="json") if isinstance(section, BaseModel) else section
+    for name, value in sorted(content.items(), key=lambda item: isinstance(item[1], dict)):  # else keys end up in them
         if value is None:
             table.add(tomlkit.comment(f"{name} is not set"))
-        elif isinstance(value, dict):
-            table.add(name, tomlkit.item(value))
         else:
-            table.add(name, value)
+            table.add(name, tomlkit.item(value))
     return table

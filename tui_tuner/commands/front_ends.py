@@ -10,9 +10,8 @@ import sys
 from contextlib import suppress
 
 from tui_tuner.commands.sessions import Prepared
-from tui_tuner.errors import JournalError, UserError
+from tui_tuner.errors import UserError
 from tui_tuner.headless import EXIT_CODES, ExitCode, run_headless
-from tui_tuner.session.journal import Journal
 from tui_tuner.settings import Settings
 
 
@@ -27,7 +26,7 @@ def show(prepared: Prepared, settings: Settings, *, auto: bool, json: bool, them
     try:
         return _headless(prepared, json=json) if auto else _screen(prepared, settings, theme)
     except UserError:
-        _forget_if_empty(prepared)
+        prepared.forget_if_empty()
         raise
 
 
@@ -77,11 +76,3 @@ def _tell_resume(prepared: Prepared) -> None:
     if prepared.run.journal.path.parent.is_dir():
         path = shlex.quote(str(prepared.run.path))
         print(f"interrupted; go on with: tuner-tui resume {path}", file=sys.stderr)  # noqa: T201
-
-
-def _forget_if_empty(prepared: Prepared) -> None:
-    """A new run that failed before its first result is none: its place is free for the next try."""
-    journal = prepared.run.journal.path
-    with suppress(JournalError):
-        if prepared.is_new and Journal.read(journal).last_elapsed == 0:
-            journal.unlink()
