@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 .PHONY: demo test check clean
 
 demo: $(VENV)/demo
-	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator \
-	    --llm replay:sample_kernels/recorded/matmul/journal.jsonl --max-evals 40 --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator --strategy one_prompt --max-evals 40 \
+	    --llm replay:sample_kernels/recorded/one_prompt-matmul/journal.jsonl \
+	    --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest
