@@ -29,4 +29,6 @@ async def draw(session: Session) -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(asyncio.run(draw(replayed_session(samples_directory() / "recorded" / "matmul").session)))
+    TARGET.write_text(
+        asyncio.run(draw(replayed_session(samples_directory() / "recorded" / "one_prompt-matmul").session))
+    )

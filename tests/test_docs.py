@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import tomli
+from pydantic import BaseModel
 
 from tests.documents import DEVICES, DOCUMENTS, ROOT, blocks, code
 from tui_tuner.cli import COMMANDS, main
@@ -20,6 +22,7 @@ from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.choose import SPECS
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.settings import Settings, load_settings
+from tui_tuner.strategies.choose import STRATEGIES, strategy_named
 from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import load_theme
 
@@ -30,17 +33,43 @@ def settings_example() -> str:
     return next(block for block in blocks(DEVICES, "toml") if block.startswith("[session]"))
 
 
+def sections(settings: Settings) -> Iterator[tuple[str, BaseModel]]:
+    """The tables whose keys are always the same: those of strategies are the strategies' own."""
+    yield from ((name, section) for name, section in settings if isinstance(section, BaseModel))
+
+
 def test_the_example_of_the_settings_loads_and_sets_every_key_that_config_prints(tmp_path):
     file = tmp_path / "config.toml"
     file.write_text(settings_example(), "utf-8")
     settings = load_settings(file)
     assert tomli.loads(settings_text(settings)) == tomli.loads(settings_example())
-    for section, value in settings:
+    for section, value in sections(settings):
         assert tomli.loads(settings_example())[section].keys() == type(value).model_fields.keys()
 
 
+def test_the_example_of_the_settings_sets_every_option_of_every_strategy():
+    example = tomli.loads(settings_example())["strategies"]
+    with_options = {name: strategy for name, strategy in STRATEGIES.items() if strategy.model_fields}
+    assert example.keys() == with_options.keys()
+    for name, strategy in with_options.items():
+        assert example[name].keys() == strategy.model_fields.keys()
+        assert strategy_named(name, example[name]) != strategy()
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_options_of_each_strategy_stand_in_its_table_with_their_defaults(name):
+    told = (ROOT / "docs/strategies.md").read_text("utf-8").split(f"\n## {name}\n")[1].partition("\n## ")[0]
+    rows = dict(
+        re.findall(r"^\| `(\w+)` \| ([^|]+) \|", told.partition("| option |")[2].partition("\n\n")[0], re.MULTILINE)
+    )
+    defaults = STRATEGIES[name]().model_dump(mode="json")
+    assert rows.keys() == defaults.keys()
+    for option, value in defaults.items():
+        assert value is None or tomli.loads(f"value = {rows[option].strip('`')}")["value"] == value, option
+
+
 def test_the_example_of_the_settings_tells_the_default_of_every_key():
-    for section, default in Settings():
+    for section, default in sections(Settings()):
         body = settings_example().split(f"[{section}]", 1)[1]
         for key, value in default:
             told = r"not set: \S" if value is None else rf"default {re.escape(json.dumps(value))}(;|$)"
@@ -138,3 +167,13 @@ def test_commands_and_options_in_a_document_exist(document, options):
         known = options[command] if called else set().union(*options.values())
         if called or piece.startswith("--"):
             assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", piece)) <= known, piece
+
+
+def test_every_option_of_the_command_line_is_in_a_table_or_beside_its_command(options):
+    told = "\n".join(document.read_text("utf-8") for document in DOCUMENTS)
+    tables = "\n".join(re.findall(r"^\|.*", told, re.MULTILINE))
+    for option in options[""] - {"--help", "--version"}:
+        assert re.search(rf"`{option}\b[^`]*`", tables), option
+    for command in set(options) - {""}:
+        for option in options[command] - options[""]:
+            assert re.search(rf"tuner-tui {command}\b[^`\n]*{option}\b", told), f"{command} {option}"

@@ -17,6 +17,7 @@ from tui_tuner.problem import model
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.tuning_step import TuningStep
 
 SAMPLES = ROOT / "sample_kernels"
 TABLES = {
@@ -26,9 +27,11 @@ TABLES = {
     "[search]": model.Search,
     "[work]": model.Work,
     "[[tests]]": model.Test,
+    "inputs": model.InputFill,
     "[reference]": model.Reference,
     "[tolerance]": model.Tolerance,
     "[emulator]": model.Emulator,
+    "[[steps]]": TuningStep,
 }
 
 
@@ -83,6 +86,16 @@ def test_the_example_of_a_problem_file_loads_and_is_the_sample_it_names(tmp_path
     (example,) = blocks(PROBLEM_FILE, "toml")
     load_problem(in_directory(tmp_path, example))
     assert tomli.loads(example) == tomli.loads((SAMPLES / "reduction.toml").read_text("utf-8"))
+
+
+def test_the_example_of_a_tests_inputs_loads_below_the_example_of_a_problem_file(tmp_path):
+    (example,) = blocks(PROBLEM_FILE, "toml")
+    section = PROBLEM_FILE.split("\n### `inputs` of a test\n")[1].split("\n#")[0]
+    inputs = "".join(line[4:] + "\n" for line in section.splitlines() if line.startswith("    "))
+    given, test = load_problem(in_directory(tmp_path, example)), tomli.loads(inputs)["tests"][0]
+    problem = load_problem(in_directory(tmp_path, f"{example}\n{inputs}"))
+    assert problem.tests == [*given.tests, model.Test.model_validate(test)]
+    assert problem.tests[-1].inputs.keys() == {"input", "result"}
 
 
 def test_reference_and_macro_in_the_document_stand_in_the_samples_files():

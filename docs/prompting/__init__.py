@@ -1,0 +1,1 @@
+"""Example sessions from which docs/prompts.md takes the prompts."""
