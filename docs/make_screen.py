@@ -30,5 +30,5 @@ async def draw(session: Session) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(
-        asyncio.run(draw(replayed_session(samples_directory() / "recorded" / "one_prompt-matmul").session))
+        asyncio.run(draw(replayed_session(samples_directory() / "recorded" / "autonomous-matmul").session))
     )

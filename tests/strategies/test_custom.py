@@ -30,7 +30,11 @@ class Calling(CustomStrategy):
 
 
 async def run(directory: Path, do: Do, *answers: Answer, attempts: int = 3, **options: object) -> tuple[Told, Script]:
-    return await played(directory, Calling(do=do, retry_policy=RetryPolicy(attempts=attempts)), answers, **options)
+    told, script = await played(
+        directory, Calling(do=do, retry_policy=RetryPolicy(attempts=attempts)), answers, **options
+    )
+    assert "the strategy failed" not in told.finished.reason, told.finished.reason
+    return told, script
 
 
 def changed(session: Effects, source: str, **changes: object) -> Candidate:
@@ -395,3 +399,31 @@ async def test_any_typed_reply_and_free_text_can_be_asked_for(tmp_path: Path) ->
     assert seen == {"typed": Bottleneck(where="loads", share=70), "text": "Because."}
     assert "Fake GPU" in script.prompt(1)
     assert "share: it is a percentage" in script.prompt(2)
+
+
+class GivesUp(CustomStrategy):
+    async def run(self, session: Effects) -> None:
+        await self.tune_baseline(session)
+        self.extract_kernel("no kernel at all", session)
+
+
+class Mistaken(CustomStrategy):
+    async def run(self, session: Effects) -> None:
+        await self.tune_baseline(session)
+        raise TypeError("a mistake of its author")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "reason"),
+    [
+        (GivesUp(), "the strategy gave up: code: the source has no kernel 'scale'"),
+        (Mistaken(), "test_custom.py:"),
+    ],
+)
+async def test_a_strategy_that_does_not_catch_a_failure_ends_with_the_best_so_far(
+    tmp_path: Path, strategy: CustomStrategy, reason: str
+) -> None:
+    told, _ = await played(tmp_path, strategy, [])
+    assert reason in told.finished.reason
+    assert told.finished.status == "finished"
+    assert (tmp_path / "run" / "result.json").exists()

@@ -28,7 +28,9 @@ from tui_tuner.session.plan import Plan
 from tui_tuner.session.recall import Recall, RecordEnds
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
+from tui_tuner.strategies.choose import fault_of
 from tui_tuner.strategies.propose_tests import propose_tests
+from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.steps import Approver
 
 
@@ -148,6 +150,17 @@ class Session:
         except ModelFailed as failed:
             effects.note(str(failed), warning=True)
             return f"the model failed: {failed}"
+        except CandidateFailed as failed:
+            effects.note(failed.told, warning=True)
+            return f"the strategy gave up: {failed.reason}"
+        except (UserError, RecordEnds):
+            raise
+        except Exception as error:
+            if type(self._strategy).__module__.startswith("tui_tuner."):
+                raise
+            fault = fault_of(self._strategy, error)
+            effects.note(fault, warning=True)
+            return fault
         return "the strategy is done"
 
     async def _finish(self, effects: SessionEffects, reason: str) -> None:

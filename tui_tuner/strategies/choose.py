@@ -156,3 +156,11 @@ def _checked(found: object, place: str) -> type[Strategy]:
     if not (inspect.isclass(found) and issubclass(found, Strategy)) or inspect.isabstract(found):
         raise SettingsError(f"{place} is no strategy", hint="derive it from tui_tuner.Strategy and give it `run`")
     return found
+
+
+def fault_of(strategy: Strategy, error: Exception) -> str:
+    """An error in a user's own strategy, with the line of their file that it comes from."""
+    file = inspect.getsourcefile(type(strategy)) or ""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    place = f"{file}:{lines[-1]}: " if lines else ""
+    return f"the strategy failed: {place}{type(error).__name__}: {error}"
