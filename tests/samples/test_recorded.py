@@ -16,6 +16,7 @@ import tomli
 
 from tui_tuner.commands.sessions import replayed_session
 from tui_tuner.headless import ApproveAll
+from tui_tuner.llm.recording import read_recording
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
 
@@ -102,3 +103,10 @@ async def test_the_program_asks_today_what_it_asked_then(journal: Path) -> None:
         (content["purpose"], "\n\n".join(f"[{m['role']}]\n{m['content']}" for m in content["messages"]))
         for content in (r["content"] for r in recorded(journal, "ask") if "stopped" not in r["result"])
     ]
+
+
+@each_journal
+def test_a_recording_can_stand_in_for_the_model(journal: Path) -> None:
+    answered = [record for record in recorded(journal, "ask") if "text" in record["result"]]
+
+    assert len(read_recording(journal)) == len(answered) >= 1

@@ -12,6 +12,7 @@ from tui_tuner.errors import ModelError
 from tui_tuner.llm.base import Message, Reply, Request
 
 VERSION = 1
+_UNANSWERED = {"failed", "stopped"}
 
 
 class Question(BaseModel):
@@ -38,7 +39,7 @@ class Recorded(BaseModel):
 
 
 def read_recording(file: Path) -> list[Recorded]:
-    """The replies of a journal in their order; calls that failed are left out.
+    """The replies of a journal in their order; calls that failed or were not made are left out.
 
     Raises:
         ModelError: the file cannot be read or is no journal.
@@ -57,7 +58,7 @@ def read_recording(file: Path) -> list[Recorded]:
 def _parsed(line: str, file: Path, number: int) -> Recorded | None:
     try:
         content = json.loads(line)
-        if content.get("kind") != "ask" or "failed" in content.get("result", {}):
+        if content.get("kind") != "ask" or not _UNANSWERED.isdisjoint(content.get("result", {})):
             return None
         return Recorded.model_validate(content)
     except ValidationError as error:

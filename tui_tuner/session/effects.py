@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
@@ -10,6 +10,7 @@ from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.prompts.render import render
+from tui_tuner.search.client import Search
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
@@ -18,6 +19,7 @@ from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.instructions import Instruction, Say, Thaw
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
+from tui_tuner.session.proposals import Proposals
 from tui_tuner.session.recall import Recall
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import ATTEMPTS, Incumbent, ReplyType
@@ -163,6 +165,10 @@ class SessionEffects:
         *before, last = messages
         said = render("programmer", words="\n\n".join(words))
         return (*before, Message(last.role, f"{last.content}\n\n{said}"))
+
+    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
+        """What a search chooses, journaled."""
+        return Proposals(self._recall, search, content)
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
         """Build, verify and measure; the kernel is kept as a file."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from types import TracebackType
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +14,7 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
+from tui_tuner.search.client import Search
 from tui_tuner.strategies.steps import Decision, Factor, Step
 
 ATTEMPTS = 3
@@ -43,6 +45,26 @@ class Incumbent:
     candidate: Candidate
     evaluation: Evaluation
     speedup: Factor
+
+
+class Proposals(Protocol):
+    """The choices of a search, journaled."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def __aiter__(self) -> Self: ...
+
+    async def __anext__(self) -> list[Configuration]:
+        """The configurations to evaluate next."""
+        ...
+
+    async def tell(self, times: Sequence[float | None]) -> None:
+        """Tell the time of each configuration of the last batch, ms; None where it failed."""
+        ...
 
 
 class Effects(Protocol):
@@ -136,6 +158,14 @@ class Effects(Protocol):
         Raises:
             ModelFailed: it gives no usable reply.
             BudgetSpent: the budget allows no further call, or the model is gone.
+        """
+        ...
+
+    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
+        """What a search chooses, journaled: use this and not the search itself.
+
+        Args:
+            content: all that determines the search.
         """
         ...
 

@@ -55,18 +55,15 @@ async def search_parameters(
         most += len(known)  # what it proposes of these costs nothing
     elif any(e.configuration == start for e in known):
         most += 1  # the search begins with it, and it costs nothing
-    search = Search(
-        space_of(session, narrowed(session, candidate)),
-        method=session.search_method or DEFAULT_METHOD,
-        seed=session.seed + again,
-        max_evaluations=most,
-        start=start,
-    )
+    method, seed = session.search_method or DEFAULT_METHOD, session.seed + again
+    space = space_of(session, narrowed(session, candidate))
+    search = Search(space, method=method, seed=seed, max_evaluations=most, start=start)
+    content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
     try:
-        async with search:
-            async for batch in search:
+        async with session.proposals(search, content) as batches:
+            async for batch in batches:
                 evaluations = await session.evaluate(candidate, batch)
-                await search.tell([None if e.timing is None else e.timing.median for e in evaluations])
+                await batches.tell([None if e.timing is None else e.timing.median for e in evaluations])
     except BudgetSpent as spent:
         session.note(f"search ends: {spent}")
     return best_of(session.evaluations_of(candidate))
