@@ -128,3 +128,13 @@ def test_a_file_of_steps_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (1, "")
     assert "gone.toml: " in ended.err
     assert not (tmp_path / "tuner-runs").exists()
+
+
+def test_that_there_is_no_model_for_the_steps_is_said(tmp_path: Path) -> None:
+    write_kernel(tmp_path, tests=[333], passes=[400])
+    (tmp_path / "mine.toml").write_text(STEPS)
+    options = ("--strategy", "explicit", "--steps", "mine.toml", "--llm", "none", "--max-evals", 2)
+
+    ended = tuner_tui("scale.cu", "--auto", "--device", "emulator", *options, cwd=tmp_path)
+
+    assert "'explicit' with its options needs a language model: running the strategy 'search'" in ended.err

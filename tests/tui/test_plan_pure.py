@@ -61,7 +61,7 @@ def test_every_state_has_a_mark_of_its_own() -> None:
     assert len(set(signs)) == len(signs)
 
 
-@pytest.mark.parametrize("state", set(StepState) - {StepState.PROPOSED, StepState.ACCEPTED, StepState.DONE})
+@pytest.mark.parametrize("state", sorted({*StepState} - {StepState.PROPOSED, StepState.ACCEPTED, StepState.DONE}))
 def test_a_state_without_a_factor_is_told_in_words(state: StepState) -> None:
     assert state.value in step_lines(Step(id=1, title="Tiles", state=state), 60).plain
 

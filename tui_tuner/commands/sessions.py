@@ -170,6 +170,8 @@ async def _choose(options: SessionOptions, settings: Settings, brought: Brought)
         return _Chosen(options, strategy, None, [])
     backend, notes = await _model(options, settings, brought.backend)
     if backend is None:
+        if own and not notes:
+            notes = [f"'{options.strategy}' with its options needs a language model: running the strategy 'search'"]
         strategy = strategy_named("search")
         options = options.model_copy(update={"strategy": strategy.name, "strategy_options": {}})
     return _Chosen(options, strategy, backend, notes)
