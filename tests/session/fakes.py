@@ -88,6 +88,9 @@ def milliseconds(candidate: Candidate, configuration: Configuration) -> float:
 class FakeEvaluator:
     """Counts what it is asked; the time is a function of the configuration."""
 
+    spread = 0.01
+    """Half an interval, relative to the time."""
+
     def __init__(self, problem: Problem, fail: Callable[[Candidate, Configuration], Failure | None] | None = None):
         self.problem = problem
         self.fail = fail or (lambda *_: None)
@@ -111,10 +114,13 @@ class FakeEvaluator:
         dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
         return Started(DEVICE, "landlock", "", given, tests, dropped)
 
+    def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
+        return milliseconds(candidate, configuration)
+
     def _measure(self, candidate: Candidate, configuration: Configuration) -> Evaluation:
         failure = self.fail(candidate, configuration)
-        ms = milliseconds(candidate, configuration)
-        timing = Timing(median=ms, low=ms * 0.99, high=ms * 1.01, samples=10)
+        ms = self.milliseconds(candidate, configuration)
+        timing = Timing(median=ms, low=ms * (1 - self.spread), high=ms * (1 + self.spread), samples=10)
         return Evaluation(
             candidate=candidate.id,
             configuration=configuration,

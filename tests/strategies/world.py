@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
-from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.problem.candidate import Candidate
@@ -102,20 +102,13 @@ UNREACHABLE = TransportError("connection refused", Site("scripted", "nowhere"))
 class World(FakeEvaluator):
     """Does what the kernels say of themselves."""
 
+    spread = 0.001
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem, _says_failure)
 
-    def _measure(self, candidate: Candidate, configuration: Configuration) -> Evaluation:
-        failure = self.fail(candidate, configuration)
-        ms = _milliseconds(candidate, configuration)
-        timing = Timing(median=ms, low=ms * 0.999, high=ms * 1.001, samples=10)
-        return Evaluation(
-            candidate=candidate.id,
-            configuration=configuration,
-            timing=None if failure else timing,
-            failure=failure,
-            build_ms=100.0,
-        )
+    def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
+        return _milliseconds(candidate, configuration)
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float

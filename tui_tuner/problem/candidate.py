@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
+from tui_tuner.problem.space import SearchSpace
 
 
 class Candidate(BaseModel):
@@ -37,6 +39,18 @@ class Candidate(BaseModel):
         """Twelve hexadecimal digits that name this candidate, its title aside."""
         content = self.model_dump_json(exclude={"title"})
         return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def space(self, *, sizes: Mapping[str, int], max_threads: int | None) -> SearchSpace:
+        """Its valid configurations.
+
+        Args:
+            sizes: of the problem; restrictions may name them.
+            max_threads: of a block on the device; None for no limit.
+
+        Raises:
+            ExpressionError: a restriction is not allowed or names what is not known.
+        """
+        return SearchSpace(self.tunables, self.restrictions, sizes=sizes, max_threads=max_threads, launch=self.launch)
 
     @property
     def default_configuration(self) -> Configuration:

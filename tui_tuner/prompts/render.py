@@ -6,6 +6,8 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+from tui_tuner.llm.base import Message
+
 
 def render(name: str, **values: object) -> str:
     """The template `name`.md with its placeholders filled.
@@ -14,6 +16,11 @@ def render(name: str, **values: object) -> str:
         KeyError: a placeholder has no value.
     """
     return _template(name).substitute({key: str(value) for key, value in values.items()}).strip()
+
+
+def question(prompt: str) -> list[Message]:
+    """A prompt with the words in front of it that every prompt has."""
+    return [Message("system", render("system")), Message("user", prompt)]
 
 
 @cache

@@ -8,19 +8,18 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Evaluation
-from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts.render import render
+from tui_tuner.prompts.render import question
 from tui_tuner.strategies.base import Effects, ReplyType
 from tui_tuner.strategies.history import Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.parameters.held import hold_settled
 from tui_tuner.strategies.parameters.searching import best_of, search_parameters
-from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent, rejected
+from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject, rejected
 from tui_tuner.strategies.rewriting.carrying_out import Brief, StartingPoint, carry_out
 from tui_tuner.strategies.rewriting.extraction import kernel_in
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, Rejected
+from tui_tuner.strategies.rewriting.failures import Rejected
 from tui_tuner.strategies.rewriting.fixing import Ask, with_parameters, with_restrictions
 from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.steps import Step, StepState
@@ -106,8 +105,7 @@ class CustomStrategy(ModelStrategy):
         Raises:
             ModelFailed: it gives no usable reply.
         """
-        messages = [Message("system", render("system")), Message("user", prompt)]
-        return await session.ask(purpose, messages, reply_type, check, self.retry_policy.attempts)
+        return await session.ask(purpose, question(prompt), reply_type, check, self.retry_policy.attempts)
 
     async def ask_text(self, session: Effects, prompt: str, *, purpose: str = "custom") -> str:
         """Free text.
@@ -177,9 +175,7 @@ class CustomStrategy(ModelStrategy):
             rejected(session, step, Rejected(decision.message))
             return None
         session.update_step(step.now(StepState.RUNNING))
-        if decision.source is None:
-            return candidate
-        return candidate.model_copy(update={"source": decision.source, "title": f"{candidate.title}, edited"})
+        return decision.applied_to(candidate)
 
     # --- measuring and deciding
 
@@ -223,9 +219,6 @@ class CustomStrategy(ModelStrategy):
         if best is None or best.timing is None:
             reason = "no configuration passed the checks"
             return session.update_step(step.now(StepState.REJECTED, reason=reason))
-        try:
-            step = await challenge_incumbent(session, step, candidate, best, neutral_from)
-        except CandidateFailed as failed:
-            return rejected(session, step, failed)
+        step = await challenge_or_reject(session, step, candidate, best, neutral_from)
         hold_settled(session, Outcome(step, candidate, best))
         return step

@@ -22,11 +22,10 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
-from tui_tuner.prompts.render import render
+from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
@@ -173,9 +172,8 @@ class _Work:
             description=self._description(step, base),
             situation=situation(self.session, base, history_facts(self.outcomes)),
         )
-        messages = [Message("system", render("system")), Message("user", prompt)]
         try:
-            reply = await self.session.ask("worth_step", messages, WorthReply, lambda _: [])
+            reply = await self.session.ask("worth_step", question(prompt), WorthReply, lambda _: [])
         except ModelFailed as failed:
             rejected = step.now(StepState.REJECTED, reason=f"could not be judged: {failed}")
             return _Done(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.prompts.render import render
+from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, history_facts
 from tui_tuner.strategies.situation import situation
@@ -83,7 +82,7 @@ async def ask_for_plan(
     if remarks:
         prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"
     right = {outcome.step.id for outcome in outcomes if outcome.is_right}
-    return await session.ask(purpose, _messages(prompt), PlanReply, lambda plan: _faults(plan, right, purpose))
+    return await session.ask(purpose, question(prompt), PlanReply, lambda plan: _faults(plan, right, purpose))
 
 
 def _faults(plan: PlanReply, right: set[int], purpose: str) -> list[str]:
@@ -109,7 +108,7 @@ async def ask_if_valid(session: Effects, step: Step, base: Candidate, outcomes: 
         ModelFailed: there is no answer.
     """
     prompt = _validation_prompt(session, step, base, outcomes, "")
-    return await session.ask("validate_step", _messages(prompt), Validation, lambda _: [])
+    return await session.ask("validate_step", question(prompt), Validation, lambda _: [])
 
 
 async def ask_for_parts(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome]) -> Breakdown:
@@ -119,7 +118,7 @@ async def ask_for_parts(session: Effects, step: Step, base: Candidate, outcomes:
         ModelFailed: there is no answer.
     """
     prompt = _validation_prompt(session, step, base, outcomes, render("break_down", most_steps=MOST_STEPS))
-    return await session.ask("break_down", _messages(prompt), Breakdown, _part_faults)
+    return await session.ask("break_down", question(prompt), Breakdown, _part_faults)
 
 
 def _part_faults(reply: Breakdown) -> list[str]:
@@ -132,7 +131,3 @@ def _part_faults(reply: Breakdown) -> list[str]:
 def _validation_prompt(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome], parts: str) -> str:
     facts = situation(session, base, history_facts(outcomes))
     return render("validate_step", title=step.title, description=step.detail, situation=facts, parts=parts)
-
-
-def _messages(prompt: str) -> list[Message]:
-    return [Message("system", render("system")), Message("user", prompt)]

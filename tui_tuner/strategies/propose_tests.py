@@ -13,7 +13,7 @@ from tui_tuner.problem.argument_values import array_bytes
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Fill, InputFill, Problem, Test
 from tui_tuner.prompts.facts import fill_facts, launch_facts, size_facts
-from tui_tuner.prompts.render import render
+from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import ATTEMPTS, ReplyType
 
 MOST_TESTS = 6
@@ -98,8 +98,9 @@ async def propose_tests(ask: Ask, problem: Problem) -> list[Test]:
         most=MOST_TESTS,
         fills=", ".join(get_args(Fill)),
     )
-    messages = [Message("system", render("system")), Message("user", prompt)]
-    reply = await ask("propose_tests", messages, TestsReply, lambda reply: faults_of_tests(reply, problem), ATTEMPTS)
+    reply = await ask(
+        "propose_tests", question(prompt), TestsReply, lambda reply: faults_of_tests(reply, problem), ATTEMPTS
+    )
     return tests_of(reply)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
-from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent, rejected
-from tui_tuner.strategies.rewriting.failures import CandidateFailed
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject
+from tui_tuner.strategies.steps import StepState
 
 
 class SearchStrategy(Strategy):
@@ -50,14 +48,7 @@ async def tune_parameters(
     elif best == session.incumbent.evaluation:
         session.update_step(step.now(StepState.NEUTRAL, reason="the configuration that it has is the best"))
     else:
-        await _challenge(session, step, candidate, best)
-
-
-async def _challenge(session: Effects, step: Step, candidate: Candidate, best: Evaluation) -> None:
-    try:
-        await challenge_incumbent(session, step, candidate, best)
-    except CandidateFailed as failed:
-        rejected(session, step, failed)
+        await challenge_or_reject(session, step, candidate, best)
 
 
 def _detail(candidate: Candidate, size: int) -> str:

@@ -86,6 +86,12 @@ class Decision(BaseModel):
     source: str | None = None
     message: str = ""
 
+    def applied_to(self, candidate: Candidate) -> Candidate:
+        """The candidate as the user edited it, or as it is."""
+        if self.source is None:
+            return candidate
+        return candidate.model_copy(update={"source": self.source, "title": f"{candidate.title}, edited"})
+
 
 class Approver(Protocol):
     """Decides on proposals: the screen, `--auto` and the tests each bring their own."""

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.problem.space import SearchSpace
 
 LEAST_VALUES = 2
 """So many values of a tunable must be known before it is said not to matter."""
@@ -69,7 +68,7 @@ def to_freeze(
     frozen = {name: best[name] for name in free if name in known and spread.get(name, math.inf) < 1 + delta}
     others = sorted((name for name in free if name not in frozen), key=lambda name: spread.get(name, math.inf))
     for name in others:
-        space = _space(_held(candidate, frozen), sizes, max_threads)
+        space = _held(candidate, frozen).space(sizes=sizes, max_threads=max_threads)
         if len(space.enumerate_valid(most_configurations + 1)) <= most_configurations:
             break
         frozen[name] = best[name]
@@ -89,7 +88,7 @@ def freeze(
     """
     held = {name: value for name, value in frozen.items() if _offers(candidate, name, frozen)}
     narrowed = _held(candidate, held)
-    space = _space(narrowed, sizes, max_threads)
+    space = narrowed.space(sizes=sizes, max_threads=max_threads)
     if not held or space.is_empty:
         return candidate
     if space.contains(narrowed.default_configuration):
@@ -119,14 +118,9 @@ def _near_default(candidate: Candidate, sizes: Mapping[str, int], max_threads: i
     """The first valid configuration where the default of each tunable is the first value to be tried."""
     default = candidate.default_configuration
     tunables = {name: _beginning_with(default[name], values) for name, values in candidate.tunables.items()}
-    return _space(candidate.model_copy(update={"tunables": tunables}), sizes, max_threads).enumerate_valid(1)[0]
+    ordered = candidate.model_copy(update={"tunables": tunables})
+    return ordered.space(sizes=sizes, max_threads=max_threads).enumerate_valid(1)[0]
 
 
 def _beginning_with(first: Value, values: list[Value]) -> list[Value]:
     return [value for value in values if value == first] + [value for value in values if value != first]
-
-
-def _space(candidate: Candidate, sizes: Mapping[str, int], max_threads: int | None) -> SearchSpace:
-    return SearchSpace(
-        candidate.tunables, candidate.restrictions, sizes=sizes, max_threads=max_threads, launch=candidate.launch
-    )

@@ -33,7 +33,7 @@ def narrowed(session: Effects, candidate: Candidate) -> Candidate:
 
 def space_of(session: Effects, candidate: Candidate) -> SearchSpace:
     """The valid configurations of a candidate on the session's device."""
-    return SearchSpace(candidate.tunables, candidate.restrictions, launch=candidate.launch, **limits_of(session))
+    return candidate.space(**limits_of(session))
 
 
 async def search_parameters(
@@ -50,14 +50,14 @@ async def search_parameters(
     known = session.evaluations_of(candidate)
     if most < 1:
         return best_of(known)
-    start = narrowed(session, candidate).default_configuration
+    searched = narrowed(session, candidate)
+    start = searched.default_configuration
     if again:
         most += len(known)  # what it proposes of these costs nothing
     elif any(e.configuration == start for e in known):
         most += 1  # the search begins with it, and it costs nothing
     method, seed = session.search_method or DEFAULT_METHOD, session.seed + again
-    space = space_of(session, narrowed(session, candidate))
-    search = Search(space, method=method, seed=seed, max_evaluations=most, start=start)
+    search = Search(space_of(session, searched), method=method, seed=seed, max_evaluations=most, start=start)
     content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
     try:
         async with session.proposals(search, content) as batches:

@@ -38,6 +38,16 @@ async def challenge_incumbent(
     raise NotFaster(reason, best, factor)
 
 
+async def challenge_or_reject(
+    session: Effects, step: Step, candidate: Candidate, best: Evaluation, neutral_from: float | None = None
+) -> Step:
+    """The same for who goes on in any case: the step accepted, neutral or rejected with the reason."""
+    try:
+        return await challenge_incumbent(session, step, candidate, best, neutral_from)
+    except CandidateFailed as failed:
+        return rejected(session, step, failed)
+
+
 def rejected(session: Effects, step: Step, failed: CandidateFailed) -> Step:
     """Show why a step is rejected."""
     factor = failed.factor if isinstance(failed, NotFaster) else None

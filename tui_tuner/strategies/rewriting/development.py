@@ -13,7 +13,7 @@ from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts.render import render
+from tui_tuner.prompts.render import question
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome
 from tui_tuner.strategies.parameters.held import release
@@ -72,7 +72,7 @@ async def develop(session: Effects, step: Step, task: Task, policy: RetryPolicy)
 async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy) -> Outcome:
     limit = session.device.max_threads_per_block
     context = RewriteContext(session.problem, task.base, task.start, limit, task.parameters, session.frozen)
-    messages = [Message("system", render("system")), Message("user", task.prompt)]
+    messages = question(task.prompt)
     last = session.model_calls + policy.attempts
     outcome = Outcome(step)
     while True:
@@ -91,7 +91,7 @@ async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy
         decision = await session.approve(step, candidate, reply.summary)
         if decision.action == "skip":
             return Outcome(session.update_step(step.now(StepState.SKIPPED, reason="skipped by hand")), candidate)
-        candidate = _as_decided(candidate, decision)
+        candidate = decision.applied_to(candidate)
         try:
             return await _settle(session, step, candidate, task, decision)
         except CandidateFailed as failed:
@@ -102,12 +102,6 @@ async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy
             said = reply.model_copy(update={"code": candidate.source}).model_dump_json()
             messages += [Message("assistant", said), Message("user", policy.message(failed))]
             step = session.update_step(step.now(StepState.RUNNING, reason=f"asked again: {failed.reason}"))
-
-
-def _as_decided(candidate: Candidate, decision: Decision) -> Candidate:
-    if decision.source is None:
-        return candidate
-    return candidate.model_copy(update={"source": decision.source, "title": f"{candidate.title}, edited"})
 
 
 def _given_up(session: Effects, last: Outcome, reason: str) -> Outcome:

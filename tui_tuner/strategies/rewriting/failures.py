@@ -180,9 +180,9 @@ def failure_of(evaluation: Evaluation) -> EvaluationFailed:
 
 def failure_of_all(evaluations: Sequence[Evaluation]) -> CandidateFailed:
     """The failure of a kernel of which no configuration passed the checks: that of the first, if all failed alike."""
-    failures = [failure_of(evaluation) for evaluation in evaluations if evaluation.failure is not None]
-    alike = len({type(failure) for failure in failures}) == 1
-    return failures[0] if alike else NoneRight(evaluations)
+    failed = [evaluation for evaluation in evaluations if evaluation.failure is not None]
+    alike = len({evaluation.failure.kind for evaluation in failed if evaluation.failure is not None}) == 1
+    return failure_of(failed[0]) if alike else NoneRight(failed)
 
 
 def failure_named(name: str) -> type[CandidateFailed]:

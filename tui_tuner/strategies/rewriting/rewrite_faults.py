@@ -16,7 +16,6 @@ from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reserved import why_no_tunable
 from tui_tuner.problem.signature import find_kernel, same_signature
-from tui_tuner.problem.space import SearchSpace
 from tui_tuner.strategies.rewriting.names import conflicts
 from tui_tuner.strategies.rewriting.rewrite import (
     RewriteContext,
@@ -127,13 +126,7 @@ def _expression_faults(reply: RewriteReply, candidate: Candidate, problem: Probl
 def _launch_faults(candidate: Candidate, context: RewriteContext) -> Iterator[str]:
     problem = context.problem
     try:
-        space = SearchSpace(
-            candidate.tunables,
-            candidate.restrictions,
-            sizes=problem.sizes,
-            max_threads=context.max_threads,
-            launch=candidate.launch,
-        )
+        space = candidate.space(sizes=problem.sizes, max_threads=context.max_threads)
         if space.is_empty:
             yield f"restrictions: {_why_empty(candidate, context)}"
             return
