@@ -20,6 +20,7 @@ JOB = {
     "axes": {"a": [1, 2, 3]},
     "points": [[1], [2], [3]],
     "max_evaluations": 2,
+    "first": 0,
     "start": 0,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
@@ -40,17 +40,31 @@ class Candidate(BaseModel):
         content = self.model_dump_json(exclude={"title"})
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
-    def space(self, *, sizes: Mapping[str, int], max_threads: int | None) -> SearchSpace:
+    def space(
+        self,
+        *,
+        sizes: Mapping[str, int],
+        max_threads: int | None,
+        members: Collection[Configuration] | None = None,
+    ) -> SearchSpace:
         """Its valid configurations.
 
         Args:
             sizes: of the problem; restrictions may name them.
             max_threads: of a block on the device; None for no limit.
+            members: the only configurations that there are, as in a recording; None for no such limit.
 
         Raises:
             ExpressionError: a restriction is not allowed or names what is not known.
         """
-        return SearchSpace(self.tunables, self.restrictions, sizes=sizes, max_threads=max_threads, launch=self.launch)
+        return SearchSpace(
+            self.tunables,
+            self.restrictions,
+            sizes=sizes,
+            max_threads=max_threads,
+            launch=self.launch,
+            members=members,
+        )
 
     @property
     def default_configuration(self) -> Configuration:

@@ -63,6 +63,8 @@ def written_in_python(problem: Problem) -> Written:
 def problem_text(problem: Problem) -> str:
     """The problem as its file would say it, what is default left out."""
     tables = problem.model_dump(mode="json", exclude=_OF_NO_FILE, exclude_defaults=True, exclude_none=True)
+    if not problem.is_compiled:
+        tables = {name: table for name, table in tables.items() if table or name not in ("launch", "arguments")}
     return tomlkit.dumps(tables)
 
 

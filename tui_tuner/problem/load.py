@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import check_arguments
@@ -16,6 +16,7 @@ from tui_tuner.problem.model import LANGUAGES, Problem
 from tui_tuner.problem.place import Place
 from tui_tuner.problem.reference import find_reference
 from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.table import COMPILED, Language
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.validation import validated
 
@@ -28,6 +29,9 @@ def load_problem(path: Path) -> Problem:
     """
     file = path if path.suffix == ".toml" else path.with_suffix(".toml")
     tables, place = read_toml(_read_problem_file(file, path), file)
+    if _language_in(tables) == "recorded":
+        hint = "name the recording, as in --device recorded:conv.json.gz"
+        raise place.error("its times are on file, and nothing here can run it", "kernel", "language", hint=hint)
     problem = _validated(tables, file.parent, place)
     source = file.parent / problem.kernel.source
     problem = _checked(problem, _read_source(source, place), place)
@@ -49,6 +53,15 @@ def parse_problem(text: str, *, directory: Path, file: Path, source_text: str) -
         ProblemError: what the text says is not possible.
     """
     tables, place = read_toml(text, file)
+    return problem_of_tables(tables, place, directory=directory, source_text=source_text)
+
+
+def problem_of_tables(tables: Mapping[str, Any], place: Place, *, directory: Path, source_text: str) -> Problem:
+    """The problem from tables that were read before, and may have been added to; otherwise as `parse_problem`.
+
+    Raises:
+        ProblemError: what they say is not possible.
+    """
     return _checked(_validated(tables, directory, place), source_text, place)
 
 
@@ -69,6 +82,9 @@ def _read_source(source: Path, place: Place) -> str:
 
 
 def _validated(tables: Mapping[str, Any], directory: Path, place: Place) -> Problem:
+    language = _language_in(tables)
+    if language in get_args(Language) and language not in COMPILED:
+        tables = {"launch": {}, "arguments": [], **tables}
     problem = validated(tables, place, directory)
     if problem.kernel.language is None and problem.kernel.source.suffix not in LANGUAGES:
         message = f"the ending '{problem.kernel.source.suffix}' says no language"
@@ -76,8 +92,16 @@ def _validated(tables: Mapping[str, Any], directory: Path, place: Place) -> Prob
     return problem
 
 
+def _language_in(tables: Mapping[str, Any]) -> object:
+    kernel = tables.get("kernel")
+    return kernel.get("language") if isinstance(kernel, Mapping) else None
+
+
 def _checked(problem: Problem, source_text: str, place: Place) -> Problem:
     problem = problem.model_copy(update={"source_text": source_text})
+    if not problem.is_compiled:
+        check_space(problem, place)
+        return problem
     try:
         signature = find_kernel(source_text, problem.language, problem.kernel.name)
     except ProblemError as error:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from tui_tuner.problem.table import TABLE
+from tui_tuner.problem.table import COMPILED, TABLE
 from tui_tuner.problem.table import Language as Language  # noqa: PLC0414 - part of the model for all who import it
 from tui_tuner.problem.table import Value as Value  # noqa: PLC0414 - likewise
 from tui_tuner.problem.tuning_step import TuningStep
@@ -182,7 +182,7 @@ class Problem(Table):
     kernel: Kernel
     sizes: dict[str, int] = {}
     launch: Launch
-    arguments: Annotated[list[Argument], Field(min_length=1)]
+    arguments: list[Argument]
     tunables: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     defaults: Configuration = {}
     search: Search = Search()
@@ -200,6 +200,11 @@ class Problem(Table):
     def language(self) -> Language:
         """The kernel's language, from its table or its file's ending."""
         return self.kernel.language or LANGUAGES[self.kernel.source.suffix]
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether this program builds and launches the kernel; of others it only chooses the configuration."""
+        return self.language in COMPILED
 
     @property
     def default_configuration(self) -> Configuration:

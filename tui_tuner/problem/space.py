@@ -3,66 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, product
-from operator import itemgetter
+from typing import Any
 
-from tui_tuner.problem.expressions import ExpressionError, Parsed, check, conjuncts, parse
+from tui_tuner.problem import nearby, sampling
+from tui_tuner.problem.component import Assignment, Component, ListedComponent, RuledComponent
+from tui_tuner.problem.expressions import check, conjuncts, parse
+from tui_tuner.problem.grouping import groups
 from tui_tuner.problem.model import Configuration, Launch, Value
 from tui_tuner.problem.nearest import suggestion
+from tui_tuner.problem.rules import Restriction, Rule, ThreadLimit, Verdicts
+from tui_tuner.problem.value_order import exact_key
 
+MANY = 1_000_000
+"""A space with more configurations than this is called large, and is not said to have an exact number."""
 _AXES = ("x", "y", "z")
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """A condition on the tunables it names."""
-
-    text: str
-    names: frozenset[str]
-    condition: Parsed
-
-    def broken(self, names: Mapping[str, object]) -> str | None:
-        """Why the condition does not hold, in words."""
-        try:
-            return None if self.condition.value(names) else f"breaks the restriction '{self.text}'"
-        except ExpressionError as error:
-            return f"a restriction has no value: {error}"
-
-
-@dataclass(frozen=True)
-class _ThreadLimit:
-    """A block holds no more threads than the device takes."""
-
-    names: frozenset[str]
-    block: tuple[Parsed, ...]
-    limit: int
-
-    def broken(self, names: Mapping[str, object]) -> str | None:
-        """Why the block is too large or has no size, in words."""
-        try:
-            threads = math.prod(float(extent.value(names)) for extent in self.block)
-        except (ExpressionError, ValueError) as error:
-            return f"the block size has no value: {error}"
-        return f"{threads:.0f} threads in a block: the device takes {self.limit}" if threads > self.limit else None
-
-
-class _Verdicts:
-    """Whether a rule holds, remembered by the values of its names: enumerating asks the same again and again."""
-
-    def __init__(self, rule: _Rule | _ThreadLimit) -> None:
-        self._rule = rule
-        self._key = itemgetter(*sorted(rule.names)) if rule.names else lambda _names: ()
-        self._known: dict[object, bool] = {}
-
-    def hold(self, names: Mapping[str, object]) -> bool:
-        key = self._key(names)
-        holds = self._known.get(key)
-        if holds is None:
-            holds = self._known[key] = self._rule.broken(names) is None
-        return holds
 
 
 class SearchSpace:
@@ -77,6 +35,12 @@ class SearchSpace:
         sizes: values of the names that are no tunables.
         max_threads: of a block on the device; None for no limit.
         launch: says what the block size is, where it is not the tunables `block_size_x`, `_y`, `_z`.
+        members: where given, only these exist, as in a recording; all else holds for them too.
+
+    Attributes:
+        tunables: the values of each, every one once.
+        rules: the parts of the restrictions, and the thread limit.
+        sizes: as given.
 
     Raises:
         ExpressionError: a restriction is not allowed or names what is not known.
@@ -90,30 +54,67 @@ class SearchSpace:
         sizes: Mapping[str, int] | None = None,
         max_threads: int | None = None,
         launch: Launch | None = None,
+        members: Collection[Configuration] | None = None,
     ) -> None:
         self.tunables = {name: tuple(dict.fromkeys(values)) for name, values in tunables.items()}
-        self._sizes = dict(sizes or {})
-        self._rules: list[_Rule | _ThreadLimit] = [*self._restrictions(restrictions)]
+        self.sizes = dict(sizes or {})
+        self._given = (tuple(restrictions), max_threads, launch or Launch())
+        self._members = None if members is None else {exact_key(member): member for member in members}
+        self.rules: list[Rule] = [*self._restrictions(restrictions)]
         if max_threads is not None:
-            self._rules.append(self._thread_limit(launch or Launch(), max_threads))
+            self.rules.append(self._thread_limit(launch or Launch(), max_threads))
 
-    def _restrictions(self, restrictions: Sequence[str]) -> Iterator[_Rule]:
+    def _restrictions(self, restrictions: Sequence[str]) -> Iterator[Restriction]:
         for restriction in restrictions:
-            check(restriction, [*self.tunables, *self._sizes])
+            check(restriction, [*self.tunables, *self.sizes])
             for part in conjuncts(restriction):
                 condition = parse(part)
-                yield _Rule(part, condition.names & self.tunables.keys(), condition)
+                yield Restriction(part, condition.names & self.tunables.keys(), condition)
 
-    def _thread_limit(self, launch: Launch, limit: int) -> _ThreadLimit:
+    def _thread_limit(self, launch: Launch, limit: int) -> ThreadLimit:
         given = [f"block_size_{axis}" for axis in _AXES if f"block_size_{axis}" in self.tunables]
         block = tuple(parse(str(extent)) for extent in launch.block_size or given)
         names = frozenset().union(*(extent.names for extent in block))
-        return _ThreadLimit(names & self.tunables.keys(), block, limit)
+        return ThreadLimit(names & self.tunables.keys(), block, limit)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """All that makes this space, as JSON can hold it."""
+        restrictions, max_threads, launch = self._given
+        return {
+            "tunables": self.tunables,
+            "restrictions": restrictions,
+            "sizes": self.sizes,
+            "max_threads": max_threads,
+            "block_size": launch.block_size,
+            "members": None if self._members is None else list(self._members.values()),
+        }
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> SearchSpace:
+        """The space with this description."""
+        given = {name: value for name, value in description.items() if name != "block_size"}
+        return cls(**given, launch=Launch(block_size=description["block_size"]))
+
+    @property
+    def size(self) -> int:
+        """The number of valid configurations, counted without walking them; `MANY` where that takes too long."""
+        return self._count if self._count is not None else MANY
+
+    @property
+    def size_in_words(self) -> str:
+        """The number of valid configurations, or that there are more than a million."""
+        return str(self.size) if self._count is not None and self.size <= MANY else f"more than {MANY:,}"
+
+    def size_up_to(self, limit: int) -> int:
+        """The number of valid configurations where it is below the limit, else, or if counting is hard, the limit."""
+        return limit if self._count is None else min(self._count, limit)
 
     @cached_property
-    def size(self) -> int:
-        """The number of valid configurations."""
-        return math.prod(len(part) for part in self._valid_parts)
+    def _count(self) -> int | None:
+        counts = [component.count for component in self.components]
+        known = [count for count in counts if count is not None]
+        return math.prod(known) if 0 in known or len(known) == len(counts) else None
 
     @property
     def is_empty(self) -> bool:
@@ -121,13 +122,43 @@ class SearchSpace:
         return not self.enumerate_valid(1)
 
     def configurations(self) -> Iterator[Configuration]:
-        """Every valid configuration, in the same order each time."""
-        return self._joined(self._valid_parts)
+        """Every valid configuration, in the same order each time. A large space takes as long as it has members."""
+        return self._joined([list(component.assignments()) for component in self.components])
 
     def enumerate_valid(self, limit: int) -> list[Configuration]:
         """The first valid configurations, as many as there are up to the limit."""
-        parts = [list(islice(self._assignments(names), limit)) for names in self._components]
+        parts = [list(islice(component.assignments(), limit)) for component in self.components]
         return list(islice(self._joined(parts), limit))
+
+    def sample(self, count: int, rng: random.Random) -> list[Configuration]:
+        """Different valid configurations at random, fewer where there are not so many or no more are found.
+
+        Uniform wherever the space can be counted, which most large ones can; works without enumerating.
+        """
+        return sampling.sample(self, count, rng)
+
+    def neighbours(self, configuration: Configuration) -> list[Configuration]:
+        """The valid ones that differ in one tunable: by one step of a number's values, in any other value of text."""
+        return nearby.neighbours(self, configuration)
+
+    def nearest_valid(
+        self,
+        configuration: Mapping[str, Value],
+        rejected: Collection[Configuration] = (),
+        default: Mapping[str, Value] | None = None,
+    ) -> Configuration | None:
+        """The valid configuration with the fewest tunables changed, of these the one fewest steps away.
+
+        Args:
+            configuration: may have unknown names, which are left out, and values that are not listed, in whose
+                place stands the nearest one listed, as it does for a missing one.
+            rejected: never the answer.
+            default: gives missing values; without it the first of a tunable does.
+
+        Returns:
+            None where nothing is near, as far as bounded work shows.
+        """
+        return nearby.nearest_valid(self, configuration, rejected, default or {})
 
     def contains(self, configuration: Mapping[str, Value]) -> bool:
         """Whether the configuration is valid."""
@@ -144,67 +175,51 @@ class SearchSpace:
             chosen = configuration[name]
             if not any(type(chosen) is type(value) and chosen == value for value in values):
                 return f"{name} = {chosen!r} is not among {', '.join(map(repr, values))}"
-        names = {**self._sizes, **configuration}
-        return next((reason for rule in self._rules if (reason := rule.broken(names)) is not None), None)
+        broken = next(iter(self.broken_rules(configuration)), None)
+        if broken is not None:
+            return broken.broken({**self.sizes, **configuration})
+        if self._members is not None and exact_key(configuration) not in self._members:
+            return "the recording does not hold it"
+        return None
+
+    def holds(self, configuration: Configuration) -> bool:
+        """Whether a configuration of listed values is valid; quicker than `contains` where many are asked about."""
+        names = {**self.sizes, **configuration}
+        is_member = self._members is None or exact_key(configuration) in self._members
+        return is_member and all(verdicts.hold(names) for verdicts in self._verdicts)
 
     @cached_property
-    def _valid_parts(self) -> list[list[tuple[Value, ...]]]:
-        return [list(self._assignments(names)) for names in self._components]
+    def _verdicts(self) -> list[Verdicts]:
+        return [Verdicts(rule) for rule in self.rules]
 
-    def _joined(self, parts: list[list[tuple[Value, ...]]]) -> Iterator[Configuration]:
-        """Each combination of one assignment for every component."""
-        order = [name for names in self._components for name in names]
-        for choice in product(*parts):
-            bound = dict(zip(order, (value for part in choice for value in part), strict=True))
-            yield {name: bound[name] for name in self.tunables}
+    def broken_rules(self, configuration: Mapping[str, Value]) -> Iterator[Rule]:
+        """The rules that a configuration with a value for every tunable does not satisfy."""
+        names = {**self.sizes, **configuration}
+        return (rule for rule in self.rules if rule.broken(names) is not None)
 
     @cached_property
-    def _components(self) -> list[list[str]]:
-        """The tunables in groups that no rule connects, each in the order in which they are best bound.
+    def components(self) -> list[Component]:
+        """The tunables in groups that no rule connects; every choice of one assignment of each is valid.
 
         The first group is empty: its one assignment exists unless a rule about sizes alone is broken.
         """
-        groups: list[set[str]] = [{name} for name in self.tunables]
-        for rule in self._rules:
-            touched = [group for group in groups if group & rule.names]
-            if len(touched) > 1:
-                groups = [group for group in groups if group not in touched] + [set().union(*touched)]
-        position = {name: index for index, name in enumerate(self.tunables)}
-        groups.sort(key=lambda group: min(position[name] for name in group))
-        return [[], *(self._binding_order(group) for group in groups)]
+        if self._members is not None:
+            valid = [member for member in self._members.values() if self.contains(member)]
+            names = list(self.tunables)
+            return [ListedComponent(names, [tuple(member[name] for name in names) for member in valid])]
+        return [self._ruled(names) for names in groups(list(self.tunables), self.rules)]
 
-    def _binding_order(self, group: set[str]) -> list[str]:
-        """Next is always a tunable of the rule that can be applied soonest."""
-        order: list[str] = []
-        while len(order) < len(group):
-            free = [name for name in self.tunables if name in group and name not in order]
-            pending = [rule.names - set(order) for rule in self._rules if rule.names & set(free)]
-            soonest = min(pending, key=len, default=frozenset(free))
-            order.extend(name for name in free if name in soonest)
-        return order
+    def _ruled(self, names: list[str]) -> RuledComponent:
+        rules = [rule for rule in self.rules if rule.names <= set(names) and bool(rule.names) == bool(names)]
+        return RuledComponent(names, self.tunables, rules, self.sizes)
 
-    def _assignments(self, order: list[str]) -> Iterator[tuple[Value, ...]]:
-        """Backtracking over the tunables in this order; yields their values in it."""
-        due = [[_Verdicts(rule) for rule in rules] for rules in self._rules_by_depth(order)]
-        names: dict[str, object] = dict(self._sizes)
+    def _joined(self, parts: list[list[Assignment]]) -> Iterator[Configuration]:
+        """Each combination of one assignment for every component."""
+        for choice in product(*parts):
+            yield self.joined(choice)
 
-        def extend(depth: int, bound: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
-            for verdicts in due[depth]:
-                if not verdicts.hold(names):
-                    return
-            if depth == len(order):
-                yield bound
-                return
-            for value in self.tunables[order[depth]]:
-                names[order[depth]] = value
-                yield from extend(depth + 1, (*bound, value))
-
-        return extend(0, ())
-
-    def _rules_by_depth(self, order: list[str]) -> list[list[_Rule | _ThreadLimit]]:
-        """For each number of bound tunables, the rules that can be applied then and not before."""
-        due: list[list[_Rule | _ThreadLimit]] = [[] for _ in range(len(order) + 1)]
-        for rule in self._rules:
-            if rule.names <= set(order) and bool(rule.names) == bool(order):
-                due[max((order.index(name) + 1 for name in rule.names), default=0)].append(rule)
-        return due
+    def joined(self, choice: Sequence[Assignment]) -> Configuration:
+        """The configuration made of one assignment for every component."""
+        order = (name for component in self.components for name in component.names)
+        bound = dict(zip(order, (value for part in choice for value in part), strict=True))
+        return {name: bound[name] for name in self.tunables}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import Template
-from typing import Annotated, get_args
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.positions import KeyPath
 from tui_tuner.problem.reserved import why_no_tunable
-from tui_tuner.problem.table import TABLE, Language, Value
+from tui_tuner.problem.table import COMPILED, TABLE, CompiledLanguage, Value
 from tui_tuner.problem.tunable_values import value_faults
 
 PLACEHOLDERS = ("kernel", "name")
@@ -42,7 +42,7 @@ class TuningStep(BaseModel):
     tune_params: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     depends_on: list[str] = []
     skip_evaluation: bool = False
-    languages: list[Language] = []
+    languages: list[CompiledLanguage] = []
     min_architecture: int = 0
 
 
@@ -121,7 +121,7 @@ def _template_faults(step: TuningStep, index: int) -> Iterator[StepFault]:
 def _tunable_faults(step: TuningStep, index: int) -> Iterator[StepFault]:
     for name, values in step.tune_params.items():
         path = (index, "tune_params", name)
-        reasons = (why_no_tunable(name, language) for language in step.languages or get_args(Language))
+        reasons = (why_no_tunable(name, language) for language in step.languages or COMPILED)
         if reason := next(filter(None, reasons), None):
             yield StepFault(path, reason, "choose another name: a tunable becomes a macro for the compiler")
         for fault in value_faults(name, values):

@@ -8,9 +8,11 @@ from types import TracebackType
 from typing import Self
 
 from tui_tuner.problem.model import Configuration
-from tui_tuner.search.connection import SearchProcess
-from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, method_for
-from tui_tuner.search.numbering import NumberedSpace, Space, numbered
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.value_order import exact_key
+from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for
+from tui_tuner.search.numbering import Space
+from tui_tuner.search.sources import Known, Source, Task, WholeSpace, by_kernel_tuner, guided_by_model
 
 
 class Search:
@@ -20,7 +22,8 @@ class Search:
             async for batch in search:
                 await search.tell([await evaluate(configuration) for configuration in batch])
 
-    A space that is not larger than the budget is evaluated whole, in one batch, whatever the method.
+    A space that is not larger than the budget is evaluated whole, in one batch, whatever the method: what is not
+    known already.
     Leaving the block, also by cancellation, kills the process that a method runs in.
 
     Args:
@@ -29,6 +32,8 @@ class Search:
         method: a name in `tui_tuner.search.methods`.
         seed: of every random number.
         start: the configuration to evaluate first; without effect where it is not valid.
+        known: configurations that were measured before, with their time in ms, None where they failed. They are
+            learnt from, never asked for, and cost nothing; those that are not valid are left out.
 
     Attributes:
         method: the one in use.
@@ -47,23 +52,27 @@ class Search:
         method: str = DEFAULT_METHOD,
         seed: int = 0,
         start: Configuration | None = None,
+        known: Known = (),
     ) -> None:
         if max_evaluations < 1:
             raise ValueError("a search needs at least one evaluation")
-        self._space = numbered(space)
-        self.method = method_for(method, len(self._space.configurations), max_evaluations)
-        self._max_evaluations = max_evaluations
-        self._seed = seed
-        self._start = self._space.position(start)
-        self._source: SearchProcess | _WholeSpace | None = None
+        whole = _as_search_space(space)
+        measured = _valid(whole, known)
+        new = whole.size_up_to(max_evaluations + len(measured) + 1) - len(measured)
+        self.method = method_for(method, new, max_evaluations)
+        first = start if start is not None and whole.contains(start) else None
+        self._task = Task(whole, self.method.name, seed, max_evaluations, first, measured)
+        self._source: Source | None = None
         self._untold = 0
         self.reason = ""
 
     async def __aenter__(self) -> Self:
         if self.method.name == BRUTE_FORCE:
-            self._source = _WholeSpace(self._space, self._start, self._max_evaluations)
+            self._source = WholeSpace(self._task)
+        elif self.method.name == SURROGATE:
+            self._source = await guided_by_model(self._task)
         else:
-            self._source = await SearchProcess.start(self._job())
+            self._source = await by_kernel_tuner(self._task)
         return self
 
     async def __aexit__(
@@ -84,12 +93,12 @@ class Search:
         """
         if self._source is None or self._untold:
             raise RuntimeError("enter the search and tell the results of each batch before the next")
-        positions = await self._source.next_batch()
-        if positions is None:
+        batch = await self._source.next_batch()
+        if batch is None:
             self.reason = self._source.reason
             raise StopAsyncIteration
-        self._untold = len(positions)
-        return [dict(self._space.configurations[position]) for position in positions]
+        self._untold = len(batch)
+        return batch
 
     async def tell(self, results: Sequence[float | None]) -> None:
         """Tell the time of each configuration of the last batch, ms; None where it failed.
@@ -101,36 +110,21 @@ class Search:
         if self._source is None or len(results) != self._untold:
             raise ValueError(f"{len(results)} results for {self._untold} configurations")
         self._untold = 0
-        await self._source.tell([None if time is None or not math.isfinite(time) else time for time in results])
-
-    def _job(self) -> dict[str, object]:
-        return {
-            "method": self.method.name,
-            "seed": self._seed,
-            "axes": self._space.axes,
-            "points": self._space.points,
-            "max_evaluations": self._max_evaluations,
-            "start": self._start,
-        }
+        await self._source.tell([_finite(time) for time in results])
 
 
-class _WholeSpace:
-    """Every configuration in one batch, the start first: needs no process."""
+def _as_search_space(space: Space) -> SearchSpace:
+    """A space that only lists its configurations as one that can be counted and drawn from."""
+    if isinstance(space, SearchSpace):
+        return space
+    return SearchSpace(space.tunables, members=list(space.configurations()))
 
-    def __init__(self, space: NumberedSpace, start: int | None, max_evaluations: int) -> None:
-        positions = range(len(space.configurations))
-        first = [] if start is None else [start]
-        self.reason = ""
-        self._last = "every configuration evaluated" if len(positions) <= max_evaluations else "budget spent"
-        self._batch: list[int] | None = [*first, *(p for p in positions if p != start)][:max_evaluations] or None
 
-    async def next_batch(self) -> list[int] | None:
-        batch, self._batch = self._batch, None
-        self.reason = "" if batch else self._last
-        return batch
+def _valid(space: SearchSpace, known: Known) -> Known:
+    """Those that are in the space, each once; of results told twice the last counts."""
+    by_key = {exact_key(configuration): (configuration, time) for configuration, time in known}
+    return [(one, _finite(time)) for one, time in by_key.values() if space.contains(one)]
 
-    async def tell(self, results: Sequence[float | None]) -> None:
-        """Nothing depends on the results."""
 
-    async def close(self) -> None:
-        """There is nothing to end."""
+def _finite(time: float | None) -> float | None:
+    return None if time is None or not math.isfinite(time) else time

@@ -63,8 +63,8 @@ class SearchProcess:
             raise
         return search
 
-    async def next_batch(self) -> list[int] | None:
-        """Wait for the positions to evaluate next; None when the search is over.
+    async def next_batch(self) -> list[Any] | None:
+        """Wait for what to evaluate next, as the process names it; None when the search is over.
 
         Raises:
             SearchError: the process failed or died.
@@ -81,7 +81,7 @@ class SearchProcess:
         if "done" in message:
             self.reason = message["done"]
             return None
-        asked: list[int] = message["ask"]
+        asked: list[Any] = message["ask"]
         return asked
 
     async def tell(self, results: Sequence[float | None]) -> None:

@@ -17,10 +17,10 @@ from tui_tuner.errors import SettingsError
 
 @dataclass(frozen=True)
 class Method:
-    """A search strategy of kernel_tuner.
+    """A search strategy: our own, or one of kernel_tuner.
 
     Attributes:
-        name: as kernel_tuner calls it.
+        name: kernel_tuner's own, for its strategies.
         description: one line for people.
         takes_start: whether kernel_tuner lets it begin at a given configuration (`x0`).
         options: where they differ from kernel_tuner's own.
@@ -33,10 +33,12 @@ class Method:
 
 
 BRUTE_FORCE = "brute_force"
-DEFAULT_METHOD = "hybrid_vndx"
+SURROGATE = "surrogate"
+DEFAULT_METHOD = SURROGATE
 
 _METHODS = (
     Method(BRUTE_FORCE, "every valid configuration, as far as the budget goes"),
+    Method(SURROGATE, "Gaussian processes that learn the time and what fails; for spaces of any size"),
     Method("random_sample", "a random sample of the valid configurations", takes_start=False),
     Method("hybrid_vndx", "variable neighbourhood descent with a nearest-neighbour surrogate", takes_start=False),
     Method("adaptive_tabu_greywolf", "grey wolf pack with a tabu list and random jumps", takes_start=False),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.value_order import exact, exact_key
 
 Number = int | float
 
@@ -40,10 +42,11 @@ class NumberedSpace:
 
     def position(self, configuration: Configuration | None) -> int | None:
         """Where a configuration stands among the valid ones; None where it does not."""
-        if configuration is None:
-            return None
-        wanted = _key(configuration)
-        return next((i for i, valid in enumerate(self.configurations) if _key(valid) == wanted), None)
+        return None if configuration is None else self._positions.get(exact_key(configuration))
+
+    @cached_property
+    def _positions(self) -> dict[Hashable, int]:
+        return {exact_key(valid): position for position, valid in enumerate(self.configurations)}
 
 
 def numbered(space: Space) -> NumberedSpace:
@@ -52,12 +55,12 @@ def numbered(space: Space) -> NumberedSpace:
     Numbers stand for themselves; values of a tunable that has anything else (text, truth values)
     are numbered in their given order, since a search compares and interpolates numbers only.
     """
-    configurations = tuple({_key(valid): valid for valid in space.configurations()}.values())
+    configurations = tuple({exact_key(valid): valid for valid in space.configurations()}.values())
     axes: dict[str, list[Number]] = {}
     columns: list[list[Number]] = []
     for name, values in space.tunables.items():
         numbers = _numbers(values)
-        column = [numbers[_exact(configuration[name])] for configuration in configurations]
+        column = [numbers[exact(configuration[name])] for configuration in configurations]
         if len(occurring := sorted(set(column))) > 1:
             axes[name] = occurring
             columns.append(column)
@@ -67,13 +70,5 @@ def numbered(space: Space) -> NumberedSpace:
 def _numbers(values: Sequence[Value]) -> dict[Hashable, Number]:
     numeric = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(set(numeric)) == len(values):
-        return {_exact(value): value for value in numeric}
-    return {exact: position for position, exact in enumerate(dict.fromkeys(map(_exact, values)))}
-
-
-def _exact(value: Value) -> Hashable:
-    return type(value), value  # True and 1 are equal to Python, not to a compiler
-
-
-def _key(configuration: Configuration) -> Hashable:
-    return frozenset((name, _exact(value)) for name, value in configuration.items())
+        return {exact(value): value for value in numeric}
+    return {exact: position for position, exact in enumerate(dict.fromkeys(map(exact, values)))}

@@ -1,7 +1,7 @@
 """Child program of a search: `python -m tui_tuner.search.process PARENT SOCKET`, JSON lines over an inherited socket.
 
 In: one job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
-Out: `{"ask": [position ...]}` until `{"done": reason}` or `{"failed": message}`.
+Out: `{"ask": [position or configuration ...]}` until `{"done": reason}` or `{"failed": message}`.
 The standard streams carry nothing but what kernel_tuner prints.
 """
 
@@ -14,7 +14,11 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any
+
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.search.methods import SURROGATE
 
 PR_SET_PDEATHSIG = 1
 
@@ -60,16 +64,27 @@ class Parent:
         except ConnectionError as error:
             raise ParentGoneError from error
 
-    def ask(self, positions: list[int]) -> list[float | None]:
-        """The times of the points at these positions, ms; None for failures."""
-        self.send({"ask": positions})
+    def ask(self, wanted: Sequence[object]) -> list[float | None]:
+        """The times of positions or configurations, ms; None for failures."""
+        self.send({"ask": wanted})
         return [answer.get("time") for answer in self.receive()["tell"]]
 
 
 def _search(parent: Parent) -> str:
+    message = parent.receive()
+    return _by_surrogate(message, parent) if message["method"] == SURROGATE else _by_kernel_tuner(message, parent)
+
+
+def _by_surrogate(message: dict[str, Any], parent: Parent) -> str:
+    from tui_tuner.search.surrogate import Job, run  # SciPy takes its time to import
+
+    del message["method"]
+    return run(Job(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
+
+
+def _by_kernel_tuner(message: dict[str, Any], parent: Parent) -> str:
     from tui_tuner.search.strategy import Job, run, seed_everything  # kernel_tuner takes its time to import
 
-    message = parent.receive()
     seed_everything(message.pop("seed"))
     points = [tuple(point) for point in message.pop("points")]
     return run(Job(points=points, **message), parent.ask)

@@ -33,7 +33,9 @@ class Job:
     Attributes:
         axes: the values of each tunable.
         points: the valid ones among all combinations.
-        start: position of the point to begin with.
+        start: position of the point that a method begins at, where it takes one.
+        first: position of the point to evaluate first.
+        known: positions measured before, with their times in ms or None.
     """
 
     method: str
@@ -41,12 +43,14 @@ class Job:
     points: list[tuple[Number, ...]]
     max_evaluations: int
     start: int | None
+    first: int | None = None
+    known: Sequence[tuple[int, float | None]] = ()
 
 
 def run(job: Job, ask: Ask) -> str:
     """Search until the budget is spent or the strategy has nothing more to ask; returns why it ended."""
     space = _space(job)
-    budget = TuningBudget(max_fevals=min(job.max_evaluations, len(job.points)))
+    budget = TuningBudget(max_fevals=min(job.max_evaluations, len(job.points) - len(job.known)))
     runner = AskingRunner(job, ask)
     with contextlib.suppress(StopCriterionReached):  # some let it through when it strikes at their first evaluation
         strategy_map[job.method].tune(space, runner, _tuning_options(job, budget))
@@ -81,9 +85,10 @@ class AskingRunner(Runner):  # type: ignore[misc]
         self.stalled = False
         self._names = list(job.axes)
         self._positions = {point: position for position, point in enumerate(job.points)}
-        self._start = job.start
+        self._first = job.first
         self._ask = ask
-        self._times: dict[int, float | None] = {}
+        self._times: dict[int, float | None] = dict(job.known)
+        self._asked = False
         self._repeats = 0
 
     def get_device_info(self) -> SimpleNamespace:
@@ -105,7 +110,7 @@ class AskingRunner(Runner):  # type: ignore[misc]
         return [self._result(point, position) for point, position in zip(parameter_space, positions, strict=True)]
 
     def _evaluate(self, positions: list[int | None], budget: TuningBudget) -> None:
-        wanted = [self._start, *positions] if not self._times else positions
+        wanted = positions if self._asked else [self._first, *positions]
         new = [p for p in dict.fromkeys(wanted) if p is not None and p not in self._times]
         new = new[: budget.get_evaluations_remaining()]
         self._repeats = 0 if new else self._repeats + max(1, len(positions))
@@ -113,6 +118,7 @@ class AskingRunner(Runner):  # type: ignore[misc]
             self.stalled = True
             raise StopCriterionReached("nothing new was asked for")
         if new:
+            self._asked = True
             self._times.update(zip(new, self._ask(new), strict=True))
             budget.add_evaluations(len(new))
 

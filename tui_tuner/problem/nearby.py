@@ -1,0 +1,148 @@
+"""Configurations near another: its neighbours, and the valid one nearest to one that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tui_tuner.problem.component import ListedComponent
+from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.nearest import nearest
+from tui_tuner.problem.rules import by_depth
+from tui_tuner.problem.value_order import exact, exact_key, in_order, is_ordinal, steps_between
+
+if TYPE_CHECKING:
+    from tui_tuner.problem.space import SearchSpace
+
+STEPS = 100_000
+"""Values tried in a repair before nothing is taken to be near."""
+
+
+def neighbours(space: SearchSpace, configuration: Configuration) -> list[Configuration]:
+    """The valid ones that differ in exactly one tunable: by one step of a number's values, in any value of others."""
+    changed = (
+        {**configuration, name: value}
+        for name, values in space.tunables.items()
+        for value in _beside(configuration[name], values)
+    )
+    return [neighbour for neighbour in changed if space.contains(neighbour)]
+
+
+def nearest_valid(
+    space: SearchSpace,
+    configuration: Mapping[str, Value],
+    rejected: Collection[Configuration],
+    default: Mapping[str, Value],
+) -> Configuration | None:
+    """The valid configuration with the fewest tunables changed, then fewest steps away, then the first in order."""
+    wanted = {
+        name: _listed(configuration.get(name, default.get(name, values[0])), values, default.get(name, values[0]))
+        for name, values in space.tunables.items()
+        if values
+    }
+    if len(wanted) < len(space.tunables):
+        return None
+    refused = {exact_key(one) for one in rejected}
+    if isinstance(space.components[0], ListedComponent):
+        return _nearest_member(space, wanted, refused)
+    return _Repair(space, wanted, refused).nearest()
+
+
+def _beside(value: Value, values: Sequence[Value]) -> list[Value]:
+    if not is_ordinal(values):
+        return [other for other in values if exact(other) != exact(value)]
+    ordered = in_order(values)
+    place = ordered.index(value)
+    return [*ordered[max(0, place - 1) : place], *ordered[place + 1 : place + 2]]
+
+
+def _listed(value: Value, values: Sequence[Value], default: Value) -> Value:
+    """The listed value nearest to one that may not be listed."""
+    if any(exact(value) == exact(listed) for listed in values):
+        return value
+    if isinstance(value, str):
+        named = {str(listed): listed for listed in values}
+        match = nearest(value, named)
+        return default if match is None else named[match]
+    numbers = [listed for listed in values if not isinstance(listed, str)]
+    return min(numbers, key=lambda listed: abs(listed - value), default=default)
+
+
+def _distance(wanted: Configuration, other: Configuration, places: Mapping[str, Mapping[Hashable, int]]) -> int:
+    return sum(_apart(places[name], wanted[name], value) for name, value in other.items())
+
+
+def _apart(places: Mapping[Hashable, int], one: Value, other: Value) -> int:
+    """Steps between two values; between text or truth values always one."""
+    apart = abs(places[exact(one)] - places[exact(other)])
+    return min(apart, 1) if isinstance(one, str | bool) else apart
+
+
+def _nearest_member(space: SearchSpace, wanted: Configuration, refused: Collection[Hashable]) -> Configuration | None:
+    places = {name: steps_between(values) for name, values in space.tunables.items()}
+    allowed = (member for member in space.configurations() if exact_key(member) not in refused)
+    return min(
+        allowed,
+        key=lambda member: (
+            sum(exact(member[name]) != exact(value) for name, value in wanted.items()),
+            _distance(wanted, member, places),
+        ),
+        default=None,
+    )
+
+
+class _Repair:
+    """Looks for the valid configurations with one tunable changed, then with two, and so on.
+
+    The tunables of broken rules come first and a rule is applied as soon as all its names are bound, so that little
+    is tried in vain.
+    """
+
+    def __init__(self, space: SearchSpace, wanted: Configuration, refused: Collection[Hashable]) -> None:
+        self._space = space
+        self._wanted = wanted
+        self._refused = refused
+        self._places = {name: steps_between(values) for name, values in space.tunables.items()}
+        culprits = {name for rule in space.broken_rules(wanted) for name in rule.names}
+        groups = sorted(space.components, key=lambda component: not culprits & set(component.names))
+        self._order = [name for component in groups for name in component.names]
+        self._due = by_depth(space.rules, self._order)
+        self._names: dict[str, Value] = dict(space.sizes)
+        self._steps = STEPS
+
+    def nearest(self) -> Configuration | None:
+        """The nearest one, None where the work is done before one is found."""
+        for changes in range(len(self._order) + 1):
+            found = [one for one in self._with(changes, 0) if exact_key(one) not in self._refused]
+            if found:
+                return min(found, key=lambda one: _distance(self._wanted, one, self._places))
+            if not self._steps:
+                return None
+        return None
+
+    def _with(self, changes: int, depth: int) -> Iterator[Configuration]:
+        """The valid ones that agree with what is bound and have exactly so many changes more."""
+        if not self._hold(depth):
+            return
+        if not changes:
+            self._names.update((name, self._wanted[name]) for name in self._order[depth:])
+            if all(self._hold(later) for later in range(depth + 1, len(self._due))):
+                yield {name: self._names[name] for name in self._space.tunables}
+            return
+        name = self._order[depth]
+        for value in self._values(name, changes, len(self._order) - depth):
+            if not self._steps:
+                return
+            self._steps -= 1
+            self._names[name] = value
+            yield from self._with(changes - (exact(value) != exact(self._wanted[name])), depth + 1)
+
+    def _hold(self, depth: int) -> bool:
+        return all(verdicts.hold(self._names) for verdicts in self._due[depth])
+
+    def _values(self, name: str, changes: int, left: int) -> list[Value]:
+        """The wanted value, where not all that is left must change, and if one may change the others, nearest first."""
+        wanted = self._wanted[name]
+        others = [value for value in self._space.tunables[name] if exact(value) != exact(wanted)] if changes else []
+        others.sort(key=lambda value: _apart(self._places[name], wanted, value))
+        return [*([wanted] if changes < left else []), *others]

@@ -1,0 +1,117 @@
+"""A Gaussian process with one length scale for each tunable, for a few hundred observations.
+
+C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press 2006: prediction by algorithm
+2.1, the gradient of the marginal likelihood by equation 5.9, Matern kernel with nu = 3/2 by equation 4.17 (times have
+cliffs: a smoother one believes too much). Length scales have a log-normal prior whose median grows with the square
+root of their number (C. Hvarfner et al., Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.optimize import minimize
+
+Array: TypeAlias = NDArray[np.float64]
+
+ROOT_3 = np.sqrt(3.0)
+FIRST_ITERATIONS = 30
+ITERATIONS = 8
+"""Steps towards the best length scales: those learnt from one observation less are nearly as good."""
+JITTER = 1e-8
+PIECE = 1024
+"""Points predicted at once: their covariances stay in the cache."""
+NOISE = 1e-3
+"""Median of the prior of the noise's share of the variance."""
+NOISE_SPREAD = 2.0
+NOISE_BOUNDS = (1e-6, 0.3)
+MEDIAN_SCALE = 0.74
+"""Median of the prior of a length scale where there is one tunable; values lie between 0 and 1."""
+FURTHEST = 4.0
+"""Length scales stay within so many natural logarithms of their median."""
+
+
+class GaussianProcess:
+    """Learns a function of points with coordinates between 0 and 1.
+
+    Args:
+        groups: for each column of the points the number of its length scale, from 0 on without a gap.
+    """
+
+    def __init__(self, groups: NDArray[np.intp]) -> None:
+        self._groups = groups
+        self._one_hot = np.eye(int(groups.max()) + 1)[groups]
+        self._median = np.log(MEDIAN_SCALE) + 0.5 * np.log(self._one_hot.shape[1])
+        self._parameters = np.append(np.full(self._one_hot.shape[1], self._median), np.log(NOISE))
+        self._iterations = FIRST_ITERATIONS
+
+    def fit(self, points: Array, values: Array) -> None:
+        """Learn from values, shape (n,), at points, shape (n, columns), beginning with the scales learnt before."""
+        self._mean, self._spread = values.mean(), values.std() or 1.0
+        self._points = points
+        z = (values - self._mean) / self._spread
+        squares = ((points[:, None, :] - points[None]) ** 2) @ self._one_hot
+        bounds = [(self._median - FURTHEST, self._median + FURTHEST)] * squares.shape[2]
+        bounds.append((np.log(NOISE_BOUNDS[0]), np.log(NOISE_BOUNDS[1])))
+        options = {"maxiter": self._iterations}
+        self._iterations = ITERATIONS
+        arguments = (squares, z)
+        found = minimize(
+            self._loss, self._parameters, arguments, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        self._parameters = found.x
+        self._inverse_scales = np.exp(-found.x[:-1])[self._groups]
+        self._factor = np.linalg.cholesky(self._covariance(squares)[0])
+        self._weights = cho_solve((self._factor, True), z)
+        self._variance = float(z @ self._weights) / len(z) + JITTER
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation at points, shape (m, columns): two arrays of shape (m,)."""
+        pieces = [self._predict(points[begin : begin + PIECE]) for begin in range(0, len(points), PIECE)]
+        means, deviations = zip(*pieces, strict=True)
+        return np.concatenate(means), np.concatenate(deviations)
+
+    def _predict(self, points: Array) -> tuple[Array, Array]:
+        distance = _matern_distance(self._squared_distances(points))
+        kernel = (1 + distance) * np.exp(-distance)
+        unexplained = 1 - (solve_triangular(self._factor, kernel.T, lower=True, check_finite=False) ** 2).sum(0)
+        deviation = np.sqrt(np.maximum(unexplained, 1e-10) * self._variance)
+        mean: Array = self._mean + self._spread * (kernel @ self._weights)
+        return mean, self._spread * deviation
+
+    def _squared_distances(self, points: Array) -> Array:
+        one, other = points * self._inverse_scales, self._points * self._inverse_scales
+        squares: Array = (one**2).sum(1)[:, None] + (other**2).sum(1) - 2 * one @ other.T
+        return np.maximum(squares, 0, out=squares)
+
+    def _covariance(self, squares: Array, parameters: Array | None = None) -> tuple[Array, Array]:
+        """Of the observations, in units of the signal's variance, and its slope by the squared distances."""
+        parameters = self._parameters if parameters is None else parameters
+        distance = _matern_distance(squares @ np.exp(-2 * parameters[:-1]))
+        decay = np.exp(-distance)
+        kernel, slope = (1 + distance) * decay, -1.5 * decay
+        kernel[np.diag_indices_from(kernel)] += np.exp(parameters[-1]) + JITTER
+        return kernel, slope
+
+    def _loss(self, parameters: Array, squares: Array, z: Array) -> tuple[float, Array]:
+        """Minus the log of the posterior, up to a constant, and its gradient; the signal's variance is at its best."""
+        covariance, slope = self._covariance(squares, parameters)
+        factor = np.linalg.cholesky(covariance)
+        inverse = cho_solve((factor, True), np.eye(len(z)))
+        weights = inverse @ z
+        variance = max(float(z @ weights) / len(z), JITTER)
+        by_kernel = 0.5 * (inverse - np.outer(weights, weights) / variance)
+        by_scale = -2 * np.exp(-2 * parameters[:-1]) * np.tensordot(by_kernel * slope, squares, 2)
+        by_noise = np.trace(by_kernel) * np.exp(parameters[-1])
+        scales, noise = parameters[:-1] - self._median, (parameters[-1] - np.log(NOISE)) / NOISE_SPREAD
+        prior = 0.5 * float(scales @ scales) + 0.5 * float(noise**2)
+        loss = 0.5 * len(z) * np.log(variance) + float(np.log(np.diag(factor)).sum()) + prior
+        return loss, np.append(by_scale + scales, by_noise + noise / NOISE_SPREAD)
+
+
+def _matern_distance(squares: Array) -> Array:
+    distance: Array = ROOT_3 * np.sqrt(squares)
+    return distance
