@@ -1,0 +1,1 @@
+"""What earlier sessions found, kept in one local file where the user wants that."""

@@ -1,0 +1,59 @@
+"""What is kept of one session: features, device, the best configurations, what helped. No source, no path."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tui_tuner.memory.features import Features
+from tui_tuner.memory.kept import Configuration, Kept, Number, Text
+from tui_tuner.memory.similarity import NO_CPU
+
+MOST_OTHERS = 5
+MOST_HELPED = 8
+
+
+class Measured(Kept):
+    """A configuration with its time, ms."""
+
+    configuration: Configuration
+    ms: Number
+
+
+class Helped(Kept):
+    """A step that was accepted, with its factor over the best before; None where it was not measured."""
+
+    title: Text
+    factor: Number | None = None
+
+
+class Entry(Kept):
+    """One session.
+
+    Attributes:
+        created: date and time (UTC) of the session's begin, ISO 8601.
+        features: of the kernel as given.
+        device: its name.
+        kind: of the device, as in "cuda".
+        times: whose times these are, see `tui_tuner.memory.similarity.times_of`.
+        best: of the best kernel, which may have other tunables than the one as given.
+        others: further ones of that kernel, fastest first.
+        speedup: of the best over the kernel as given, with the ends of its interval.
+    """
+
+    created: Text
+    features: Features
+    device: Text
+    kind: Text
+    architecture: Text
+    times: Text
+    best: Measured
+    others: Annotated[list[Measured], Field(max_length=MOST_OTHERS)]
+    speedup: tuple[Number, Number, Number]
+    helped: Annotated[list[Helped], Field(max_length=MOST_HELPED)]
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the times are a CPU's."""
+        return self.times not in NO_CPU
