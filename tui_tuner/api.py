@@ -27,9 +27,10 @@ class TuningResult:
     Attributes:
         outcome: all that `result.json` says: speed-up with its interval, evaluations, failures, cost.
         source: text of the best kernel; compiles by itself, its tunables are macros that may be defined otherwise.
+            Empty where the kernel's source is not known, as in a recording.
         configuration: the best value of each tunable.
         run_directory: of the run, with its journal.
-        best_source: file of the best kernel.
+        best_source: file of the best kernel; None where there is no source.
         best_problem: its problem file, to tune on from.
         notes: what the user should know, as that there was no model.
     """
@@ -38,7 +39,7 @@ class TuningResult:
     source: str
     configuration: Configuration
     run_directory: Path
-    best_source: Path
+    best_source: Path | None
     best_problem: Path
     notes: tuple[str, ...] = ()
 
@@ -171,10 +172,10 @@ def _result(prepared: Prepared, file: Path) -> TuningResult:
     best = run.path / f"best{run.problem.kernel.source.suffix}"
     return TuningResult(
         outcome=outcome,
-        source=best.read_text(encoding="utf-8"),
+        source=best.read_text(encoding="utf-8") if run.problem.source_text else "",
         configuration=outcome.best.configuration,
         run_directory=run.path,
-        best_source=best,
+        best_source=best if run.problem.source_text else None,
         best_problem=run.path / "best.toml",
         notes=tuple(prepared.notes),
     )

@@ -8,7 +8,9 @@ from typing import Any, TypedDict
 
 from pydantic import ValidationError
 
-from tui_tuner.commands.sessions import Brought, Prepared, begin_session, problem_of
+from tui_tuner.commands.choosing import Brought
+from tui_tuner.commands.recordings import with_recording
+from tui_tuner.commands.sessions import Prepared, begin_session, problem_of
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.base import Backend
 from tui_tuner.problem.in_python import Written, written_in_python
@@ -39,6 +41,8 @@ class Choices(TypedDict, total=False):
         delta: least relative gain that makes a kernel the best (0.01).
         seed: of every random choice (0).
         allow_unconfined: whether to build where no sandbox can be had (False).
+        memory: whether to use what earlier sessions found and to remember this one (False).
+        cache_replies: whether the model's replies are kept for later sessions (False).
         run_directory: where the run goes, or where one is to be gone on with (None: a new one in `tuner-runs`).
         approver: decides on each step (None: all are approved).
         settings: instead of the user's settings file.
@@ -56,6 +60,8 @@ class Choices(TypedDict, total=False):
     delta: float
     seed: int
     allow_unconfined: bool
+    memory: bool
+    cache_replies: bool
     run_directory: str | Path | None
     approver: Approver | None
     settings: Settings | None
@@ -80,9 +86,15 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> Prepared:
     """
     settings = choices.get("settings") or load_settings()
     run = choices.get("run_directory")
+    options = _options(settings.session, choices)
+    if isinstance(problem, str | Path):
+        kernel, options = with_recording(Path(problem), options)
+        written = problem_of(kernel, options.device)
+    else:
+        written = _written(problem)
     return await begin_session(
-        _written(problem),
-        _options(settings.session, choices),
+        written,
+        options,
         settings,
         None if run is None else Path(run),
         brought=_brought(choices),
@@ -93,8 +105,6 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> Prepared:
 def _written(problem: object) -> Written:
     if isinstance(problem, Problem):
         return written_in_python(problem)
-    if isinstance(problem, str | Path):
-        return problem_of(Path(problem))
     raise SettingsError(f"problem is a {type(problem).__name__}", hint="give the path of a kernel, or a Problem")
 
 

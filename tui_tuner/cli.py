@@ -7,7 +7,7 @@ import asyncio
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,15 @@ from tui_tuner.commands.check import check_front_end
 from tui_tuner.commands.front_ends import show, silence_output
 from tui_tuner.commands.sessions import Prepared, new_session, replayed_session, resumed_session
 from tui_tuner.errors import SettingsError, UserError
+from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.headless import ExitCode
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, load_settings, settings_file
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.text import clean
 
-COMMANDS = "init, strategy, resume, replay, runs, doctor, config"
+COMMANDS = "init, strategy, resume, replay, runs, bench-search, memory, export-dataset, doctor, config"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,27 +72,38 @@ def _parser(name: str, description: str) -> argparse.ArgumentParser:
 def _tune(arguments: Sequence[str]) -> int:
     parser = _parser("", "Tune a GPU kernel: a language model proposes, the machine decides.")
     parser.epilog = f"commands: {COMMANDS}; `tuner-tui COMMAND --help` explains each"
-    parser.add_argument("kernel", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file with its .toml beside it")
+    parser.add_argument(
+        "kernel", type=Path, nargs="?", metavar="KERNEL", help="a .cu, .cl or .c file with its .toml, or a recording"
+    )
     parser.add_argument("--version", action="version", version=f"tuner-tui {__version__}")
-    parser.add_argument("--strategy", help="autonomous (default), explicit, one_prompt, search, or file.py:Class")
+    parser.add_argument(
+        "--strategy", help="autonomous (default), explicit, one_prompt, llm_search, search, or file.py:Class"
+    )
     parser.add_argument(
         "--set", action="append", type=_option, default=[], metavar="NAME=VALUE", help="an option of the strategy"
     )
     parser.add_argument(
         "--steps", type=Path, metavar="FILE", help="steps of the strategy explicit, as [[steps]] in TOML"
     )
-    parser.add_argument("--search", metavar="METHOD", help="method of the parameter search")
+    parser.add_argument(
+        "--search", metavar="METHOD", help="method of the parameter search: surrogate (default), llm, hybrid, ..."
+    )
     parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help="auto (default), ollama, openai, anthropic, ...")
-    parser.add_argument("--device", help="auto (default), cuda[:N], opencl[:N], c, emulator")
+    parser.add_argument("--device", help="auto (default), cuda[:N], opencl[:N], c, emulator, recorded:FILE")
     parser.add_argument("--seed", type=int, help="of every random choice (default 0)")
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
     parser.add_argument(
         "--allow-unconfined", action="store_true", default=None, help="build even where no sandbox can be had"
     )
+    parser.add_argument("--temperature", type=float, metavar="T", help="of the model's replies")
+    _add_rounds(parser)
+    _add_memory(parser)
     _add_budget(parser)
     _add_front_end(parser)
     chosen = parser.parse_args(arguments)
     settings = load_settings()
+    if chosen.kernel is None and not is_recorded(chosen.device or settings.session.device):
+        parser.error("name a KERNEL, or a recording with --device recorded:FILE")
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
     options = _with_strategy_options(_changed(settings.session, chosen), chosen)
     prepared = new_session(chosen.kernel, options, settings, chosen.run_dir)
@@ -167,6 +180,25 @@ def _runs(arguments: Sequence[str]) -> int:
     return ExitCode.FINISHED
 
 
+def _export_dataset(arguments: Sequence[str]) -> int:
+    from tui_tuner.commands.export_dataset import Wanted, export_dataset
+
+    parser = _parser("export-dataset", "Write sessions as conversations with their measured outcome, as JSON Lines.")
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a run's directory, or a journal")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
+    parser.add_argument(
+        "--min-speedup",
+        type=_factor,
+        metavar="1.5x",
+        help="only replies that brought such a speed-up over the kernel as given",
+    )
+    parser.add_argument(
+        "--accepted-only", action="store_true", help="only replies whose kernel or configuration was accepted"
+    )
+    chosen = parser.parse_args(arguments)
+    return export_dataset(chosen.runs, chosen.output, Wanted(chosen.min_speedup, chosen.accepted_only))
+
+
 def _doctor(arguments: Sequence[str]) -> int:
     from tui_tuner.commands.doctor import findings
 
@@ -188,15 +220,64 @@ def _config(arguments: Sequence[str]) -> int:
     return ExitCode.FINISHED
 
 
+def _memory(arguments: Sequence[str]) -> int:
+    from tui_tuner.commands.memory import Forgetting, forget, reply_line, session_lines
+
+    parser = _parser("memory", "List what is remembered of earlier sessions, or forget it.")
+    parser.add_argument("action", choices=("list", "forget"), help="what to do")
+    parser.add_argument("ids", type=int, nargs="*", metavar="ID", help="forget these, by the numbers of the list")
+    parser.add_argument("--kernel", metavar="NAME", help="forget the sessions of kernels of this name")
+    parser.add_argument("--replies", action="store_true", help="the cached replies of models instead")
+    parser.add_argument("--all", action="store_true", help="forget all sessions and all cached replies")
+    chosen = parser.parse_args(arguments)
+    file = load_settings().memory.place
+    if chosen.action == "forget":
+        _tell(forget(file, Forgetting(chosen.ids, chosen.kernel, chosen.all, chosen.replies)))
+        return ExitCode.FINISHED
+    if chosen.ids or chosen.kernel or chosen.all:
+        parser.error("list takes nothing but --replies")
+    lines = [reply_line(file)] if chosen.replies else [*session_lines(file)]
+    if not lines:
+        print(f"nothing is remembered in {file}", file=sys.stderr)  # noqa: T201
+    for line in lines:
+        _tell(line)
+    return ExitCode.FINISHED
+
+
+def _bench_search(arguments: Sequence[str]) -> int:
+    from tui_tuner.commands.bench_search import bench_search
+
+    return bench_search(arguments)
+
+
 _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "init": _init,
     "strategy": _strategy,
     "resume": _resume,
     "replay": _replay,
     "runs": _runs,
+    "bench-search": _bench_search,
+    "memory": _memory,
+    "export-dataset": _export_dataset,
     "doctor": _doctor,
     "config": _config,
 }
+
+
+def _add_rounds(parser: argparse.ArgumentParser) -> None:
+    rounds = parser.add_argument_group("rounds in which a model chooses configurations")
+    for name, field in RoundOptions.model_fields.items():
+        flag, words = f"--{name.replace('_', '-')}", f"{field.description} (default {field.default})"
+        if field.annotation is bool:
+            rounds.add_argument(flag, action=argparse.BooleanOptionalAction, help=words)
+        else:
+            rounds.add_argument(flag, metavar="VALUE", help=words)
+
+
+def _add_memory(parser: argparse.ArgumentParser) -> None:
+    memory, switch = parser.add_argument_group("memory"), argparse.BooleanOptionalAction
+    memory.add_argument("--memory", action=switch, help="use what earlier sessions found, and remember this one")
+    memory.add_argument("--cache-replies", action=switch, help="keep the model's replies for later sessions")
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +306,11 @@ _FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time"}
 
 
 def _changes(chosen: argparse.Namespace) -> dict[str, object]:
-    return {name: value for name in _OPTIONS if (value := getattr(chosen, name, None)) is not None}
+    return _given(_OPTIONS, chosen)
+
+
+def _given(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
+    return {name: value for name in names if (value := getattr(chosen, name, None)) is not None}
 
 
 def _changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
@@ -235,12 +320,13 @@ def _changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOpti
         SettingsError: a value is out of its range.
     """
     try:
-        return SessionOptions.model_validate({**options.model_dump(), **_changes(chosen)})
+        rounds = {**options.rounds.model_dump(), **_given(RoundOptions.model_fields, chosen)}
+        return SessionOptions.model_validate({**options.model_dump(), "rounds": rounds, **_changes(chosen)})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        option = str(first["loc"][0])
+        option = str(first["loc"][-1])
         flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
-        raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']:g}") from error
+        raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}") from error
 
 
 def _with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:

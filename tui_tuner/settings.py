@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli
-from platformdirs import user_config_path
+from platformdirs import user_config_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tui_tuner.errors import SettingsError
@@ -47,6 +47,23 @@ class BuildSettings(_Section):
     nvcc: Path | None = None
 
 
+class MemorySettings(_Section):
+    """What is kept for later sessions.
+
+    Attributes:
+        enabled: whether sessions are remembered and offered to later ones.
+        file: where, None for `memory.sqlite3` in the platform's directory for data.
+    """
+
+    enabled: bool = False
+    file: Path | None = None
+
+    @property
+    def place(self) -> Path:
+        """The file of the memory and of cached replies."""
+        return user_data_path(APPLICATION) / "memory.sqlite3" if self.file is None else self.file.expanduser()
+
+
 class Settings(_Section):
     """All settings.
 
@@ -57,6 +74,7 @@ class Settings(_Section):
     session: SessionOptions = SessionOptions()
     strategies: dict[str, dict[str, Any]] = {}
     model: ModelSettings = ModelSettings()
+    memory: MemorySettings = MemorySettings()
     build: BuildSettings = BuildSettings()
     screen: ScreenSettings = ScreenSettings()
 

@@ -71,6 +71,13 @@ ASKED = (
         "restrictions", "custom", "By `CustomStrategy.ask_restrictions`, where a strategy of the user's own calls it."
     ),
     Asked(
+        "first_configurations",
+        "rounds",
+        "By `llm_search`, and in any search of parameters with `--search llm` or `hybrid`, while the default "
+        "configuration and the seeds are measured.",
+    ),
+    Asked("more_configurations", "rounds", "In each later round, with all that was measured."),
+    Asked(
         "propose_tests",
         "no tests",
         "At the beginning of a session of any strategy that needs a model, where the problem file has no tests.",

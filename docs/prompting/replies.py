@@ -8,6 +8,7 @@ from pathlib import Path
 from docs.prompting.session import CUT
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.space import SearchSpace
 from tui_tuner.strategies.rewriting.extraction import reply_of
 from tui_tuner.strategies.rewriting.rewrite import TunableReply
 
@@ -33,7 +34,17 @@ def answers_for(problem: Problem) -> dict[str, list[str]]:
         "restrictions": [_json(restrictions=[])],
         "fix_parameters": [_json(parameters=[_tunable(name).model_dump()])],
         "propose_tests": [_json(tests=tests)],
+        "first_configurations": [_chosen(problem, 2, 5)],
+        "more_configurations": [_chosen(problem, 5, 8)],
     }
+
+
+def _chosen(problem: Problem, begin: int, end: int) -> str:
+    """Some valid configurations, by their place in the space."""
+    space = SearchSpace(problem.tunables, problem.search.restrictions, sizes=problem.sizes)
+    configurations = [{**one, "reason": "another shape"} for one in space.enumerate_valid(end)[begin:]]
+    unlisted = {**configurations[0], next(iter(problem.tunables)): 7}
+    return _json(analysis="The shape of a block decides.", configurations=[unlisted, *configurations])
 
 
 def plan(*titles: str) -> str:

@@ -25,6 +25,7 @@ from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
 from tui_tuner.strategies.explicit import ExplicitStrategy
+from tui_tuner.strategies.llm_search import LlmSearchStrategy
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
 from tui_tuner.strategies.rewriting.retry import RetryPolicy
 from tui_tuner.strategies.step_files import default_steps
@@ -74,6 +75,7 @@ def other_scenes(problem: Problem) -> dict[str, Scene]:
         "custom": Scene(problem, _OwnStrategy(), answers),
         "no tests": Scene(problem.model_copy(update={"tests": []}), plain, answers),
         "words": Scene(problem, plain, answers, told=[Say(text=WORDS)]),
+        "rounds": Scene(problem, LlmSearchStrategy(), answers, max_evaluations=15),
         "put back": Scene(problem, patient, {**answers, "one_prompt": useless}),
     }
 

@@ -24,6 +24,7 @@ from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import create
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.base import Strategy
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Proposal
 
 H200 = DeviceInfo(
@@ -155,6 +156,7 @@ class Scene:
         speeds: of candidates, by the title of their step.
         decisions: of the programmer, in their order; they approve all else.
         told: what the programmer says right at the beginning.
+        max_evaluations: configurations measured at most.
     """
 
     problem: Problem
@@ -163,6 +165,7 @@ class Scene:
     speeds: Mapping[str, float] = field(default_factory=dict)
     decisions: Sequence[Decision] = ()
     told: Sequence[Instruction] = ()
+    max_evaluations: int = 85
 
 
 async def requests_of(scene: Scene) -> list[Request]:
@@ -170,7 +173,12 @@ async def requests_of(scene: Scene) -> list[Request]:
     problem = scene.problem
     model = ScriptedModel(scene.answers)
     file = problem.directory / problem.kernel.source.with_suffix(".toml")
-    options = SessionOptions(strategy=scene.strategy.name, search=BRUTE_FORCE)  # which needs no process of its own
+    options = SessionOptions(
+        strategy=scene.strategy.name,
+        search=BRUTE_FORCE,  # which needs no process of its own
+        max_evaluations=scene.max_evaluations,
+        rounds=RoundOptions(initial_batch_size=6, refinement_batch_size=3, max_rounds=2),
+    )
     with TemporaryDirectory() as directory:
         run = create(Path(directory) / "run", problem, file, options, model.name)
         session = Session(run, scene.strategy, ExampleMachine(problem, scene.speeds), model)

@@ -14,7 +14,7 @@ import tui_tuner
 from tests.api.model import Model
 from tests.documents import ROOT
 from tests.session.fakes import REWRITE, FakeEvaluator, reply, write_problem
-from tui_tuner.commands import sessions
+from tui_tuner.commands import choosing, sessions
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.llm.ways import Structured
 from tui_tuner.problem.candidate import Candidate
@@ -59,7 +59,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluators: list[Fake
     async def choose(*_: object) -> Model:
         return double
 
-    monkeypatch.setattr(sessions, "choose", choose)
+    monkeypatch.setattr(choosing, "choose", choose)
     monkeypatch.chdir(tmp_path)
     write_problem(tmp_path)
     return double

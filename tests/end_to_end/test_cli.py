@@ -96,7 +96,7 @@ def test_a_mistake_on_the_command_line_is_named_and_begins_no_run(
 @pytest.mark.parametrize(
     ("arguments", "message", "way_out"),
     [
-        (["absent.cu"], "there is no kernel file absent.cu", "name a .cu, .cl or .c file"),
+        (["absent.cu"], "there is no kernel file absent.cu", "name a .cu, .cl, .c or .py file"),
         (["scales.cu"], "there is no kernel file scales.cu", "did you mean scale.cu?"),
         (["."], ".: is a directory", "as in alone.cu"),
         (["alone.cu"], "there is no problem file alone.toml", "tuner-tui init alone.cu"),

@@ -54,6 +54,16 @@ def jacobi(grid: Array, height: int, width: int) -> Array:
     return result
 
 
+def stencil3d(grid: Array, depth: int, height: int, width: int) -> Array:
+    result = np.empty((depth, height, width))
+    for z, y, x in itertools.product(range(depth), range(height), range(width)):
+        inner = 0 < z < depth - 1 and 0 < y < height - 1 and 0 < x < width - 1
+        neighbours = [(z - 1, y, x), (z + 1, y, x), (z, y - 1, x), (z, y + 1, x), (z, y, x - 1), (z, y, x + 1)]
+        around = math.fsum(0.1 * grid[at] for at in neighbours) if inner else 0.6 * grid[z, y, x]
+        result[z, y, x] = 0.4 * grid[z, y, x] + around
+    return result
+
+
 def matvec(A: Array, x: Array, rows: int, columns: int, **_: Any) -> list[float]:  # noqa: N803
     return [math.fsum(A[i, j] * x[i] for i in range(rows)) for j in range(columns)]
 
@@ -71,6 +81,17 @@ LOOPS: dict[str, tuple[dict[str, int], str, Callable[[dict[str, Any]], Any]]] = 
     "reduction": ({"n": 11}, "result", lambda g: [math.fsum(g["input"])]),
     "histogram": ({"n": 500}, "counts", lambda g: histogram(g["data"])),
     "jacobi": ({"height": 4, "width": 6}, "output", lambda g: jacobi(g["input"], g["height"], g["width"])),
+    "matmul_tiled": ({"n": 7}, "C", lambda g: matmul(**g)),
+    "convolution2d_tiled": (
+        {"height": 4, "width": 6},
+        "output",
+        lambda g: convolution2d(g["input"], g["filter"], g["height"], g["width"]),
+    ),
+    "stencil3d": (
+        {"depth": 3, "height": 4, "width": 6},
+        "output",
+        lambda g: stencil3d(g["input"], g["depth"], g["height"], g["width"]),
+    ),
     "matvec": ({"rows": 5, "columns": 7}, "y", lambda g: matvec(**g)),
 }
 

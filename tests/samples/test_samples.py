@@ -16,6 +16,8 @@ from tui_tuner.problem.space import SearchSpace
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 NAMES = sorted(file.stem for file in SAMPLES.glob("*.toml"))
+RICH = ["convolution2d_tiled", "matmul_tiled", "stencil3d"]
+"""Made for searches: many tunables that depend on each other."""
 CUDA = [name for name in NAMES if (SAMPLES / f"{name}.cu").exists()]
 
 
@@ -23,10 +25,10 @@ def sample(name: str) -> Problem:
     return load_problem(SAMPLES / f"{name}.toml")
 
 
-def test_there_are_seven_cuda_kernels_one_opencl_kernel_and_one_c_function():
+def test_there_are_ten_cuda_kernels_one_opencl_kernel_and_one_c_function():
     languages = [sample(name).language for name in NAMES]
 
-    assert [languages.count(language) for language in ("cuda", "opencl", "c")] == [7, 1, 1]
+    assert [languages.count(language) for language in ("cuda", "opencl", "c")] == [10, 1, 1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,7 +48,7 @@ def test_the_kernel_as_given_is_a_valid_configuration_among_several(name):
     space = SearchSpace(problem.tunables, problem.search.restrictions, sizes=problem.sizes, max_threads=1024)
 
     assert space.is_valid(problem.default_configuration) is None
-    assert 6 <= space.size <= 50
+    assert 1_000 <= space.size <= 20_000 if name in RICH else 6 <= space.size <= 50
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,6 +81,9 @@ def test_the_timed_arrays_are_large_but_fit_a_gpu_and_the_emulated_ones_are_smal
         ("convolution2d", {"height": 17, "width": 50}, (4, 2, 1)),
         ("jacobi", {"height": 17, "width": 50}, (4, 2, 1)),
         ("softmax", {"rows": 300, "columns": 9}, (2, 1, 1)),
+        ("matmul_tiled", {"n": 100}, (7, 7, 1)),
+        ("convolution2d_tiled", {"height": 17, "width": 50}, (4, 2, 1)),
+        ("stencil3d", {"depth": 3, "height": 17, "width": 50}, (2, 3, 3)),
         ("reduction", {"n": 1025}, (5, 1, 1)),
         ("histogram", {"n": 1025}, (5, 1, 1)),
         ("matvec", {"rows": 9, "columns": 9}, (1, 1, 1)),
@@ -99,6 +104,9 @@ def test_the_grid_covers_the_problem_in_the_default_configuration(name, sizes, g
         ("convolution2d", {"height": 10, "width": 20}, 90_000, 4 * (200 + 24 * 34 + 225)),
         ("jacobi", {"height": 10, "width": 20}, 4 * 8 * 18, 1_600),
         ("softmax", {"rows": 10, "columns": 20}, 1_000, 1_600),
+        ("matmul_tiled", {"n": 100}, 2_000_000, 120_000),
+        ("convolution2d_tiled", {"height": 10, "width": 20}, 90_000, 4 * (200 + 24 * 34 + 225)),
+        ("stencil3d", {"depth": 5, "height": 10, "width": 20}, 8 * 3 * 8 * 18, 8_000),
         ("reduction", {"n": 1000}, 1000, 4_000),
         ("histogram", {"n": 1000}, 0, 3_048),
         ("matvec", {"rows": 10, "columns": 20}, 400, 4 * (200 + 10 + 20)),

@@ -105,6 +105,7 @@ class Branch:
         frozen: what is held, each time that it changes; None where the row does not speak of it.
         offers: values of tunables that a proposed kernel has, by its number, counted from 1.
         tries: values of tunables that its measured configurations have.
+        rounds: lines of rounds in the plan, which `plan` leaves out.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Branch:
     frozen: Sequence[Configuration] | None = None
     offers: Mapping[int, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     tries: Mapping[int, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    rounds: int = 0
 
     @property
     def states(self) -> set[str]:
@@ -138,7 +140,9 @@ async def follow(branch: Branch, directory: Path) -> None:
     told, script = await played(
         directory, branch.strategy, branch.answers, branch.decisions, branch.instructions, **options
     )
-    assert told.plan() == [*_before(options), *branch.plan]
+    plan = [line for line in told.plan() if not line.startswith("Round ")]
+    assert plan == [*_before(options), *branch.plan]
+    assert len(told.plan()) - len(plan) == branch.rounds
     assert script.answers == []
     assert told.finished.model_calls == len(script.requests) == branch.calls
     assert told.finished.reason == branch.reason

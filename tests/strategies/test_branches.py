@@ -4,14 +4,26 @@ from collections import Counter
 
 import pytest
 
-from tests.strategies import branches_explicit, branches_one_prompt, branches_planning, branches_steps
+from tests.strategies import (
+    branches_explicit,
+    branches_llm_search,
+    branches_one_prompt,
+    branches_planning,
+    branches_steps,
+)
 from tests.strategies.branch import WORTH, YES, Branch, apply, follow, parts, planned, rows
 from tests.strategies.world import played
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.steps import StepState
 
-ROWS = (*branches_one_prompt.ROWS, *branches_planning.ROWS, *branches_steps.ROWS, *branches_explicit.ROWS)
+ROWS = (
+    *branches_one_prompt.ROWS,
+    *branches_planning.ROWS,
+    *branches_steps.ROWS,
+    *branches_explicit.ROWS,
+    *branches_llm_search.ROWS,
+)
 STRATEGIES_THAT_ASK = ("one_prompt", "autonomous", "explicit")
 
 

@@ -21,9 +21,9 @@ class Seeded(Search):
 
     seeds: list[int]
 
-    def __init__(self, *arguments: object, **named: object) -> None:
-        super().__init__(*arguments, **named)
-        self.seeds.append(self._seed)
+    def __init__(self, *arguments: object, seed: int, **named: object) -> None:
+        super().__init__(*arguments, seed=seed, **named)
+        self.seeds.append(seed)
 
 
 @pytest.mark.parametrize("method", ["brute_force", "random_sample", "genetic_algorithm"])

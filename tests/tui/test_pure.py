@@ -95,11 +95,18 @@ def test_short_names_are_initials_and_whole_where_they_would_be_ambiguous() -> N
 
 def test_every_tunable_has_its_place_in_the_configuration_column() -> None:
     rows = [Row(1, "c", {"block_size_x": 64, "unroll": 2}), Row(2, "c", {"block_size_x": 8, "use_smem": True})]
-    columns = tunables(rows)
+    columns = tunables(rows, {"unroll": [1, 2], "use_smem": [False, True]})
     assert columns.header == "bsx unr us"
     assert columns.line(rows[0].configuration) == " 64   2  ·"
     assert columns.line(rows[1].configuration) == "  8   ·  1"
     assert columns.legend == "bsx block_size_x  unr unroll  us use_smem"
+
+
+def test_what_can_have_one_value_only_needs_no_place_while_it_has_it() -> None:
+    rows = [Row(1, "c", {"size": 8, "fixed": 4}), Row(2, "c", {"size": 16, "fixed": 4})]
+    assert tunables(rows, {"size": [8, 16], "fixed": [4]}).names == ("size",)
+    assert tunables([*rows, Row(3, "d", {"size": 8, "fixed": 2})], {"fixed": [4]}).names == ("size", "fixed")
+    assert tunables(rows[:1], {"size": [8], "fixed": [4]}).names == ("size", "fixed")
 
 
 def test_the_incumbent_is_marked_once_even_if_its_configuration_was_evaluated_twice() -> None:
@@ -110,7 +117,7 @@ def test_the_incumbent_is_marked_once_even_if_its_configuration_was_evaluated_tw
 def test_a_failure_says_its_kind_where_the_times_would_be_and_its_message_as_state() -> None:
     picture = picture_of(scripted.running())
     row = picture.rows[17]
-    shown = cells(row, tunables([row]), "title")
+    shown = cells(row, tunables([row], {}), "title")
     assert (shown.time, shown.interval) == ("✗", "wrong result")
     assert shown.state == "wrong result: C[3,17] is 0.5, expected 12.25, at n=1000"
 

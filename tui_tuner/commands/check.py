@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import get_args
 
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
-from tui_tuner.evaluate.devices.choose import Kind, choose_device
+from tui_tuner.evaluate.devices.choose import Kind, choose_device, recorded_file
+from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
+from tui_tuner.evaluate.python_kernels.names import split_name
 from tui_tuner.problem.model import LANGUAGES, Problem
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.search.methods import method_named
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, settings_file
+from tui_tuner.strategies.parameters.methods import MODEL_METHODS
 
 
 def check_kernel(kernel: Path) -> None:
@@ -21,6 +24,7 @@ def check_kernel(kernel: Path) -> None:
     Raises:
         ProblemError: it is missing, or no file.
     """
+    kernel, _ = split_name(kernel)
     if kernel.is_dir():
         first = next(iter(_kernels_in(kernel).values()), None)
         example = "" if first is None else f", as in {first}"
@@ -28,7 +32,7 @@ def check_kernel(kernel: Path) -> None:
     if kernel.suffix != ".toml" and not kernel.is_file():
         others = _kernels_in(kernel.parent)
         near = nearest(kernel.name, others)
-        hint = "name a .cu, .cl or .c file" if near is None else f"did you mean {others[near]}?"
+        hint = "name a .cu, .cl, .c or .py file" if near is None else f"did you mean {others[near]}?"
         raise ProblemError(f"there is no kernel file {kernel}", hint=hint)
 
 
@@ -54,15 +58,19 @@ async def check_options(options: SessionOptions, problem: Problem) -> None:
     Raises:
         SettingsError: they do not.
     """
-    if options.search is not None:
+    if options.search is not None and options.search not in MODEL_METHODS:
         method_named(options.search)
-    if options.device.strip().lower() == "auto":
+    if options.device.strip().lower() == "auto" and problem.language != "recorded":
         return
     try:
-        await choose_device(options.device, problem.language)
+        if problem.language == "python":
+            visible_gpu(options.device)
+        elif recorded_file(options.device) is None:
+            await choose_device(options.device, problem.language)
     except DeviceError as error:
         kind = options.device.partition(":")[0]
-        near = None if kind in get_args(Kind) else nearest(kind, ("auto", *get_args(Kind)))
+        known = ("auto", *get_args(Kind), "recorded")
+        near = None if kind in known else nearest(kind, known)
         meant = "" if near is None else f"did you mean '{near}'? "
         raise SettingsError(error.message, hint=f"{meant}{error.hint or ''}".strip() or None) from None
 

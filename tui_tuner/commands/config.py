@@ -27,5 +27,5 @@ def _table(section: BaseModel | Mapping[str, Any]) -> Table:
         if value is None:
             table.add(tomlkit.comment(f"{name} is not set"))
         else:
-            table.add(name, tomlkit.item(value))
+            table.add(name, _table(value) if isinstance(value, dict) else tomlkit.item(value))
     return table

@@ -10,26 +10,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import PydanticSerializationError
-
 from tui_tuner.commands.check import check_kernel, check_options, check_source
+from tui_tuner.commands.choosing import NOTHING, Brought, Chosen, choose_for, with_model
+from tui_tuner.commands.recordings import recorded_problem, with_recording
+from tui_tuner.commands.remembered import cached, decided, memory_of
 from tui_tuner.errors import JournalError, SettingsError, UserError
+from tui_tuner.evaluate.devices.choose import recorded_file
+from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
+from tui_tuner.evaluate.python_kernels.describe import python_problem
+from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
+from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
+from tui_tuner.evaluate.python_kernels.names import split_name
+from tui_tuner.evaluate.python_kernels.process import ProcessOptions
+from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.llm.base import Backend
-from tui_tuner.llm.choose import choose
-from tui_tuner.llm.retry import Retrying, RetryPolicy
 from tui_tuner.problem.in_python import Written, written_in_file
 from tui_tuner.session.journal import FILE, Journal
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.settings import Settings
-from tui_tuner.strategies.base import Strategy
-from tui_tuner.strategies.choose import found_anywhere, spec_of, strategy_named
+from tui_tuner.strategies.choose import strategy_named
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
 """Options that a run cannot be gone on with when they are others."""
+_MEMORY = ("memory", "cache_replies")
+"""Options that stay as the run began: what the memory offered is in its journal."""
 
 
 @dataclass(frozen=True)
@@ -53,45 +60,31 @@ class Prepared:
                 journal.unlink()
 
 
-@dataclass(frozen=True)
-class Brought:
-    """Objects that the user brings along instead of their names in the options."""
-
-    strategy: Strategy | None = None
-    backend: Backend | None = None
-
-
-class _Lent(Retrying):
-    """A back end that the user brought, and may use again."""
-
-    async def aclose(self) -> None:
-        """Leave it open."""
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    options: SessionOptions
-    strategy: Strategy
-    backend: Backend | None
-    notes: list[str]
-
-
-def new_session(kernel: Path, options: SessionOptions, settings: Settings, run_path: Path | None) -> Prepared:
-    """A session for a kernel; without a model it runs the strategy that needs none.
+def new_session(kernel: Path | None, options: SessionOptions, settings: Settings, run_path: Path | None) -> Prepared:
+    """A session for a kernel or a recording; without a model it runs the strategy that needs none.
 
     Raises:
         UserError: problem file, options, model or run directory cannot be used.
     """
-    return asyncio.run(begin_session(problem_of(kernel), options, settings, run_path))
+    kernel, options = with_recording(kernel, options)
+    return asyncio.run(begin_session(problem_of(kernel, options.device), options, settings, run_path))
 
 
-def problem_of(kernel: Path) -> Written:
-    """The problem of a kernel's file, or of a problem file.
+def problem_of(kernel: Path | None, device: str = "auto") -> Written:
+    """The problem of a kernel's file, of a problem file, or of a recording that is the device.
 
     Raises:
-        ProblemError: a file is missing, or what it says is not possible.
+        UserError: a file is missing, or what it says is not possible.
     """
+    recording = recorded_file(device)
+    if recording is not None:
+        return recorded_problem(kernel, recording)
+    if kernel is None:
+        raise SettingsError("no kernel is named", hint="name its file")
     check_kernel(kernel)
+    file, name = split_name(kernel)
+    if file.suffix == ".py":
+        return python_problem(file, name, ProcessOptions(visible_gpu(device)))
     written = written_in_file(kernel)
     check_source(kernel, written.problem)
     return written
@@ -103,7 +96,7 @@ async def begin_session(
     settings: Settings,
     run_path: Path | None = None,
     *,
-    brought: Brought = Brought(),
+    brought: Brought = NOTHING,
     go_on: bool = False,
 ) -> Prepared:
     """A session for a problem.
@@ -115,13 +108,13 @@ async def begin_session(
         UserError: options, model or run directory cannot be used.
     """
     await check_options(options, written.problem)
-    chosen = await _choose(options, settings, brought)
+    chosen = await choose_for(written.problem, decided(options, settings), settings, brought)
     if go_on and run_path is not None and (run_path / FILE).exists():
-        return _prepared(_same_run(run_path, written, chosen.options), chosen, settings)
+        return _prepared(_same_run(run_path, written, chosen.options), chosen, settings, brought.evaluator)
     model = None if chosen.backend is None else chosen.backend.name
     path = run_path or default_path(written.file)
     run = create(path, written.problem, written.file, chosen.options, model, problem_text=written.text)
-    return replace(_prepared(run, chosen, settings), is_new=True)
+    return replace(_prepared(run, chosen, settings, brought.evaluator), is_new=True)
 
 
 def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> Prepared:
@@ -134,11 +127,13 @@ def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) 
     options = run.options.model_copy(update=dict(changes))
     try:
         strategy = strategy_named(options.strategy, options.strategy_options)
-        backend, notes = asyncio.run(_model(options, settings)) if strategy.needs_model else (None, [])
+        chosen = asyncio.run(with_model(Chosen(options, strategy), settings))
     except UserError:
         run.journal.close()
         raise
-    return _prepared(_reopened(run, options), _Chosen(options, strategy, backend, notes), settings)
+    if chosen.backend is None:  # what began with a model goes on as what it is, as far as it comes
+        chosen = Chosen(options, strategy, None, chosen.notes)
+    return _prepared(_reopened(run, options), chosen, settings)
 
 
 def replayed_session(path: Path) -> Prepared:
@@ -152,42 +147,12 @@ def replayed_session(path: Path) -> Prepared:
     return Prepared(Session(run, strategy, None, None), run, [])
 
 
-def _prepared(run: RunDirectory, chosen: _Chosen, settings: Settings) -> Prepared:
-    evaluator = _evaluator(run, settings)
-    session = Session(run, chosen.strategy, evaluator, chosen.backend, max_tokens=settings.model.max_tokens)
+def _prepared(run: RunDirectory, chosen: Chosen, settings: Settings, evaluator: Evaluator | None = None) -> Prepared:
+    evaluator = evaluator or _evaluator(run, settings)
+    model, memory = cached(chosen.backend, run, settings), memory_of(run.options, settings)
+    limit = settings.model.max_tokens
+    session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory)
     return Prepared(session, run, chosen.notes)
-
-
-async def _choose(options: SessionOptions, settings: Settings, brought: Brought) -> _Chosen:
-    """Strategy and model; the strategy that needs no model where there is none."""
-    if brought.strategy is None:
-        own = {**settings.strategies.get(options.strategy, {}), **options.strategy_options}
-        strategy, spec = strategy_named(options.strategy, own), found_anywhere(options.strategy)
-    else:
-        strategy, spec, own = brought.strategy, spec_of(brought.strategy), _options_of(brought.strategy)
-    options = options.model_copy(update={"strategy": spec, "strategy_options": own})
-    if not strategy.needs_model:
-        return _Chosen(options, strategy, None, [])
-    backend, notes = await _model(options, settings, brought.backend)
-    if backend is None:
-        if own and not notes:
-            notes = [f"'{options.strategy}' with its options needs a language model: running the strategy 'search'"]
-        strategy = strategy_named("search")
-        options = options.model_copy(update={"strategy": strategy.name, "strategy_options": {}})
-    return _Chosen(options, strategy, backend, notes)
-
-
-def _options_of(strategy: Strategy) -> dict[str, Any]:
-    """What an object's options are set to, as the journal says it.
-
-    Raises:
-        SettingsError: one of them is nothing that could be written down.
-    """
-    try:
-        return strategy.model_dump(mode="json", exclude_defaults=True)
-    except PydanticSerializationError as error:
-        hint = "give the field a serializer, or declare it with Field(exclude=True)"
-        raise SettingsError(f"an option of {strategy.name} cannot be written down: {error}", hint=hint) from None
 
 
 def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirectory:
@@ -204,7 +169,8 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
         run.journal.close()
         message = f"the run that is there began with another {', another '.join(changed)}"
         raise JournalError(message, hint="name another run directory, or go on with what it began with", file=path)
-    return _reopened(run, options)
+    kept = {name: getattr(run.options, name) for name in _MEMORY}
+    return _reopened(run, options.model_copy(update=kept))
 
 
 def _reopened(run: RunDirectory, options: SessionOptions) -> RunDirectory:
@@ -215,25 +181,19 @@ def _reopened(run: RunDirectory, options: SessionOptions) -> RunDirectory:
     return RunDirectory(run.path, run.journal, run.problem, run.problem_text, options, run.model)
 
 
-async def _model(
-    options: SessionOptions, settings: Settings, brought: Backend | None = None
-) -> tuple[Backend | None, list[str]]:
-    """The model, or in one line why there is none."""
-    passed: list[str] = []
-    backend = brought or await choose(options.llm, settings.model, passed.append)
-    if backend is None:
-        unreachable = f"no language model: running the strategy 'search' without one ({'; '.join(passed)})"
-        return None, [unreachable] if passed else []
-    policy = RetryPolicy(limit_s=settings.model.timeout_s)
-    return Retrying(backend, policy) if brought is None else _Lent(backend, policy), []
-
-
-def _evaluator(run: RunDirectory, settings: Settings) -> LocalEvaluator:
+def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
+    recording = recorded_file(run.options.device)
+    if recording is not None:
+        return RecordedEvaluator(run.problem, recording)
+    jobs = settings.build.jobs or os.cpu_count() or 1
+    if run.problem.language == "python":
+        process = ProcessOptions(visible_gpu(run.options.device))
+        return PythonEvaluator(run.problem, PythonOptions(run.log, jobs, process=process))
     options = LocalOptions(
         device=run.options.device,
         cache=run.builds,
         log=run.log,
-        jobs=settings.build.jobs or os.cpu_count() or 1,
+        jobs=jobs,
         policy=Policy(allow_unconfined=run.options.allow_unconfined),
         nvcc=settings.build.nvcc,
     )

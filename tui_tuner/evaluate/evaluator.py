@@ -21,6 +21,7 @@ class Started:
         given: the kernel as given in its default configuration.
         tests: those in force that were proposed.
         dropped: a line for each proposed test that is not, with the reason.
+        members: the only configurations of the kernel as given that there are; None where its tunables say all.
     """
 
     device: DeviceInfo
@@ -29,13 +30,16 @@ class Started:
     given: Evaluation
     tests: list[Test] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+    members: Sequence[Configuration] | None = None
 
 
 class Evaluator(Protocol):
     """Builds, verifies and measures; many calls may wait at once."""
 
-    async def sized_problem(self) -> Problem:
-        """The problem at the sizes of the device that `start` takes; known without taking it.
+    async def sized_problem(self) -> Problem | None:
+        """The problem at the sizes of the device that `start` takes, known without taking it.
+
+        None where nothing is verified, so that tests are of no use.
 
         Raises:
             UserError: there is no such device.

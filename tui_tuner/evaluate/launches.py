@@ -31,10 +31,10 @@ def _beyond_limits(launch: Geometry, device: DeviceInfo) -> Failure | None:
     if device.kind == "c":
         return None
     threads = launch.block[0] * launch.block[1] * launch.block[2]
-    if threads > device.max_threads_per_block:
+    if device.max_threads_per_block is not None and threads > device.max_threads_per_block:
         return _invalid(f"{threads} threads a block, the device has {device.max_threads_per_block}")
-    if launch.shared_bytes > device.shared_bytes_optin:
-        limit = device.shared_bytes_optin
+    limit = device.shared_bytes_optin
+    if limit is not None and launch.shared_bytes > limit:
         return _invalid(f"{launch.shared_bytes} bytes of shared memory a block, the device has {limit}")
     return None
 

@@ -82,10 +82,10 @@ class Timing(Result):
 
 
 class DeviceInfo(Result):
-    """A device and its limits, as far as its driver tells.
+    """A device and its limits, as far as its driver tells; None where nothing does.
 
     Attributes:
-        kind: cuda, opencl, c or emulator.
+        kind: cuda, opencl, c, emulator or recorded.
         name: as the driver names it.
         backend: which package drives it, as in "cuda-python 13.0".
         architecture: what the compiler is told, as in "sm_90".
@@ -104,11 +104,13 @@ class DeviceInfo(Result):
     architecture: str = ""
     toolchain: str = ""
     multiprocessors: int | None = None
-    max_threads_per_block: int = 1024
+    max_threads_per_block: int | None = 1024
+    max_threads_per_multiprocessor: int | None = None
+    max_blocks_per_multiprocessor: int | None = None
     warp_size: int = 32
     registers_per_multiprocessor: int | None = None
-    shared_bytes: int = 49152
-    shared_bytes_optin: int = 49152
+    shared_bytes: int | None = 49152
+    shared_bytes_optin: int | None = 49152
     shared_bytes_per_multiprocessor: int | None = None
     l2_bytes: int | None = None
     memory_bytes: int | None = None
@@ -151,6 +153,7 @@ class Evaluation(Result):
         share: of the roofline, 0 to 1; None without a roofline.
         error: largest deviation from the reference, relative to the allowed one.
         build_ms: how long the compiler ran, 0 where it never did.
+        as_written: the configuration as the kernel's file would have it, ready to paste; empty where it is macros.
     """
 
     candidate: str
@@ -163,6 +166,7 @@ class Evaluation(Result):
     build_ms: float = 0.0
     verify_ms: float = 0.0
     measure_ms: float = 0.0
+    as_written: str = ""
 
     @property
     def ok(self) -> bool:

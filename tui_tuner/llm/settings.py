@@ -18,6 +18,7 @@ class ModelSettings(BaseModel):
         max_tokens: limit of one reply.
         structured: how a typed reply is asked for; `auto` takes the strictest way that the server takes.
         timeout_s: wall-clock limit of one call with its retries, seconds.
+        cache_replies: whether complete replies are kept and given again to the same prompt.
         command: the program for the `command` provider, with its arguments.
     """
 
@@ -30,4 +31,5 @@ class ModelSettings(BaseModel):
     max_tokens: int = Field(default=16384, ge=256)
     structured: Structured = "auto"
     timeout_s: float = Field(default=900.0, gt=0)
+    cache_replies: bool = False
     command: str | None = None

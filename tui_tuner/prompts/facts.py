@@ -30,6 +30,11 @@ def device_facts(device: DeviceInfo) -> str:
         )
     if device.kind == "c":
         return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."
+    if device.kind == "recorded":
+        return (
+            f"{device.name}: every configuration was built, run and timed there before, and the record answers for the "
+            "device. Its limits are not on record; what failed because of them is. Only configurations on record exist."
+        )
     return "\n".join(_limits(device))
 
 
@@ -65,13 +70,29 @@ def size_facts(problem: Problem) -> str:
 
 def launch_facts(problem: Problem, candidate: Candidate) -> str:
     """Arguments and launch of a kernel; a tunable with one value is held there."""
-    lines = [_argument(a) for a in problem.arguments]
+    lines = argument_facts(problem)
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
     lines += [_tunable(name, values) for name, values in candidate.tunables.items()]
     lines += [f"restriction: {text}" for text in candidate.restrictions]
     return "\n".join(lines)
+
+
+def argument_facts(problem: Problem) -> list[str]:
+    """The arguments of a kernel, a line each."""
+    return [_argument(argument) for argument in problem.arguments]
+
+
+def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
+    """What its bytes and its operations take at the least, at the bandwidth and the peak that were measured."""
+    limits = roofline(problem.work, problem.sizes, device)
+    if limits is None:
+        return []
+    return [
+        f"at the measured bandwidth of a copy its bytes take {limits.memory_ms:.4g} ms, at the measured peak its "
+        f"float32 operations {limits.compute_ms:.4g} ms: {limits.limiter} limits it"
+    ]
 
 
 def _tunable(name: str, values: Sequence[Value]) -> str:

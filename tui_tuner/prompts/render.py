@@ -18,9 +18,13 @@ def render(name: str, **values: object) -> str:
     return _template(name).substitute({key: str(value) for key, value in values.items()}).strip()
 
 
-def question(prompt: str) -> list[Message]:
-    """A prompt with the words in front of it that every prompt has."""
-    return [Message("system", render("system")), Message("user", prompt)]
+def question(prompt: str, system: str = "system") -> list[Message]:
+    """A prompt with the words in front of it that every prompt of its kind has.
+
+    Args:
+        system: the template of these words.
+    """
+    return [Message("system", render(system)), Message("user", prompt)]
 
 
 @cache

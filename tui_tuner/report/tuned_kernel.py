@@ -14,14 +14,29 @@ from tui_tuner.problem.model import Configuration, Problem, Value
 
 def write_best(
     directory: Path, problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration
-) -> tuple[Path, Path]:
-    """Write best.<ext> and best.toml; the paths of both."""
+) -> None:
+    """Write best.<ext> and best.toml; only the latter where the kernel's source is not known."""
     source = directory / f"best{problem.kernel.source.suffix}"
-    source.write_text(with_definitions(candidate.source, configuration), encoding="utf-8")
+    if candidate.source:
+        text = with_definitions(candidate.source, configuration) if problem.is_compiled else candidate.source
+        source.write_text(text, encoding="utf-8")
     table = directory / "best.toml"
     document = tuned_problem(source, problem, problem_text, candidate, configuration)
     table.write_text(tomlkit.dumps(document), encoding="utf-8")
-    return source, table
+
+
+def write_as_written(directory: Path, kernel: str, written: str) -> None:
+    """Write best_config.py, for a kernel whose configuration is an object of its framework; else nothing.
+
+    Args:
+        written: the configuration as the kernel's file would have it, as in `helion.Config(num_warps=4)`.
+    """
+    if written:
+        framework = written.partition(".")[0]
+        text = (
+            f'"""The tuned configuration of {kernel}, ready to paste."""\n\nimport {framework}\n\nconfig = {written}\n'
+        )
+        (directory / "best_config.py").write_text(text, encoding="utf-8")
 
 
 def with_definitions(source: str, configuration: Configuration) -> str:
@@ -42,12 +57,14 @@ def tuned_problem(
     directory = source.parent
     document = tomlkit.parse(problem_text)
     kernel = document["kernel"]
-    kernel["source"] = source.name
+    if candidate.source:
+        kernel["source"] = source.name
     kernel["name"] = candidate.kernel
-    launch = tomlkit.table()
-    for key, value in candidate.launch.model_dump(exclude_none=True).items():
-        launch[key] = value
-    document["launch"] = launch
+    if problem.is_compiled:
+        launch = tomlkit.table()
+        for key, value in candidate.launch.model_dump(exclude_none=True).items():
+            launch[key] = value
+        document["launch"] = launch
     tunables = tomlkit.table()
     for name, value in configuration.items():
         tunables[name] = [value]

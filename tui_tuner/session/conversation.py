@@ -18,11 +18,13 @@ from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.recall import Recall
-from tui_tuner.strategies.base import BudgetSpent, ModelFailed, ModelGone, ReplyType
+from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
 
 _REPLY = TypeAdapter(Reply)
 GONE = 2
 """So many calls in a row that cannot be made mean that the model is gone."""
+_LEAST_FOR_A_PROMPT = 1024
+"""Tokens that a prompt may have in any case, however small the context is."""
 
 
 class Conversation:
@@ -53,6 +55,17 @@ class Conversation:
         """Let the messages of every call be completed, also where a refused reply is put back."""
         self._complete = complete
 
+    async def prompt_tokens(self) -> int | None:
+        """How many tokens a prompt may have beside its reply; None if unknown."""
+
+        async def live() -> dict[str, Any]:
+            context = None if self._backend is None else self._backend.context_tokens
+            return {"prompt_tokens": None if context is None else max(_LEAST_FOR_A_PROMPT, context - self._max_tokens)}
+
+        result = await self._recall.once("context", {}, live)
+        tokens: int | None = result["prompt_tokens"]
+        return tokens
+
     async def ask(
         self,
         purpose: str,
@@ -60,6 +73,7 @@ class Conversation:
         reply_type: type[ReplyType],
         check: Callable[[ReplyType], list[str]],
         attempts: int,
+        listener: Listener | None = None,
     ) -> ReplyType:
         """A validated reply.
 
@@ -69,10 +83,12 @@ class Conversation:
             BudgetSpent: the budget allows no further call.
         """
         request = Request(purpose, tuple(messages), max_tokens=self._max_tokens)
+
+        async def call(request: Request) -> Reply:
+            return await self._call(request, listener)
+
         try:
-            answer = await ask(
-                self._call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused
-            )
+            answer = await ask(call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused)
         except ReplyRefused as refused:
             raise ModelFailed(f"no usable reply in {_calls(attempts)}: {refused}") from refused
         return answer.value
@@ -80,20 +96,20 @@ class Conversation:
     def _refused(self, problems: list[str]) -> None:
         self._emit(events.ReplyRefused(call=self._budget.model_calls, problems=problems))
 
-    async def _call(self, request: Request) -> Reply:
+    async def _call(self, request: Request, listener: Listener | None) -> Reply:
         request = replace(request, messages=self._complete(request.messages))
         call = self._budget.model_calls + 1
         content = self._recall.nth("ask", asdict(request))
         result = self._recall.known("ask", content)
         if result is None:
-            result = await self._recall.once("ask", content, lambda: self._live(call, request))
+            result = await self._recall.once("ask", content, lambda: self._live(call, request, listener))
         elif "stopped" not in result:
             self._tell_sent(call, request)
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
         if "failed" in result:
             self._budget.book_call(result["cost"])
-            raise self._failure(result["failed"])
+            raise self._failure(result["failed"], result.get("partial", ""))
         self._unreachable = 0
         reply = _REPLY.validate_python(result)
         self._budget.book_call(reply.usage.cost)
@@ -116,11 +132,13 @@ class Conversation:
         tokens = estimate_messages(request.messages)
         self._emit(events.PromptSent(call=call, purpose=request.purpose, text=text, tokens=tokens))
 
-    def _failure(self, reason: str) -> ModelFailed | ModelGone:
+    def _failure(self, reason: str, partial: str) -> ModelFailed | ModelGone:
         self._unreachable += 1
-        return ModelFailed(reason) if self._unreachable < GONE else ModelGone(f"the model is gone: {reason}")
+        if self._unreachable < GONE:
+            return ModelFailed(reason, partial)
+        return ModelGone(f"the model is gone: {reason}")
 
-    async def _live(self, call: int, request: Request) -> dict[str, Any]:
+    async def _live(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
         if self._backend is None:
             return {"stopped": "there is no model"}
         try:
@@ -131,14 +149,21 @@ class Conversation:
             return {"stopped": str(spent)}
         self._tell_sent(call, request)
 
+        listen, heard = listener() if listener else None, list[str]()
+
         def on_chunk(chunk: Chunk) -> None:
             if chunk.text or chunk.thinking:
                 self._emit(events.ModelText(call=call, text=chunk.text, thinking=chunk.thinking))
+            if chunk.text:
+                heard.append(chunk.text)
+                if listen is not None:
+                    listen(chunk.text)
 
         try:
             reply = await complete(self._backend, request, on_chunk)
         except TransportError as error:
-            return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost}
+            partial = {"partial": "".join(heard)} if heard else {}
+            return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost, **partial}
         except ModelError as error:
             return {"failed": str(error), "cost": 0.0}
         return asdict(reply)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
+from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.prompts.render import render
@@ -21,8 +22,10 @@ from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.proposals import Proposals
 from tui_tuner.session.recall import Recall
+from tui_tuner.session.remembering import Remembering
 from tui_tuner.session.run_directory import RunDirectory
-from tui_tuner.strategies.base import ATTEMPTS, Incumbent, ReplyType
+from tui_tuner.strategies.base import ATTEMPTS, Incumbent, Listener, ReplyType
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Step
 
 Emit = Callable[[events.Event], None]
@@ -51,6 +54,7 @@ class SessionEffects:
         self._plan = plan
         self._inbox = inbox
         self._emit = emit
+        self.remembering = Remembering(run, recall)
         self._words: list[str] = []
         self._frozen: Configuration = {}
         self._kept_free: set[str] = set()
@@ -74,6 +78,11 @@ class SessionEffects:
         return self._machine.device
 
     @property
+    def members(self) -> Sequence[Configuration] | None:
+        """The only configurations of the kernel as given that there are, as in a recording; None for all valid ones."""
+        return self._machine.started.members
+
+    @property
     def budget(self) -> Budget:
         """What is spent so far."""
         return self._budget
@@ -94,6 +103,11 @@ class SessionEffects:
         return self._options.search
 
     @property
+    def rounds(self) -> RoundOptions:
+        """How a model chooses configurations round by round."""
+        return self._options.rounds
+
+    @property
     def seed(self) -> int:
         """Seed of every random choice of the strategy."""
         return self._options.seed
@@ -112,6 +126,18 @@ class SessionEffects:
     def frozen(self) -> Configuration:
         """The tunables that are held at a value."""
         return dict(self._frozen)
+
+    @property
+    def accepted_steps(self) -> list[Step]:
+        """The steps that made a new best."""
+        return self._plan.accepted()
+
+    async def recollect(self, candidate: Candidate | None = None) -> Recollection:
+        """What earlier sessions found for kernels like this one."""
+        found = await self.remembering.recollect(self.problem, self.device, candidate or self.baseline)
+        for text, warning in self.remembering.news_of(found):
+            self.note(text, warning=warning)
+        return found
 
     def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
         """A new line of the plan."""
@@ -150,11 +176,24 @@ class SessionEffects:
         reply_type: type[ReplyType],
         check: Callable[[ReplyType], list[str]],
         attempts: int = ATTEMPTS,
+        listener: Listener | None = None,
     ) -> ReplyType:
         """A validated reply of the model; the prompt carries what the user said."""
         self._budget.check_target(self.incumbent.speedup[0])
         self._budget.check_evaluations()
-        return await self._conversation.ask(purpose, messages, reply_type, check, attempts)
+        return await self._conversation.ask(purpose, messages, reply_type, check, attempts, listener)
+
+    async def prompt_tokens(self) -> int | None:
+        """How many tokens a prompt may have; None if unknown."""
+        return await self._conversation.prompt_tokens()
+
+    def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
+        """Begin with an evaluation that will probably be asked for."""
+        self.evaluations.head_start(candidate, configuration)
+
+    async def drop_head_starts(self) -> None:
+        """End those evaluations that nobody asked for."""
+        await self.evaluations.drop_head_starts()
 
     def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """A prompt with all that the user said so far behind its last message."""

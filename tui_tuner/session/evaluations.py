@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind
@@ -19,6 +20,14 @@ from tui_tuner.strategies.base import BudgetSpent
 
 AT_ONCE = (os.cpu_count() or 1) + 2
 """As many builds as there are cores, and some that wait for the device."""
+
+
+@dataclass(frozen=True)
+class _HeadStart:
+    """An evaluation that was begun before it was asked for."""
+
+    number: int
+    task: asyncio.Future[dict[str, Any]]
 
 
 class Evaluations:
@@ -43,6 +52,7 @@ class Evaluations:
         self._best_ms = best_ms
         self._number = 0
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
+        self._head_starts: dict[tuple[str, str], _HeadStart] = {}
 
     def of(self, candidate: Candidate) -> list[Evaluation]:
         """All evaluations of a candidate, in their order."""
@@ -78,20 +88,34 @@ class Evaluations:
             raise BudgetSpent(f"the {self._budget.evaluations} evaluations allowed are made")
         return [known[_name(c)] for c in configurations]
 
+    def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
+        """Begin to evaluate what will probably be asked for; nothing is recorded or booked before it is."""
+        key = (candidate.id, _name(configuration))
+        if not self._recall.is_live or key in self._head_starts or key[1] in self._by_candidate[candidate.id]:
+            return
+        self._number += 1
+        live = self._live(self._number, candidate, configuration)
+        self._head_starts[key] = _HeadStart(self._number, asyncio.ensure_future(live))
+
+    async def drop_head_starts(self) -> None:
+        """End the evaluations that nobody asked for."""
+        tasks = [begun.task for begun in self._head_starts.values()]
+        self._head_starts.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _one(
         self, candidate: Candidate, configuration: Configuration, at_once: asyncio.Semaphore
     ) -> Evaluation | BudgetSpent:
         content = self._content(candidate, configuration)
-        self._number += 1
-        number = self._number
+        number, live = self._begun(candidate, configuration)
         stopped = self._recall.known("stopped", content)
         if stopped is not None:
             return BudgetSpent(stopped["reason"])
         async with at_once:
             try:
-                result = await self._recall.once(
-                    "evaluate", content, lambda: self._live(number, candidate, configuration)
-                )
+                result = await self._recall.once("evaluate", content, live)
             except BudgetSpent as spent:
                 self._recall.record("stopped", content, {"reason": str(spent)})
                 return spent
@@ -100,6 +124,17 @@ class Evaluations:
             self._budget.evaluations += 1
         self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
         return evaluation
+
+    def _begun(
+        self, candidate: Candidate, configuration: Configuration
+    ) -> tuple[int, Callable[[], Awaitable[dict[str, Any]]]]:
+        """The number of an evaluation and what does it, which may be under way already."""
+        begun = self._head_starts.pop((candidate.id, _name(configuration)), None)
+        if begun is not None:
+            return begun.number, lambda: begun.task
+        self._number += 1
+        number = self._number
+        return number, lambda: self._live(number, candidate, configuration)
 
     async def _live(self, number: int, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
         self._budget.check_time(self._recall.elapsed)

@@ -10,8 +10,9 @@ from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.evaluator import Evaluator, Started
+from tui_tuner.evaluate.recorded.members import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
-from tui_tuner.problem.model import Problem, Test
+from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.session.recall import Recall, RecordEnds
 
 _OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps"}
@@ -36,14 +37,17 @@ class Machine:
     async def untested(self) -> Problem | None:
         """The problem at the sizes of the device, if tests can be proposed for it before `start`.
 
-        None where it has tests of its own, and where the session began in a version that proposed none.
+        None where it has tests of its own, where nothing is verified, and where the session began in a version
+        that proposed none.
 
         Raises:
             RecordEnds: this is a replay, and the session did not come to its start.
         """
         recorded = self._recall.recorded("device", {})
         if recorded is not None:
-            problem = self._sized(recorded["device"]["kind"]) if "tests" in recorded else None
+            problem = None
+            if "tests" in recorded and "members" not in recorded and self._given_problem.is_compiled:
+                problem = self._sized(recorded["device"]["kind"])
         else:
             if not self._recall.writable:
                 raise RecordEnds
@@ -64,6 +68,7 @@ class Machine:
             given=Evaluation.model_validate(result["given"]),
             tests=[Test.model_validate(test) for test in result.get("tests", [])],
             dropped=result.get("dropped", []),
+            members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
         )
         return self._started
 
@@ -130,7 +135,11 @@ class Machine:
             "given": started.given.model_dump(mode="json"),
             "tests": [test.model_dump(mode="json") for test in started.tests],
             "dropped": started.dropped,
+            **self._packed(started.members),
         }
+
+    def _packed(self, members: Sequence[Configuration] | None) -> dict[str, str]:
+        return {} if members is None else {"members": packed(members, self._given_problem.tunables)}
 
     async def _resume_on(self, evaluator: Evaluator) -> None:
         started = await evaluator.start(self.started.tests)

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+
 
 class SessionOptions(BaseModel):
     """Choices of one session.
@@ -13,8 +15,10 @@ class SessionOptions(BaseModel):
     Attributes:
         strategy: name of a strategy, or file.py:Class.
         strategy_options: what is set of the strategy's own options.
-        search: method of the parameter search, None for the default.
+        search: method of the parameter search, None for the default; `llm` and `hybrid` let a model choose.
+        rounds: how a model chooses configurations.
         llm: the model as the user names it, "auto", "ollama:qwen3-coder".
+        temperature: of the model's replies, None for the setting of `[model]`.
         device: as the user names it, "auto", "cuda:0", "emulator".
         max_evaluations: configurations evaluated at most.
         max_calls: calls of the model at most, refused replies included.
@@ -24,6 +28,8 @@ class SessionOptions(BaseModel):
         seed: of every random choice.
         delta: least relative gain that makes a challenger the incumbent.
         allow_unconfined: whether to build and run where no sandbox can be had.
+        memory: whether to use what earlier sessions found and to remember this one; None: as `[memory]` says.
+        cache_replies: whether replies of the model are kept for later sessions; None: as `[model]` says.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,7 +37,9 @@ class SessionOptions(BaseModel):
     strategy: str = "autonomous"
     strategy_options: dict[str, Any] = {}
     search: str | None = None
+    rounds: RoundOptions = RoundOptions()
     llm: str = "auto"
+    temperature: float | None = Field(default=None, ge=0, le=2)
     device: str = "auto"
     max_evaluations: int = Field(default=85, ge=1)
     max_calls: int = Field(default=100, ge=0)
@@ -41,3 +49,5 @@ class SessionOptions(BaseModel):
     seed: int = 0
     delta: float = Field(default=0.01, ge=0)
     allow_unconfined: bool = False
+    memory: bool | None = None
+    cache_replies: bool | None = None

@@ -37,6 +37,10 @@ class Plan:
         """The steps still to come, in their order."""
         return [step for i in self._order if (step := self._steps[i]).state is StepState.PROPOSED]
 
+    def accepted(self) -> list[Step]:
+        """The steps that made a new best, in their order."""
+        return [step for i in self._order if (step := self._steps[i]).state is StepState.ACCEPTED]
+
     def obey(self, instruction: AddStep | EditStep | MoveStep | DeleteStep) -> None:
         """Change the plan as the user wants it; what is under way or done stays as it is."""
         match instruction:

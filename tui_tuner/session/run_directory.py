@@ -13,12 +13,15 @@ from tui_tuner.errors import JournalError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
+from tui_tuner.search.methods import DEFAULT_METHOD
 from tui_tuner.session import journal as journals
 from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
 
 RUNS = Path("tuner-runs")
 """Where runs go, in the current directory, unless the user names another place."""
+_METHOD_OF_OLD_RUNS = "hybrid_vndx"
+"""The default search method when journals did not yet name it."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class RunDirectory:
         return self.path.name
 
     def keep_kernel(self, candidate: Candidate) -> None:
-        """Write a candidate's source into `kernels/`, for people."""
-        if self.journal.writable:
+        """Write a candidate's source into `kernels/`, for people; nothing where it has none."""
+        if self.journal.writable and candidate.source:
             directory = self.path / "kernels"
             directory.mkdir(exist_ok=True)
             file = directory / f"{candidate.id}{self.problem.kernel.source.suffix}"
@@ -80,6 +83,7 @@ def create(
     Raises:
         JournalError: there is one already, or it cannot be written.
     """
+    options = options.model_copy(update={"search": options.search or DEFAULT_METHOD})
     if problem_text is None:
         problem_text = problem_file.read_text(encoding="utf-8")
     header = {
@@ -118,6 +122,7 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
             header["problem"], directory=problem_file.parent, file=problem_file, source_text=header["source"]
         )
         options = SessionOptions.model_validate(header["options"])
+        options = options.model_copy(update={"search": options.search or _METHOD_OF_OLD_RUNS})
         return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
     except (KeyError, ValueError) as error:
         raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error

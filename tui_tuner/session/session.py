@@ -11,10 +11,11 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm.base import Backend
+from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report.result import Outcome
-from tui_tuner.report.tuned_kernel import write_best
+from tui_tuner.report.tuned_kernel import write_as_written, write_best
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.clock import Clock
 from tui_tuner.session.conclusion import conclude
@@ -40,6 +41,7 @@ class Session:
     Args:
         evaluator: None in a replay.
         backend: None where there is no model, and in a replay.
+        memory: None where it is off, and in a replay.
     """
 
     def __init__(
@@ -50,10 +52,12 @@ class Session:
         backend: Backend | None,
         *,
         max_tokens: int = 16384,
+        memory: Memory | None = None,
     ) -> None:
         self._run = run
         self._strategy = strategy
         self._backend = backend
+        self._memory = memory
         self._resumed = run.journal.writable and run.journal.last_elapsed > 0
         self._recall = Recall(run.journal, Clock(run.journal.last_elapsed))
         self._budget = Budget(run.options)
@@ -128,7 +132,11 @@ class Session:
             self._inbox,
             self._emit,
         )
-        reason = await self._run_strategy(effects)
+        effects.remembering.use(self._memory)
+        try:
+            reason = await self._run_strategy(effects)
+        finally:
+            await effects.drop_head_starts()
         await self._finish(effects, reason)
 
     async def _proposed_tests(self) -> list[Test]:
@@ -165,6 +173,9 @@ class Session:
 
     async def _finish(self, effects: SessionEffects, reason: str) -> None:
         outcome = await conclude(effects, self._run, self._strategy.name, reason)
+        written = effects.incumbent.evaluation.as_written
+        if written:
+            effects.note(f"the best configuration, ready to paste: {written}")
         result = None
         if self._run.journal.writable:
             best = effects.incumbent
@@ -175,8 +186,17 @@ class Session:
                 best.candidate,
                 best.evaluation.configuration,
             )
+            write_as_written(self._run.path, best.candidate.kernel, written)
             result = str(outcome.write(self._run.path))
+            await self._remember(effects, outcome)
         self._emit(self._finished(outcome.status, reason, outcome, result))
+
+    async def _remember(self, effects: SessionEffects, outcome: Outcome) -> None:
+        best = effects.incumbent
+        measured = effects.evaluations_of(best.candidate)
+        failed = await effects.remembering.keep(effects.problem, outcome, best, measured, effects.accepted_steps)
+        if failed:
+            effects.note(failed, warning=True)
 
     def _started(self) -> SessionStarted:
         run = self._run

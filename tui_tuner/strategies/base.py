@@ -12,14 +12,18 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
+from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import Search
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Factor, Step
 
 ATTEMPTS = 3
 """Calls for one question at most, where a strategy does not say otherwise."""
 ReplyType = TypeVar("ReplyType", bound=BaseModel)
+Listener = Callable[[], Callable[[str], None]]
+"""Called at the start of each live call of the model; what it returns is given the words as they arrive."""
 
 
 class BudgetSpent(Exception):
@@ -31,7 +35,15 @@ class ModelGone(BudgetSpent):
 
 
 class ModelFailed(Exception):
-    """The model gave no usable reply; it costs the question, not the session."""
+    """The model gave no usable reply; it costs the question, not the session.
+
+    Attributes:
+        partial: what had arrived of a reply that broke off.
+    """
+
+    def __init__(self, reason: str, partial: str = "") -> None:
+        super().__init__(reason)
+        self.partial = partial
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,11 @@ class Effects(Protocol):
         ...
 
     @property
+    def members(self) -> Sequence[Configuration] | None:
+        """The only configurations of the kernel as given that there are, as in a recording; None for all valid ones."""
+        ...
+
+    @property
     def baseline(self) -> Candidate:
         """The kernel as given."""
         ...
@@ -98,6 +115,11 @@ class Effects(Protocol):
     @property
     def search_method(self) -> str | None:
         """The search that the user named, None for the default."""
+        ...
+
+    @property
+    def rounds(self) -> RoundOptions:
+        """How a model chooses configurations round by round."""
         ...
 
     @property
@@ -147,6 +169,7 @@ class Effects(Protocol):
         reply_type: type[ReplyType],
         check: Callable[[ReplyType], list[str]],
         attempts: int = ATTEMPTS,
+        listener: Listener | None = None,
     ) -> ReplyType:
         """A reply of the model, validated; what the user told the session goes with the prompt.
 
@@ -154,10 +177,31 @@ class Effects(Protocol):
             purpose: names the prompt, as in "plan".
             check: lists what else is wrong with a reply that has the right form, in words for the model.
             attempts: calls at most; all but the first put the faults of a reply back to the model.
+            listener: hears a reply while it arrives; in a replay, where none does, nothing.
 
         Raises:
             ModelFailed: it gives no usable reply.
             BudgetSpent: the budget allows no further call, or the model is gone.
+        """
+        ...
+
+    async def prompt_tokens(self) -> int | None:
+        """How many tokens a prompt may have; None if unknown."""
+        ...
+
+    def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
+        """Begin with an evaluation that will probably be asked for; a head start changes no result, only the time."""
+        ...
+
+    async def drop_head_starts(self) -> None:
+        """End those evaluations that nobody asked for."""
+        ...
+
+    async def recollect(self, candidate: Candidate | None = None) -> Recollection:
+        """What earlier sessions found for kernels like this one; empty where the user wants no memory.
+
+        Args:
+            candidate: the kernel that its configurations are for, None for the one as given.
         """
         ...
 
@@ -181,6 +225,10 @@ class Effects(Protocol):
         """All that was evaluated of a candidate so far."""
         ...
 
+    async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
+        """Time a configuration against any other on fresh data, in turns; changes no incumbent."""
+        ...
+
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against the incumbent on fresh data; it becomes the incumbent if it is faster."""
         ...
@@ -200,12 +248,14 @@ class Strategy(BaseModel, ABC):
     Attributes:
         name: as the user writes it; the class's own name where it has none.
         needs_model: whether it is of no use without a language model.
+        rewrites: whether it changes the kernel's code, which not every device can build.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     name: ClassVar[str]
     needs_model: ClassVar[bool] = False
+    rewrites: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401  # pydantic's own options
         super().__init_subclass__(**options)

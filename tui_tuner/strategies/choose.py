@@ -19,11 +19,13 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.explicit import ExplicitStrategy
+from tui_tuner.strategies.llm_search import LlmSearchStrategy
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
 from tui_tuner.strategies.search import SearchStrategy
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (AutonomousStrategy, ExplicitStrategy, OnePromptStrategy, SearchStrategy)
+    strategy.name: strategy
+    for strategy in (AutonomousStrategy, ExplicitStrategy, OnePromptStrategy, LlmSearchStrategy, SearchStrategy)
 }
 """Those that the program brings."""
 ENTRY_POINTS = "tui_tuner.strategies"

@@ -14,8 +14,9 @@ from tui_tuner.prompts.render import question
 from tui_tuner.strategies.base import Effects, ReplyType
 from tui_tuner.strategies.history import Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.parameters.best import best_of
 from tui_tuner.strategies.parameters.held import hold_settled
-from tui_tuner.strategies.parameters.searching import best_of, search_parameters
+from tui_tuner.strategies.parameters.searching import search_parameters
 from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject, rejected
 from tui_tuner.strategies.rewriting.carrying_out import Brief, StartingPoint, carry_out
 from tui_tuner.strategies.rewriting.extraction import kernel_in

@@ -26,6 +26,7 @@ class ModelStrategy(Strategy):
     """
 
     needs_model: ClassVar[bool] = True
+    rewrites: ClassVar[bool] = True
 
     retry_policy: RetryPolicy = Field(default_factory=RetryPolicy)
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from tui_tuner.prompts.render import render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.model_strategy import ModelStrategy, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.recollected import recollected
 from tui_tuner.strategies.rewriting.development import Task, develop
 from tui_tuner.strategies.situation import rewrite_answer, situation
 
@@ -21,9 +22,8 @@ class OnePromptStrategy(ModelStrategy):
         await tune_baseline_first(session)
         step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
         evaluations = max(1, session.evaluations_left * 2 // 3)
-        prompt = render(
-            "one_prompt", situation=situation(session, session.baseline), answer=rewrite_answer(evaluations)
-        )
+        facts = situation(session, session.baseline, await recollected(session))
+        prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
         start = session.incumbent.evaluation.configuration
         task = Task("one_prompt", prompt, session.baseline, start, evaluations, puts_back_slow=True)
         await develop(session, step, task, self.retry_policy)

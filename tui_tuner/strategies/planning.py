@@ -10,6 +10,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, history_facts
+from tui_tuner.strategies.recollected import recollected
 from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.steps import Step
 
@@ -72,9 +73,12 @@ async def ask_for_plan(
     """
     purpose = "plan" if first else "replan"
     best = session.incumbent.candidate
+    history = history_facts(outcomes, to_build_on=True)
+    if first:
+        history += await recollected(session)
     prompt = render(
         purpose,
-        situation=situation(session, best, history_facts(outcomes, to_build_on=True)),
+        situation=situation(session, best, history),
         most_steps=MOST_STEPS,
         evaluations=session.evaluations_left,
         fields=render("planned_step"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.strategies.base import Effects, Strategy
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
+from tui_tuner.strategies.parameters.best import best_of
+from tui_tuner.strategies.parameters.methods import Methods
 from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject
-from tui_tuner.strategies.steps import StepState
+from tui_tuner.strategies.steps import Step, StepState
 
 
 class SearchStrategy(Strategy):
@@ -19,22 +23,33 @@ class SearchStrategy(Strategy):
         await tune_baseline(session, session.evaluations_left)
 
 
-async def tune_baseline(session: Effects, max_evaluations: int) -> None:
+async def tune_baseline(session: Effects, max_evaluations: int, methods: Methods | None = None) -> None:
     """The step that tunes the tunables of the kernel as given, asking the user first."""
-    await tune_parameters(session, session.baseline, "Tune the parameters of the kernel as given", max_evaluations)
+    title = "Tune the parameters of the kernel as given"
+    await tune_parameters(session, session.baseline, title, max_evaluations, methods)
 
 
 async def tune_parameters(
-    session: Effects, candidate: Candidate, title: str, max_evaluations: int, *, again: bool = False
+    session: Effects,
+    candidate: Candidate,
+    title: str,
+    max_evaluations: int,
+    methods: Methods | None = None,
+    *,
+    again: bool = False,
 ) -> None:
     """A step that searches the tunables of a candidate and challenges the incumbent with the best.
 
     Args:
+        methods: how to search; None for the user's choice.
         again: whether the candidate was searched before.
+
+    Raises:
+        ModelFailed: the model gave nothing and the fallback is `error`; what was found before is settled.
     """
-    size = space_of(session, narrowed(session, candidate)).size
-    step = session.add_step(title, _detail(candidate, size))
-    if size <= 1:
+    space = space_of(session, narrowed(session, candidate))
+    step = session.add_step(title, _detail(candidate, space))
+    if space.size <= 1:
         session.update_step(step.now(StepState.SKIPPED, reason="there is nothing to choose from"))
         return
     decision = await session.approve(step)
@@ -42,7 +57,16 @@ async def tune_parameters(
         session.update_step(step.now(StepState.SKIPPED, reason=decision.message or "skipped by hand"))
         return
     step = session.update_step(step.now(StepState.RUNNING))
-    best = await search_parameters(session, candidate, max_evaluations, again=again)
+    try:
+        best = await search_parameters(session, candidate, max_evaluations, methods, again=again, step=step)
+    except ModelFailed:
+        await _settle(session, step, candidate, best_of(session.evaluations_of(candidate)))
+        raise
+    await _settle(session, step, candidate, best)
+
+
+async def _settle(session: Effects, step: Step, candidate: Candidate, best: Evaluation | None) -> None:
+    """Challenge the incumbent with the best of a search, where it found one."""
     if best is None:
         session.update_step(step.now(StepState.REJECTED, reason="no configuration passed the checks"))
     elif best == session.incumbent.evaluation:
@@ -51,5 +75,5 @@ async def tune_parameters(
         await challenge_or_reject(session, step, candidate, best)
 
 
-def _detail(candidate: Candidate, size: int) -> str:
-    return f"{size} configurations of {', '.join(candidate.tunables) or 'no tunables'}"
+def _detail(candidate: Candidate, space: SearchSpace) -> str:
+    return f"{space.size_in_words} configurations of {', '.join(candidate.tunables) or 'no tunables'}"

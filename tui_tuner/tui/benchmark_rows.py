@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tui_tuner.evaluate.results import Evaluation
-from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.text import clean
 from tui_tuner.tui.formatting import count, interval, milliseconds, share, tunable_value
 from tui_tuner.tui.picture import Row
@@ -63,13 +63,19 @@ def _short(name: str) -> str:
     return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
 
 
-def tunables(rows: Iterable[Row]) -> Tunables:
-    """The tunables of all rows and the widths that their values need."""
+def tunables(rows: Iterable[Row], offered: Mapping[str, Sequence[Value]]) -> Tunables:
+    """The tunables of all rows and the widths that their values need.
+
+    Args:
+        offered: the values of the kernel as given; what can have one value only needs no place, while it has it.
+    """
     longest: dict[str, int] = {}
+    occurring: dict[str, set[Value]] = {}
     for row in rows:
         for name, value in row.configuration.items():
             longest[name] = max(longest.get(name, 1), len(tunable_value(value)))
-    names = tuple(longest)
+            occurring.setdefault(name, set()).add(value)
+    names = tuple(name for name in longest if len(occurring[name].union(offered.get(name, ()))) > 1) or tuple(longest)
     widths = tuple(max(len(short), longest[name]) for short, name in zip(short_names(names), names, strict=True))
     return Tunables(names, widths)
 

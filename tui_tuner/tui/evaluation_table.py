@@ -18,6 +18,8 @@ _SHORT_FROM_MS = 0.01  # shorter times are written with one decimal more
 _OPTIONAL = ("roofline", "registers", "spill")
 """Columns that are left out where the device tells none of it."""
 _COLUMNS = ("number", "configuration", "time", "interval", "roofline", "registers", "spill", "state")
+_WIDE = 40
+"""A configuration that needs more cells stands behind its time, which has to be in sight."""
 
 
 class EvaluationTable(DataTable[Text]):
@@ -46,7 +48,7 @@ class EvaluationTable(DataTable[Text]):
         selected, on_top = self.selected_number, self.cursor_row == 0
         with self.app.batch_update():
             short = all(row.time >= _SHORT_FROM_MS for row in rows)
-            shown = _told(rows)
+            shown = _ordered(_told(rows), columns)
             if self._columns_drawn != (columns, unit, short, shown):
                 self._draw_columns(columns, unit, short, shown)
             changed = self._drop_others({row.number for row in rows})
@@ -82,9 +84,9 @@ class EvaluationTable(DataTable[Text]):
             _STATE_WIDTH,
         )
         self._widths = dict(zip(_COLUMNS, widths, strict=True))
-        for key, label, width in zip(_COLUMNS, labels, widths, strict=True):
-            if key not in shown:
-                continue
+        named = dict(zip(_COLUMNS, labels, strict=True))
+        for key in shown:
+            label, width = named[key], self._widths[key]
             self.add_column(Text(label if key == "state" else f"{label:>{width}}"), key=key, width=width)
 
     def _drop_others(self, wanted: set[int]) -> bool:
@@ -109,11 +111,10 @@ class EvaluationTable(DataTable[Text]):
         return True
 
     def _texts(self, content: Cells, style: str) -> list[Text]:
-        pairs = zip(_COLUMNS, astuple(content), strict=True)
+        texts = dict(zip(_COLUMNS, astuple(content), strict=True))
         return [
-            Text(f" {text}" if key == "state" else _right(text, self._widths[key]), style=style)
-            for key, text in pairs
-            if key in self._shown
+            Text(f" {texts[key]}" if key == "state" else _right(texts[key], self._widths[key]), style=style)
+            for key in self._shown
         ]
 
     def _sort(self, order: Order) -> None:
@@ -133,6 +134,14 @@ def _told(rows: Sequence[Row]) -> tuple[str, ...]:
         values = (evaluation.share, resources.registers, resources.spill_bytes)
         known.update(key for key, value in zip(_OPTIONAL, values, strict=True) if value is not None)
     return tuple(key for key in _COLUMNS if key not in _OPTIONAL or key in known)
+
+
+def _ordered(shown: tuple[str, ...], columns: Tunables) -> tuple[str, ...]:
+    """The columns from left to right."""
+    if len(columns.header) <= _WIDE:
+        return shown
+    behind = ("configuration", "registers", "spill", "state")
+    return (*(key for key in shown if key not in behind), *(key for key in behind if key in shown))
 
 
 def _right(text: str, width: int) -> str:

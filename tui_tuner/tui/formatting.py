@@ -61,7 +61,9 @@ def cost(dollars: float | None) -> str:
 
 
 def time_label(device: DeviceInfo | None) -> str:
-    """The unit over a column of times: CPU times say so."""
+    """The unit over a column of times: CPU times and recorded ones say so."""
+    if device is not None and device.kind == "recorded":
+        return "ms (recorded)"
     if device is None or not device.cpu_times:
         return "ms"
     return "CPU ms (emulator)" if device.kind == "emulator" else "CPU ms"

@@ -20,7 +20,27 @@ RUNS_ON: dict[Language, tuple[Kind, ...]] = {"cuda": ("cuda", "emulator"), "open
 """Which devices a language runs on."""
 
 _FORM = re.compile(r"(?P<kind>\w+)(?::(?:(?P<platform>\d+)\.)?(?P<index>\d+))?(?:@(?P<backend>[\w-]+))?", re.ASCII)
-_KNOWN = "auto, cuda, cuda:N, opencl, opencl:PLATFORM.N, c, emulator"
+_KNOWN = "auto, cuda, cuda:N, opencl, opencl:PLATFORM.N, c, emulator, recorded:FILE"
+_RECORDED = "recorded:"
+
+
+def recorded_file(text: str) -> Path | None:
+    """The file of a recorded device, as in `recorded:conv.json.gz`; None where another device is named.
+
+    Raises:
+        DeviceError: it names no file.
+    """
+    if not is_recorded(text):
+        return None
+    file = text.strip()[len(_RECORDED) :]
+    if not file:
+        raise DeviceError("a recorded device needs a file", hint="name it, as in recorded:conv.json.gz")
+    return Path(file)
+
+
+def is_recorded(text: str) -> bool:
+    """Whether a recording is named as the device, with or without its file."""
+    return f"{text.strip().lower()}:".startswith(_RECORDED)
 
 
 class DeviceChoice(Result):
@@ -87,6 +107,9 @@ async def choose_device(
     Raises:
         DeviceError: nothing is called that, or the language does not run there.
     """
+    if language == "recorded":
+        hint = "name the recording, as in --device recorded:conv.json.gz"
+        raise DeviceError("the kernel's times are on file, and nothing can run it", hint=hint)
     if text.strip().lower() != "auto":
         choice = DeviceChoice.parse(text)
         if choice.kind not in RUNS_ON[language]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
@@ -45,6 +45,7 @@ def to_freeze(
     *,
     sizes: Mapping[str, int],
     max_threads: int | None,
+    members: Collection[Configuration] | None = None,
 ) -> Configuration:
     """The tunables that need not be searched further, with the value they are held at.
 
@@ -58,6 +59,7 @@ def to_freeze(
         delta: a spread below 1 + delta does not matter.
         sizes: of the problem; restrictions may name them.
         max_threads: of a block on the device.
+        members: the only configurations that there are.
 
     Raises:
         ExpressionError: a restriction is not allowed or names what is not known.
@@ -68,7 +70,7 @@ def to_freeze(
     frozen = {name: best[name] for name in free if name in known and spread.get(name, math.inf) < 1 + delta}
     others = sorted((name for name in free if name not in frozen), key=lambda name: spread.get(name, math.inf))
     for name in others:
-        space = _held(candidate, frozen).space(sizes=sizes, max_threads=max_threads)
+        space = _held(candidate, frozen).space(sizes=sizes, max_threads=max_threads, members=members)
         if len(space.enumerate_valid(most_configurations + 1)) <= most_configurations:
             break
         frozen[name] = best[name]
@@ -76,7 +78,12 @@ def to_freeze(
 
 
 def freeze(
-    candidate: Candidate, frozen: Configuration, *, sizes: Mapping[str, int], max_threads: int | None
+    candidate: Candidate,
+    frozen: Configuration,
+    *,
+    sizes: Mapping[str, int],
+    max_threads: int | None,
+    members: Collection[Configuration] | None = None,
 ) -> Candidate:
     """The candidate with these tunables at one value each, and a default configuration that is valid.
 
@@ -88,12 +95,12 @@ def freeze(
     """
     held = {name: value for name, value in frozen.items() if _offers(candidate, name, frozen)}
     narrowed = _held(candidate, held)
-    space = narrowed.space(sizes=sizes, max_threads=max_threads)
+    space = narrowed.space(sizes=sizes, max_threads=max_threads, members=members)
     if not held or space.is_empty:
         return candidate
     if space.contains(narrowed.default_configuration):
         return narrowed
-    return narrowed.model_copy(update={"defaults": _near_default(narrowed, sizes, max_threads)})
+    return narrowed.model_copy(update={"defaults": _near_default(narrowed, sizes, max_threads, members)})
 
 
 def _well_known(evaluations: Sequence[Evaluation]) -> set[str]:
@@ -114,12 +121,17 @@ def _held(candidate: Candidate, held: Configuration) -> Candidate:
     return candidate.model_copy(update={"tunables": tunables, "defaults": {**candidate.defaults, **held}})
 
 
-def _near_default(candidate: Candidate, sizes: Mapping[str, int], max_threads: int | None) -> Configuration:
+def _near_default(
+    candidate: Candidate,
+    sizes: Mapping[str, int],
+    max_threads: int | None,
+    members: Collection[Configuration] | None,
+) -> Configuration:
     """The first valid configuration where the default of each tunable is the first value to be tried."""
     default = candidate.default_configuration
     tunables = {name: _beginning_with(default[name], values) for name, values in candidate.tunables.items()}
     ordered = candidate.model_copy(update={"tunables": tunables})
-    return ordered.space(sizes=sizes, max_threads=max_threads).enumerate_valid(1)[0]
+    return ordered.space(sizes=sizes, max_threads=max_threads, members=members).enumerate_valid(1)[0]
 
 
 def _beginning_with(first: Value, values: list[Value]) -> list[Value]:

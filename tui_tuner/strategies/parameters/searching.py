@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypedDict
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.client import Search
-from tui_tuner.search.methods import DEFAULT_METHOD
+from tui_tuner.search.methods import DEFAULT_METHOD, SURROGATE
 from tui_tuner.strategies.base import BudgetSpent, Effects
+from tui_tuner.strategies.parameters.best import best_of, best_of_finalists
 from tui_tuner.strategies.parameters.freezing import freeze
+from tui_tuner.strategies.parameters.methods import Methods, methods_of
+from tui_tuner.strategies.parameters.rounds.rounds import Rounds
+from tui_tuner.strategies.steps import Step
 
 
 class Limits(TypedDict):
@@ -19,11 +24,16 @@ class Limits(TypedDict):
 
     sizes: Mapping[str, int]
     max_threads: int | None
+    members: Collection[Configuration] | None
 
 
 def limits_of(session: Effects) -> Limits:
     """Of the problem and the device."""
-    return {"sizes": session.problem.sizes, "max_threads": session.device.max_threads_per_block}
+    return {
+        "sizes": session.problem.sizes,
+        "max_threads": session.device.max_threads_per_block,
+        "members": session.members,
+    }
 
 
 def narrowed(session: Effects, candidate: Candidate) -> Candidate:
@@ -37,42 +47,82 @@ def space_of(session: Effects, candidate: Candidate) -> SearchSpace:
 
 
 async def search_parameters(
-    session: Effects, candidate: Candidate, max_evaluations: int, *, again: bool = False
+    session: Effects,
+    candidate: Candidate,
+    max_evaluations: int,
+    methods: Methods | None = None,
+    *,
+    again: bool = False,
+    step: Step | None = None,
 ) -> Evaluation | None:
     """Search a candidate's space and return the best evaluation known of it, None if none is valid.
 
     A budget that runs out on the way ends the search, not the strategy.
 
     Args:
+        methods: how to search; None for the method that the user named, or the default.
         again: whether it was searched before, so that other configurations are to be proposed.
+        step: the step that is about this search; a model's rounds get a line each behind it.
+
+    Raises:
+        ModelFailed: a model was to choose, it gave nothing, and the fallback is `error`.
     """
+    methods = methods or methods_of(session.search_method or DEFAULT_METHOD)
     most = min(max_evaluations, session.evaluations_left)
-    known = session.evaluations_of(candidate)
     if most < 1:
-        return best_of(known)
-    searched = narrowed(session, candidate)
-    start = searched.default_configuration
-    if again:
-        most += len(known)  # what it proposes of these costs nothing
-    elif any(e.configuration == start for e in known):
-        most += 1  # the search begins with it, and it costs nothing
-    method, seed = session.search_method or DEFAULT_METHOD, session.seed + again
-    search = Search(space_of(session, searched), method=method, seed=seed, max_evaluations=most, start=start)
-    content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
+        return best_of(session.evaluations_of(candidate))
+    if space_of(session, narrowed(session, candidate)).size <= most:
+        methods = Methods(
+            rounds=False, local=methods.local or DEFAULT_METHOD
+        )  # all of it is measured: nothing to choose
     try:
-        async with session.proposals(search, content) as batches:
-            async for batch in batches:
-                evaluations = await session.evaluate(candidate, batch)
-                await batches.tell([None if e.timing is None else e.timing.median for e in evaluations])
+        if methods.rounds:
+            most -= await _search_by_rounds(session, candidate, most, methods, step)
+        if methods.local is not None and most > 0:
+            await _search_locally(session, candidate, most, methods, again=again)
     except BudgetSpent as spent:
         session.note(f"search ends: {spent}")
+    if methods.rounds:
+        return await best_of_finalists(session, candidate)
     return best_of(session.evaluations_of(candidate))
 
 
-def best_of(evaluations: list[Evaluation]) -> Evaluation | None:
-    """The fastest that passed all checks."""
-    return min(
-        (e for e in evaluations if e.timing is not None),
-        key=lambda e: e.timing.median if e.timing is not None else float("inf"),
-        default=None,
-    )
+async def _search_by_rounds(
+    session: Effects, candidate: Candidate, most: int, methods: Methods, step: Step | None
+) -> int:
+    """Let the model choose, with its share of the evaluations; returns how many were made."""
+    searched = narrowed(session, candidate)
+    space = space_of(session, searched)
+    share = most if methods.local is None else most - int(most * session.rounds.local_share)
+    left = session.evaluations_left
+    found = await session.recollect(candidate)
+    reason = await Rounds(session, candidate, searched, space, share, found, step).run()
+    session.note(f"the model's rounds end: {reason}")
+    return left - session.evaluations_left
+
+
+async def _search_locally(session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool) -> None:
+    """Search without the model, after its rounds or alone."""
+    method, seed = methods.local or DEFAULT_METHOD, session.seed + again
+    searched = narrowed(session, candidate)
+    space, start = space_of(session, searched), searched.default_configuration
+    measured = session.evaluations_of(candidate)
+    known: list[tuple[Configuration, float | None]] = []
+    if methods.rounds or method == SURROGATE:
+        known = [(e.configuration, _milliseconds(e)) for e in measured if space.contains(e.configuration)]
+    elif again:
+        most += len(measured)  # what it proposes of these costs nothing
+    elif any(e.configuration == start for e in measured):
+        most += 1  # the search begins with it, and it costs nothing
+    content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
+    if known:
+        content["known"] = len(known)
+    search = Search(space, method=method, seed=seed, max_evaluations=most, start=start, known=known)
+    async with session.proposals(search, content) as batches:
+        async for batch in batches:
+            evaluations = await session.evaluate(candidate, batch)
+            await batches.tell([_milliseconds(evaluation) for evaluation in evaluations])
+
+
+def _milliseconds(evaluation: Evaluation) -> float | None:
+    return None if evaluation.timing is None else evaluation.timing.median

@@ -16,6 +16,7 @@ from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts.render import question
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome
+from tui_tuner.strategies.parameters.best import best_of
 from tui_tuner.strategies.parameters.held import release
 from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent, rejected
@@ -149,7 +150,11 @@ async def tried(session: Effects, candidate: Candidate, evaluations: int, start:
     carried = {**default, **{name: value for name, value in start.items() if name in default}}
     if evaluations > 2 and space_of(session, searched).is_valid(carried) is None:
         await session.evaluate(candidate, [carried])
-    best = await search_parameters(session, candidate, evaluations - 1)
+    try:
+        best = await search_parameters(session, candidate, evaluations - 1)
+    except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
+        session.note(f"the search of the parameters ends: {failed}", warning=True)
+        best = best_of(session.evaluations_of(candidate))
     if best is None:
         raise failure_of_all(session.evaluations_of(candidate))
     return best

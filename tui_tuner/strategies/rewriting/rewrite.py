@@ -57,7 +57,7 @@ class RewriteContext:
     problem: Problem
     base: Candidate
     start: Configuration
-    max_threads: int
+    max_threads: int | None
     parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     held: Configuration = field(default_factory=dict)
 

@@ -141,9 +141,9 @@ class BenchmarksPane(Pane):
         picture = self._picture
         words = self.query_one(FilterInput).value.lower().split()
         rows = visible_rows(picture.rows.values(), picture.titles, self.order, words)
-        columns = tunables(picture.rows.values())
+        columns = tunables(picture.rows.values(), picture.baseline.tunables if picture.baseline else {})
         table = self.query_one(EvaluationTable)
-        unit = time_label(picture.device).removesuffix(" (emulator)")  # the chart above says it in full
+        unit = time_label(picture.device).partition(" (")[0]  # the chart above says it in full
         table.draw(rows, columns, unit, picture.titles, self.order)
         shown = f"{len(rows)} of {len(picture.rows)} rows  " if len(rows) < len(picture.rows) else ""
         self.border_subtitle = one_line(shown + columns.legend)

@@ -25,6 +25,9 @@ View = Literal["source", "diff", "best"]
 VIEWS: tuple[View, ...] = ("source", "diff", "best")
 
 
+NO_SOURCE = "the source of this kernel is not known: only its configurations are"
+
+
 class KernelPane(Pane):
     """The source under consideration, the diff of it (or of the incumbent), and the incumbent."""
 
@@ -110,7 +113,7 @@ class KernelPane(Pane):
 
     def _draw_source(self, candidate: Candidate | None, language: str) -> None:
         area = self.query_one(f"#view-{self.view}", TextArea)
-        text = "" if candidate is None else clean(candidate.source)
+        text = "" if candidate is None else clean(candidate.source) or NO_SOURCE
         if area.text != text:
             area.load_text(text)
         apply_language(area, language)

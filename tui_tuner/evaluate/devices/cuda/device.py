@@ -165,7 +165,7 @@ class CudaDevice(Device):
     def _prepare(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> Callable[[], None]:
         loaded: LoadedFunction = kernel.handle
         static_bytes = loaded.resources.shared_bytes or 0
-        if geometry.shared_bytes + static_bytes > self.info.shared_bytes:
+        if geometry.shared_bytes + static_bytes > (self.info.shared_bytes or 0):
             self._backend.allow_shared(loaded, geometry.shared_bytes)
         self._backend.smem_size = geometry.shared_bytes
         arguments = buffers.handle.arguments

@@ -1,0 +1,103 @@
+"""A kernel's process without torch: the protocol of the real one, times from a formula, faults on demand.
+
+Started as `python fake_child.py DESCRIPTION MARK REQUESTS ANSWERS`. The number of warps says what happens: at 16 the
+process dies, at 32 it hangs, at 2 the device is lost, at 1 the compiler refuses. MARK gets a line for each start.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from tui_tuner.evaluate.channel import ChannelClosed, receive, send
+from tui_tuner.evaluate.python_kernels.messages import (
+    CompareConfigurations,
+    Describe,
+    Described,
+    Doing,
+    EvaluateConfiguration,
+    Forget,
+    KernelCompared,
+    KernelDescription,
+    KernelEvaluated,
+    KernelOpened,
+    OpenKernel,
+    Request,
+)
+from tui_tuner.evaluate.requests import Failed, Frame
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.problem.model import Configuration
+
+DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="helion 1.4.0", toolchain="helion 1.4.0, fake")
+LIMIT_S = 0.5
+
+
+def milliseconds(configuration: Configuration) -> float:
+    """A made-up machine: it likes tiles of 128 and 8 warps."""
+    tiles = [value for name, value in configuration.items() if name.startswith("block_sizes") or name == "rows"]
+    warps = float(configuration.get("num_warps", 4))
+    return 1.0 + sum(abs(float(tile) - 128) / 128 for tile in tiles) + abs(warps - 8) / 8
+
+
+def evaluated(request: EvaluateConfiguration) -> KernelEvaluated:
+    match request.configuration.get("num_warps"):
+        case 16:
+            os._exit(7)
+        case 32:
+            time.sleep(60)
+        case 2:
+            failure = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="an illegal memory access was encountered")
+            return KernelEvaluated(id=request.id, failure=failure, fatal=True)
+        case 1:
+            failure = Failure(kind=FailureKind.COMPILE, message="error: made up")
+            return KernelEvaluated(id=request.id, failure=failure)
+    time_ms = milliseconds(request.configuration)
+    timing = Timing(median=time_ms, low=time_ms * 0.999, high=time_ms * 1.001, samples=20)
+    warps = request.configuration.get("num_warps")
+    return KernelEvaluated(id=request.id, timing=timing, as_written=f"helion.Config(num_warps={warps})", build_ms=1.0)
+
+
+def compared(request: CompareConfigurations) -> KernelCompared:
+    ratio = milliseconds(request.incumbent) / milliseconds(request.challenger)
+    return KernelCompared(id=request.id, comparison=Comparison(ratio=ratio, low=ratio, high=ratio, pairs=30))
+
+
+def main() -> None:
+    description, mark, *numbers = sys.argv[1:]
+    known = KernelDescription.model_validate_json(Path(description).read_text("utf-8"))
+    with Path(mark).open("a", encoding="utf-8") as marks:
+        marks.write("started\n")
+    requests, answers = (socket.socket(fileno=int(number)) for number in numbers)
+    adapter: TypeAdapter[Request] = TypeAdapter(Request)
+
+    def say(frame: Frame) -> None:
+        send(answers, frame.model_dump(mode="json"))
+
+    while True:
+        try:
+            request = adapter.validate_python(receive(requests))
+        except ChannelClosed:
+            return
+        if isinstance(request, Describe) and request.kernel == "missing":
+            say(Failed(message="has no kernel 'missing'", hint="did you mean 'matmul'?", file=request.file))
+        elif isinstance(request, Describe):
+            say(Doing(text="loading", limit_s=5.0))
+            say(Described(description=known))
+        elif isinstance(request, OpenKernel):
+            given = evaluated(EvaluateConfiguration(id=0, configuration=request.default))
+            say(KernelOpened(device=DEVICE, given=given))
+        elif not isinstance(request, Forget):
+            say(Doing(id=request.id, text="the first launch", limit_s=LIMIT_S))
+            answer = evaluated(request) if isinstance(request, EvaluateConfiguration) else compared(request)
+            say(answer)
+            if answer.fatal:
+                return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.python_kernels.fakes import DESCRIBED, description, written
+from tui_tuner.evaluate.python_kernels.names import gathered
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.load import parse_problem
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_description_becomes_a_problem_that_can_be_read_again_without_torch(tmp_path, name):
+    first = written(tmp_path, name)
+    again = parse_problem(first.text, directory=tmp_path, file=first.file, source_text=first.problem.source_text)
+
+    assert again == first.problem
+    assert again.language == "python"
+    assert not again.is_compiled
+    assert again.default_configuration == description(name).defaults
+    assert again.tunables == description(name).tunables
+
+
+def test_the_fields_of_a_config_spec_are_tunables_with_their_values(tmp_path):
+    problem = written(tmp_path).problem
+
+    assert problem.tunables["block_sizes_0"] == [16, 32, 64, 128, 256, 512, 1024, 2048]
+    assert problem.tunables["loop_orders_0"] == ["[0, 1]", "[1, 0]"]
+    assert problem.tunables["range_flattens_1"] == ["None", "False", "True"]
+    assert problem.tunables["load_eviction_policies_0"] == ["''", "first", "last"]
+    assert problem.sizes == {"a_0": 2048, "a_1": 2048, "b_0": 2048, "b_1": 2048}
+
+
+def test_tiles_that_triton_would_refuse_are_outside_of_the_space(tmp_path):
+    problem = written(tmp_path).problem
+    space = baseline(problem).space(sizes=problem.sizes, max_threads=1024)
+    large = {**problem.default_configuration, "block_sizes_0": 2048, "block_sizes_1": 1024}
+
+    assert "block_sizes_0*block_sizes_1 <= 1048576" in (space.is_valid(large) or "")
+    assert space.contains({**large, "block_sizes_1": 512})
+
+
+def test_the_space_is_too_large_to_enumerate_and_is_not_enumerated(tmp_path):
+    problem = written(tmp_path).problem
+    combinations = 1
+    for values in problem.tunables.values():
+        combinations *= len(values)
+
+    assert combinations > 1e12
+    assert baseline(problem).space(sizes=problem.sizes, max_threads=1024).contains(problem.default_configuration)
+
+
+def test_the_default_configuration_of_helion_comes_out_of_its_flat_values():
+    assert gathered(description().defaults) == {
+        "block_sizes": [16, 16, 16],
+        "loop_orders": [[0, 1]],
+        "l2_groupings": [1],
+        "range_unroll_factors": [0, 0],
+        "range_num_stages": [0, 0],
+        "range_multi_buffers": [None, None],
+        "range_flattens": [None, None],
+        "num_warps": 4,
+        "num_stages": 1,
+        "indexing": ["pointer", "pointer", "pointer"],
+        "pid_type": "flat",
+        "num_sm_multiplier": 1,
+        "load_eviction_policies": ["", ""],
+    }
+
+
+def test_every_combination_of_a_list_of_triton_configurations_is_in_the_space(tmp_path):
+    problem = written(tmp_path, "softmax_triton").problem
+    listed = description("softmax_triton").seeds
+    space = baseline(problem).space(sizes=problem.sizes, max_threads=1024)
+    rng = random.Random(1)  # noqa: S311 (a test)
+
+    assert space.size == 3 * 2 * 3 * 2
+    assert len(listed) == space.size - 1
+    assert all(space.contains(configuration) for configuration in listed)
+    assert space.contains({name: rng.choice(values) for name, values in problem.tunables.items()})

@@ -1,0 +1,245 @@
+"""Parts of the rounds: when they converge, what replaces the model, the form of a reply, what fits a context."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.session.fakes import DEVICE
+from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, more, proposal, reply, rounds
+from tests.strategies.world import Script, Told, World, assert_replay_tells_the_same, new_run, played, tell_all
+from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
+from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm.errors import Site, TransportError
+from tui_tuner.llm.schema import schema_of
+from tui_tuner.llm.tokens import estimate_messages
+from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.session.events import EvaluationFinished, Note
+from tui_tuner.session.session import Session
+from tui_tuner.strategies.llm_search import LlmSearchStrategy
+from tui_tuner.strategies.parameters.rounds.fallback import pattern_batch, random_batch
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+from tui_tuner.strategies.parameters.rounds.progress import Progress
+from tui_tuner.strategies.parameters.rounds.reply import reply_type
+
+ROOM = 1400
+"""Tokens that a prompt may have in a small context."""
+SPACE = SearchSpace({"a": list(range(10)), "b": list(range(10)), "text": ["x", "y"]}, ["a + b < 12"])
+
+
+def dice() -> random.Random:
+    return random.Random(0)  # noqa: S311 (chooses what to measure)
+
+
+def timing(milliseconds: float, spread: float = 0.01) -> Timing:
+    low, high = milliseconds * (1 - spread), milliseconds * (1 + spread)
+    return Timing(median=milliseconds, low=low, high=high, samples=10)
+
+
+def evaluation(a: int, b: int, milliseconds: float) -> Evaluation:
+    return Evaluation(candidate="c", configuration={"a": a, "b": b, "text": "x"}, timing=timing(milliseconds))
+
+
+def progress(*bests: float | None, first: float | None = 10.0, **options: object) -> Progress:
+    made = Progress(RoundOptions.model_validate(options), None if first is None else timing(first))
+    for best in bests:
+        made.round_done(None if best is None else timing(best))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (progress(9, 8), ""),
+        (progress(9, 8, 7, 6, 5), "5 rounds done"),
+        (progress(9.0, 9.0, 9.0), "no improvement in 2 rounds"),
+        (progress(9.0, 8.99, 8.98), "no improvement in 2 rounds"),
+        (progress(9.0, 8.99, 8.98, patience=3), "less than 1.0% gained in 2 rounds"),
+        (progress(9.0, 8.9, patience=9), ""),
+        (progress(2.0, target_ms=2.0), "the target of 2 ms is met"),
+        (progress(None, None, first=None), "no improvement in 2 rounds"),
+        (progress(None, 3.0, 3.0, first=None), ""),
+    ],
+)
+def test_rounds_have_converged(made, reason):
+    assert made.converged == reason
+
+
+def test_the_fallback_takes_real_neighbours_of_the_best_then_of_the_next():
+    known = [evaluation(5, 5, 1.0), evaluation(0, 0, 2.0)]
+    batch = pattern_batch(SPACE, known, [one.configuration for one in known], 8, dice())
+    around = [{"a": 4, "b": 5}, {"a": 6, "b": 5}, {"a": 5, "b": 4}, {"a": 5, "b": 6}, {"a": 5, "b": 5}]
+    assert [{"a": one["a"], "b": one["b"]} for one in batch[:5]] == around
+    assert batch[4]["text"] == "y"
+    assert [(one["a"], one["b"], one["text"]) for one in batch[5:]] == [(1, 0, "x"), (0, 1, "x"), (0, 0, "y")]
+
+
+def test_the_fallback_goes_on_at_random_where_nothing_is_right_yet():
+    batch = pattern_batch(SPACE, [], [], 5, dice())
+    assert len({repr(one) for one in batch}) == 5
+    assert all(SPACE.contains(one) for one in batch)
+
+
+def test_random_configurations_are_new_and_as_many_as_there_are():
+    everything = list(SPACE.configurations())
+    assert len(random_batch(SPACE, everything[3:], 10, dice())) == 3
+    assert random_batch(SPACE, everything, 10, dice()) == []
+
+
+def test_the_form_of_a_reply_lists_the_values_and_takes_wrong_ones():
+    form = reply_type({"a": [1, 2], "text": ["x", "y"], "flag": [False, True], "json": [0.5, 1.0]})
+    fields = schema_of(form)["properties"]["configurations"]["items"]["properties"]
+    assert fields["a"] == {"type": "integer", "enum": [1, 2]}
+    assert list(fields) == ["a", "text", "flag", "json", "reason"]
+    value = form.model_validate_json(
+        '{"analysis": "", "configurations": [{"a": 3, "json": "1", "flag": null, "reason": "r"}]}', strict=True
+    )
+    assert value.proposals == [{"a": 3, "text": None, "flag": None, "json": "1"}]
+
+
+def test_the_form_of_a_reply_about_a_huge_space_names_types_only():
+    form = reply_type({"a": list(range(1000))})
+    assert schema_of(form)["properties"]["configurations"]["items"]["properties"]["a"] == {"type": "integer"}
+
+
+class Streaming(Script):
+    """A model that writes one configuration after the other, each when the one before is under way."""
+
+    def __init__(self, evaluator: World, pieces: Sequence[str]) -> None:
+        super().__init__([])
+        self._evaluator = evaluator
+        self._pieces = pieces
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        self.requests.append(request)
+        for number, piece in enumerate(self._pieces):
+            yield Chunk(text=piece)
+            while len(self._evaluator.evaluated) < number:  # would hang if nothing began before the reply is whole
+                await asyncio.sleep(0.01)
+        yield Chunk(stop=Stop.COMPLETE, usage=Usage(100, 50, 0.0))
+
+
+async def told_by(directory: Path, pieces: Sequence[str], **options: object) -> tuple[Told, World]:
+    run = new_run(directory, LlmSearchStrategy(), **rounds(seeds=0, max_rounds=1, **options))
+    world = World(run.problem)
+    told = await tell_all(Session(run, LlmSearchStrategy(), world, Streaming(world, pieces)))
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+    return told, world
+
+
+async def test_each_configuration_is_begun_as_soon_as_it_has_arrived(tmp_path):
+    whole = reply(MIDDLING, BEST)
+    first_end, second_end = whole.index("}") + 1, whole.rindex("}, {") + 1
+    cut = [whole[:first_end], whole[first_end : whole.rindex("}]")], whole[whole.rindex("}]") :]]
+    assert first_end == second_end
+    told, world = await asyncio.wait_for(told_by(tmp_path, cut), 20)
+    assert len(world.evaluated) == 2
+    assert told.finished.evaluations == 2
+
+
+async def test_seeds_are_measured_while_the_first_reply_is_on_its_way(tmp_path):
+    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(seeds=3, max_rounds=1))
+    world = World(run.problem)
+    told = await asyncio.wait_for(
+        tell_all(Session(run, LlmSearchStrategy(), world, Streaming(world, ["", "", "", reply(BEST)]))), 20
+    )
+    assert told.finished.evaluations == 4
+
+
+async def test_a_reply_that_breaks_off_loses_nothing_that_had_arrived(tmp_path):
+    class Broken(Streaming):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            yield Chunk(text=reply(MIDDLING, BEST)[:-20])
+            raise TransportError("connection lost", Site("scripted", "nowhere"))
+
+    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(seeds=0, max_rounds=1))
+    world = World(run.problem)
+    told = await tell_all(Session(run, LlmSearchStrategy(), world, Broken(world, [])))
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+    assert [c["block_size_x"] for c in world.evaluated] == [64]
+    assert any("the reply broke off, 1 configurations of it are used" in note for note in notes(told))
+
+
+async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
+    endless = asyncio.Event()
+
+    class Slow(World):
+        async def evaluate(self, candidate, configuration, best_ms):
+            if (configuration["block_size_x"], configuration["matters"], configuration["other"]) == (128, 8, 0):
+                await endless.wait()
+            return await super().evaluate(candidate, configuration, best_ms)
+
+    class Babbling(Streaming):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            self.requests.append(request)
+            text = reply(BEST)[:-1] if len(self.requests) < 4 else reply(*ANOTHER[:2])
+            yield Chunk(text=text)
+            await asyncio.sleep(0)
+            yield Chunk(stop=Stop.COMPLETE, usage=Usage(100, 50, 0.0))
+
+    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(seeds=0, max_rounds=2, patience=3, fallback="random"))
+    world = Slow(run.problem)
+    session = Session(run, LlmSearchStrategy(), world, Babbling(world, []))
+    told = await asyncio.wait_for(tell_all(session), 20)
+    assert told.refused
+    assert told.finished.status in ("finished", "no_improvement")
+
+
+async def test_the_slowest_rows_then_the_source_are_left_out_where_the_context_is_small(tmp_path):
+    class Small(Script):
+        context_tokens = 16384 + ROOM
+
+    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(max_rounds=2, initial_batch_size=30, seeds=0))
+    proposals = [proposal(32, 1, other) for other in range(1, 8)] + [
+        proposal(b, 2, o) for b in (32, 64) for o in range(8)
+    ]
+    script = Small([("first_configurations", reply(*proposals)), more(BEST)])
+    told = await tell_all(Session(run, LlmSearchStrategy(), World(run.problem), script))
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+    assert "slower ones left out" in script.prompt(2)
+    assert estimate_messages(script.requests[1].messages) <= ROOM
+    assert any("has no room for all but the fastest" in note for note in notes(told))
+
+
+async def test_the_user_may_hide_source_and_device_from_the_model(tmp_path):
+    hidden = rounds(max_rounds=1, include_kernel_source=False, hardware_context=False)
+    _, script = await played(tmp_path, LlmSearchStrategy(), [("first_configurations", reply(BEST))], **hidden)
+    assert "__global__" not in script.prompt(1)
+    assert DEVICE.name not in script.prompt(1)
+
+
+async def test_a_failure_is_told_with_its_reason(tmp_path):
+    class Failing(World):
+        async def evaluate(self, candidate, configuration, best_ms):
+            found = await super().evaluate(candidate, configuration, best_ms)
+            return found if configuration["matters"] != 2 else _failed(found)
+
+    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(max_rounds=2, seeds=0))
+    script = Script([("first_configurations", reply(proposal(32, 2), proposal(64, 2))), more(BEST)])
+    await tell_all(Session(run, LlmSearchStrategy(), Failing(run.problem), script))
+    assert "launch failure: too much shared memory (2): all have matters=2 other=0; as in" in script.prompt(2)
+
+
+async def test_finalists_within_the_noise_are_timed_in_turns(tmp_path):
+    answers = [("first_configurations", reply(*({**BEST, "other": other} for other in range(4))))]
+    told, _ = await played(tmp_path, LlmSearchStrategy(), answers, **rounds(max_rounds=1, seeds=0))
+    compared = [event for event in told.events if event.type == "compared"]
+    assert len(compared) >= 4  # three finalists against the best, and the best against the incumbent
+
+
+def _failed(found: Evaluation) -> Evaluation:
+    failure = {"kind": FailureKind.LAUNCH, "message": "too much shared memory"}
+    return Evaluation.model_validate({**found.model_dump(), "timing": None, "failure": failure})
+
+
+def notes(told: Told) -> list[str]:
+    return [event.text for event in told.events if isinstance(event, Note)]
+
+
+def measured(told: Told) -> list[Configuration]:
+    return [event.evaluation.configuration for event in told.events if isinstance(event, EvaluationFinished)]

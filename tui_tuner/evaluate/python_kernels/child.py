@@ -1,0 +1,70 @@
+"""The kernel's process: it alone runs the user's file and holds the device, and it can be killed.
+
+Started as `python -m tui_tuner.evaluate.python_kernels.child REQUESTS ANSWERS`; speaks frames of `messages` over these
+two sockets until the first is closed. While one configuration is timed, the next ones are compiled in forks.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.evaluate.channel import ChannelClosed, receive, send
+from tui_tuner.evaluate.python_kernels.messages import Describe, Described, Doing, OpenKernel, Request
+from tui_tuner.evaluate.requests import Failed, Frame
+from tui_tuner.evaluate.sandbox.limits import die_with_parent
+
+if TYPE_CHECKING:
+    from tui_tuner.evaluate.python_kernels.child_service import Service
+
+LOAD_LIMIT_S = 300.0
+"""Importing torch from a cold disk takes minutes."""
+
+
+def serve(requests: socket.socket, answers: socket.socket) -> None:
+    """Answer until the other side closes."""
+    adapter: TypeAdapter[Request] = TypeAdapter(Request)
+
+    def say(frame: Frame) -> None:
+        send(answers, frame.model_dump(mode="json"))
+
+    try:
+        first = adapter.validate_python(receive(requests))
+        say(Doing(text="loading torch and the kernel's file", limit_s=LOAD_LIMIT_S))
+        if isinstance(first, Describe):
+            say(Described(description=_service().described(first)))
+        elif isinstance(first, OpenKernel):
+            _service().serve_kernel(requests, first, say)
+    except UserError as error:
+        file = None if error.file is None else str(error.file)
+        say(Failed(message=error.message, hint=error.hint, file=file, line=error.line))
+    except (ChannelClosed, BrokenPipeError):
+        return
+
+
+def _service() -> type[Service]:
+    try:
+        from tui_tuner.evaluate.python_kernels.child_service import Service
+    except ImportError as error:
+        raise DeviceError(
+            f"kernels in Python need torch and Triton: {error}", hint="pip install 'tuner-tui[helion]'"
+        ) from None
+    return Service
+
+
+def main() -> None:
+    """Entry point of the process."""
+    die_with_parent()
+    requests, answers = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
+    serve(requests, answers)
+    sys.stdout.flush()
+    os._exit(0)  # the driver's own clean-up may hang on a lost context
+
+
+if __name__ == "__main__":
+    main()

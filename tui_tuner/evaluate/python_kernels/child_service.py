@@ -1,0 +1,176 @@
+"""Serving requests for one kernel: builds run in forks beside, checks and times one after another."""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from collections.abc import Callable
+from multiprocessing.connection import wait
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.channel import receive
+from tui_tuner.evaluate.python_kernels.child_bench import Bench
+from tui_tuner.evaluate.python_kernels.child_builds import Builds, Built
+from tui_tuner.evaluate.python_kernels.child_faults import failure
+from tui_tuner.evaluate.python_kernels.child_kernel import KernelFault, ReadyKernel
+from tui_tuner.evaluate.python_kernels.child_loading import LoadedKernel, check_device, device_info
+from tui_tuner.evaluate.python_kernels.messages import (
+    CompareConfigurations,
+    Describe,
+    Doing,
+    EvaluateConfiguration,
+    Forget,
+    KernelCompared,
+    KernelDescription,
+    KernelEvaluated,
+    KernelOpened,
+    OpenKernel,
+    Request,
+)
+from tui_tuner.evaluate.requests import Frame
+from tui_tuner.evaluate.results import Comparison
+from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.toml_file import read_text
+
+Say = Callable[[Frame], None]
+CODE_LIMIT_S = 120.0
+"""Of generating the code of one configuration."""
+
+
+class Service:
+    """One kernel, its builds and its bench."""
+
+    def __init__(self, requests: socket.socket, opening: OpenKernel, say: Say) -> None:
+        self._channel = requests
+        self._say = say
+        self._frames: TypeAdapter[Request] = TypeAdapter(Request)
+        self._loaded = _loaded(opening)
+        self._opening = opening
+        self._builds = Builds(opening.jobs, opening.build_limit_s)
+        self._bench = Bench(self._loaded.arguments, self._loaded.reference, opening.tolerance, self._now)
+        self._new: deque[EvaluateConfiguration | CompareConfigurations] = deque()
+        self._building: dict[str, list[EvaluateConfiguration]] = {}
+        self._built: deque[Built] = deque()
+        self._known: dict[str, KernelEvaluated] = {}
+        self._number: int | None = None
+
+    @staticmethod
+    def described(request: Describe) -> KernelDescription:
+        """The search space of a file's kernel."""
+        check_device()
+        return LoadedKernel(Path(request.file), request.kernel).kernel.describe()
+
+    @staticmethod
+    def serve_kernel(requests: socket.socket, opening: OpenKernel, say: Say) -> None:
+        """Open a kernel and serve until the other side closes or the device is lost."""
+        check_device()
+        service = Service(requests, opening, say)
+        if service.opened():
+            service.run()
+
+    def opened(self) -> bool:
+        """Check and time the default configuration; whether requests can be served."""
+        self._now("generating code", CODE_LIMIT_S)
+        try:
+            default = self._loaded.kernel.ready(self._opening.default)
+            given = self._bench.prepare(default)
+        except KernelFault as fault:
+            given = KernelEvaluated(failure=failure(fault), fatal=fault.fatal)
+        else:
+            self._known[default.key] = given
+        self._say(KernelOpened(device=device_info(self._loaded.kernel.framework), given=given))
+        return given.failure is None
+
+    def run(self) -> None:
+        """Serve until the device is lost.
+
+        Raises:
+            ChannelClosed: the other side closed.
+        """
+        while True:
+            self._take_requests()
+            self._built += self._builds.ended()
+            if self._new and self._builds.has_room:
+                self._begin(self._new.popleft())
+            if self._built and self._finish(self._built.popleft()):
+                return
+
+    def _take_requests(self) -> None:
+        """Read what has come; wait for something if there is nothing to do."""
+        busy = self._built or (self._new and self._builds.has_room)
+        if not busy and self._building:
+            self._number = None
+            self._now("compiling", self._opening.build_limit_s + 30)
+        limit = 0 if busy else self._builds.left_s
+        while self._channel in wait([self._channel, *self._builds.ends], limit):
+            request = self._frames.validate_python(receive(self._channel))
+            if isinstance(request, Forget):
+                self._forget(request.id)
+            elif isinstance(request, EvaluateConfiguration | CompareConfigurations):
+                self._new.append(request)
+            limit = 0
+
+    def _begin(self, request: EvaluateConfiguration | CompareConfigurations) -> None:
+        self._number = request.id
+        if isinstance(request, CompareConfigurations):
+            self._compare(request)
+            return
+        try:
+            kernel = self._ready(request.configuration)
+            if kernel.key in self._known:
+                self._say(self._known[kernel.key].model_copy(update={"id": request.id}))
+            elif kernel.key in self._building:
+                self._building[kernel.key].append(request)
+            else:
+                self._builds.start(kernel, self._bench.arguments)
+                self._building[kernel.key] = [request]
+        except KernelFault as fault:
+            self._say(KernelEvaluated(id=request.id, failure=failure(fault)))
+
+    def _finish(self, built: Built) -> bool:
+        """Check and time what was built; whether the device is lost."""
+        requests = self._building.pop(built.kernel.key, [])
+        if not requests:
+            return False
+        if built.fault is not None:
+            outcome = KernelEvaluated(failure=failure(built.fault))
+        else:
+            self._number = requests[0].id
+            outcome = self._bench.evaluate(built.kernel, requests[0].best_ms)
+        outcome = outcome.model_copy(update={"build_ms": built.milliseconds})
+        self._known[built.kernel.key] = outcome
+        for request in requests:
+            self._say(outcome.model_copy(update={"id": request.id}))
+        return outcome.fatal
+
+    def _compare(self, request: CompareConfigurations) -> None:
+        try:
+            old, new = self._ready(request.incumbent), self._ready(request.challenger)
+            comparison, fatal = self._bench.compare(old, new, request.delta)
+        except KernelFault as fault:
+            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault))
+            fatal = fault.fatal
+        self._say(KernelCompared(id=request.id, comparison=comparison, fatal=fatal))
+
+    def _ready(self, configuration: Configuration) -> ReadyKernel:
+        self._now("generating code", CODE_LIMIT_S)
+        return self._loaded.kernel.ready(configuration)
+
+    def _forget(self, number: int) -> None:
+        self._new = deque(request for request in self._new if request.id != number)
+        for requests in self._building.values():
+            requests[:] = [request for request in requests if request.id != number]
+
+    def _now(self, text: str, limit_s: float) -> None:
+        self._say(Doing(id=self._number, text=text, limit_s=limit_s))
+
+
+def _loaded(opening: OpenKernel) -> LoadedKernel:
+    file = Path(opening.file)
+    if read_text(file) != opening.source:
+        hint = "bring back the text that the run began with, or begin a new run"
+        raise ProblemError("the kernel's file has changed since the run began", hint=hint, file=file)
+    return LoadedKernel(file, opening.kernel)

@@ -1,0 +1,170 @@
+"""One process that holds a Python kernel: started, spoken to, killed when it is silent for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from tui_tuner.errors import UserError
+from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
+from tui_tuner.evaluate.python_kernels.messages import Answer, Doing, Request
+from tui_tuner.evaluate.requests import Failed
+from tui_tuner.evaluate.results import Failure, FailureKind
+
+GRACE_S = 2.0
+"""How long after its own limit it may still answer before it is killed."""
+START_LIMIT_S = 120.0
+KILL_S = 10.0
+MODULE = "tui_tuner.evaluate.python_kernels.child"
+_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+
+
+class KernelProcessDied(Exception):
+    """It crashed, or hung and was killed.
+
+    Args:
+        id: of the request that is to be blamed; None where none is.
+    """
+
+    def __init__(self, failure: Failure, id: int | None) -> None:  # noqa: A002 (as the frames call it)
+        super().__init__(failure.message)
+        self.failure = failure
+        self.id = id
+
+
+@dataclass(frozen=True)
+class ProcessOptions:
+    """How the process is started.
+
+    Attributes:
+        variables: of its environment, beside those that it inherits.
+        command: what to run, with the numbers of two sockets behind it: for requests and for answers.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] = (sys.executable, "-P", "-m", MODULE)
+
+
+DEFAULT = ProcessOptions()
+
+
+def environment() -> dict[str, str]:
+    """What the process inherits: all but what could be a key."""
+    return {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
+
+
+class KernelProcess:
+    """A running process; one reader at a time."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        answering: asyncio.StreamWriter,
+    ) -> None:
+        self._process = process
+        self._answering = answering  # the transport of the reader, never written to
+        self._reader = reader
+        self._writer = writer
+        self._answers: TypeAdapter[Answer] = TypeAdapter(Answer)
+        self._doing = Doing(text="starting", limit_s=START_LIMIT_S)
+        self._reading: asyncio.Task[dict[str, Any]] | None = None
+
+    @classmethod
+    async def start(cls, log: Path, options: ProcessOptions) -> KernelProcess:
+        """Start it; what its libraries print goes to the log."""
+        # Two ways: a request that cannot be delivered any more must not cost answers that are on their way.
+        requests, takes = socket.socketpair()
+        answers, gives = socket.socketpair()
+        with takes, gives, log.open("ab") as output:
+            descriptors = takes.fileno(), gives.fileno()
+            process = await asyncio.create_subprocess_exec(
+                *options.command,
+                *map(str, descriptors),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=descriptors,
+                start_new_session=True,
+                env={**environment(), **options.variables},
+            )
+        _, writer = await asyncio.open_connection(sock=requests)
+        reader, answering = await asyncio.open_connection(sock=answers)
+        return cls(process, reader, writer, answering)
+
+    def send(self, request: Request) -> None:
+        """Queue a request; that it is lost shows when its answer is waited for."""
+        if not self._writer.is_closing():
+            self._writer.write(encode(request.model_dump(mode="json")))
+
+    async def receive(self) -> Answer:
+        """Wait for the next answer; a wait that is cancelled loses nothing.
+
+        Raises:
+            UserError: the process says that the user must mend something.
+            KernelProcessDied: there will be none.
+        """
+        while True:
+            doing = self._doing
+            try:
+                answer = self._answers.validate_python(await self._next_frame(doing.limit_s + GRACE_S))
+            except TimeoutError:
+                await self.kill()
+                kind, message = FailureKind.TIMEOUT, f"{doing.text}: no end after {doing.limit_s:.0f} s"
+                raise KernelProcessDied(Failure(kind=kind, message=message), doing.id) from None
+            except (ChannelClosed, ConnectionError):
+                code = await self.kill()
+                message = f"{doing.text}: the process ended ({_why(code)})"
+                raise KernelProcessDied(Failure(kind=FailureKind.CRASH, message=message), doing.id) from None
+            if not isinstance(answer, Doing):
+                return _raise_failed(answer)
+            self._doing = answer
+
+    async def _next_frame(self, limit_s: float) -> dict[str, Any]:
+        if self._reading is None:
+            self._reading = asyncio.create_task(receive_async(self._reader))
+        done, _ = await asyncio.wait({self._reading}, timeout=limit_s)
+        if not done:
+            raise TimeoutError
+        reading, self._reading = self._reading, None
+        return reading.result()
+
+    async def kill(self) -> int | None:
+        """End the process and all it started; its exit status, None if it cannot be had."""
+        self._writer.close()
+        self._answering.close()
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):  # one that ends by itself keeps its exit status
+            async with asyncio.timeout(0.2):
+                await self._process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KILL_S):
+                await self._process.wait()
+        return self._process.returncode
+
+
+def _raise_failed(answer: Answer) -> Answer:
+    if isinstance(answer, Failed):
+        raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
+    return answer
+
+
+def _why(code: int | None) -> str:
+    if code is None:
+        return "and does not go away"
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"

@@ -1,0 +1,144 @@
+"""Measured configurations as a table for a model, fastest first, and what failed with the reasons."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tui_tuner.evaluate.occupancy import Occupancy, Waves
+from tui_tuner.evaluate.results import Evaluation, Timing
+from tui_tuner.problem.model import Configuration, Value
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An evaluation and what is known about it besides.
+
+    Attributes:
+        round: the round that proposed it, 0 for those measured before the first.
+        occupancy: how many blocks and warps a multiprocessor holds at a time; None if unknown.
+        waves: how the grid fills the device; None if unknown.
+    """
+
+    evaluation: Evaluation
+    round: int
+    occupancy: Occupancy | None = None
+    waves: Waves | None = None
+
+    @property
+    def milliseconds(self) -> float:
+        """Its time, infinite if it failed."""
+        timing = self.evaluation.timing
+        return float("inf") if timing is None else timing.median
+
+
+def ranking(measured: Sequence[Measured], names: Sequence[str], most: int) -> str:
+    """The fastest as comma-separated values, with a line on what is left out.
+
+    Args:
+        names: the tunables that have a column.
+        most: rows at most.
+    """
+    timed = sorted((one for one in measured if one.evaluation.timing is not None), key=lambda one: one.milliseconds)
+    if not timed:
+        return "nothing that was measured is right yet"
+    extra = [column for column in _COLUMNS if any(_COLUMNS[column](one) for one in timed)]
+    lines = [",".join(["rank", "ms", "round", *names, *extra])]
+    for rank, one in enumerate(timed[:most], start=1):
+        values = [_word(one.evaluation.configuration[name]) for name in names]
+        facts = [_COLUMNS[column](one) for column in extra]
+        lines.append(",".join([str(rank), f"{one.milliseconds:.4g}", str(one.round), *values, *facts]))
+    if len(timed) > most:
+        slowest = timed[-1].milliseconds / timed[0].milliseconds
+        lines.append(f"({len(timed) - most} slower ones left out, the slowest {slowest:.3g} times as slow as the best)")
+    return "\n".join(lines)
+
+
+def failures(measured: Sequence[Measured], names: Sequence[str]) -> str:
+    """What failed, a line a reason: how many, what they have in common, and examples."""
+    groups: defaultdict[str, list[Configuration]] = defaultdict(list)
+    for one in measured:
+        failure = one.evaluation.failure
+        if failure is not None:
+            reason = f"{failure.kind}: {failure.message}" if failure.message else str(failure.kind)
+            groups[reason].append(one.evaluation.configuration)
+    return "\n".join(f"{reason} ({len(some)}): {_described(some, names)}" for reason, some in groups.items())
+
+
+def noise(measured: Sequence[Measured]) -> str:
+    """How exact the times are: half of the 95 % interval in the middle of them."""
+    widths = [_half_width(one.evaluation.timing) for one in measured if one.evaluation.timing is not None]
+    if not widths:
+        return "unknown"
+    return f"half the 95 % interval of a time is {statistics.median(widths):.2%} of it in the middle"
+
+
+def _half_width(timing: Timing) -> float:
+    return (timing.high - timing.low) / 2 / timing.median
+
+
+def _described(configurations: Sequence[Configuration], names: Sequence[str]) -> str:
+    shown = "; ".join(_plain(configuration, names) for configuration in configurations[:_EXAMPLES])
+    common = dict(_shared(configurations, names))
+    return f"all have {_plain(common, list(common))}; as in {shown}" if len(configurations) > 1 and common else shown
+
+
+def _shared(configurations: Sequence[Configuration], names: Sequence[str]) -> Iterator[tuple[str, Value]]:
+    for name in names:
+        values = {configuration[name] for configuration in configurations}
+        if len(values) == 1:
+            yield name, values.pop()
+
+
+def _plain(configuration: Mapping[str, Value], names: Sequence[str]) -> str:
+    return " ".join(f"{name}={_word(configuration[name])}" for name in names)
+
+
+def _word(value: Value) -> str:
+    """A value as a cell; text with a comma in it is quoted."""
+    text = str(value)
+    return f'"{text}"' if "," in text else text
+
+
+def _registers(one: Measured) -> str:
+    return _number(one.evaluation.resources.registers)
+
+
+def _spilled(one: Measured) -> str:
+    return _number(one.evaluation.resources.spill_bytes)
+
+
+def _shared_bytes(one: Measured) -> str:
+    return _number(one.evaluation.resources.shared_bytes)
+
+
+def _occupancy(one: Measured) -> str:
+    return "" if one.occupancy is None else f"{one.occupancy.fraction:.0%} by {'+'.join(one.occupancy.limiters)}"
+
+
+def _waves(one: Measured) -> str:
+    return "" if one.waves is None else f"{one.waves.blocks / one.waves.resident:.3g}"
+
+
+def _share(one: Measured) -> str:
+    share = one.evaluation.share
+    return "" if share is None else f"{share:.0%}"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+_COLUMNS = {
+    "registers": _registers,
+    "spilled_bytes": _spilled,
+    "shared_bytes": _shared_bytes,
+    "occupancy": _occupancy,
+    "waves": _waves,
+    "of_roofline": _share,
+}
+"""What is known of a configuration besides its time; a column appears where a row has something in it."""
