@@ -73,7 +73,11 @@ def _tune(arguments: Sequence[str]) -> int:
     parser = _parser("", "Tune a GPU kernel: a language model proposes, the machine decides.")
     parser.epilog = f"commands: {COMMANDS}; `tuner-tui COMMAND --help` explains each"
     parser.add_argument(
-        "kernel", type=Path, nargs="?", metavar="KERNEL", help="a .cu, .cl or .c file with its .toml, or a recording"
+        "kernel",
+        type=Path,
+        nargs="?",
+        metavar="KERNEL",
+        help="a .cu, .cl or .c file with its .toml, a .py file or a recording",
     )
     parser.add_argument("--version", action="version", version=f"tuner-tui {__version__}")
     parser.add_argument(

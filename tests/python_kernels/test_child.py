@@ -231,3 +231,16 @@ def test_the_users_file_says_what_is_missing(tmp_path: Path):
     with pytest.raises(ProblemError, match="cannot be loaded: ModuleNotFoundError") as caught:
         UserFile(file)
     assert caught.value.line == 1
+
+
+def test_the_telling_line_of_a_compilers_words_is_found():
+    from tui_tuner.evaluate.python_kernels.child_faults import telling_line
+
+    reason = "ptxas fatal   : (C7600) Register allocation failed"
+    ptxas = f"PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n{reason}"
+    assert telling_line(ptxas, "") == reason
+    assert (
+        telling_line("at 3:4:\n  x\n  ^\narange's range must be a power of 2", "")
+        == "arange's range must be a power of 2"
+    )
+    assert telling_line("", "nothing said") == "nothing said"

@@ -43,9 +43,6 @@ def test_any_configuration_of_the_space_becomes_one_that_helion_takes_when_it_is
         loaded.kernel._bound.config_spec.normalize(pasted)  # strict: what it would repair it refuses
         again = space.flat(config)
         assert space.normalized(helion.Config.from_dict(gathered(again))) == config
-        assert {name: again[name] for name in flat if name != "num_sm_multiplier"} == {
-            name: value for name, value in flat.items() if name != "num_sm_multiplier"
-        }
 
 
 def test_code_is_generated_without_a_gpu_and_what_helion_refuses_is_invalid(loaded):

@@ -41,6 +41,15 @@ def test_tiles_that_triton_would_refuse_are_outside_of_the_space(tmp_path):
     assert space.contains({**large, "block_sizes_1": 512})
 
 
+def test_what_helion_ignores_beside_a_flat_grid_is_held_at_its_default(tmp_path):
+    problem = written(tmp_path).problem
+    space = baseline(problem).space(sizes=problem.sizes, max_threads=1024)
+    flat = {**problem.default_configuration, "num_sm_multiplier": 8}
+
+    assert "pid_type != 'flat' or num_sm_multiplier == 1" in (space.is_valid(flat) or "")
+    assert space.contains({**flat, "pid_type": "persistent_blocked"})
+
+
 def test_the_space_is_too_large_to_enumerate_and_is_not_enumerated(tmp_path):
     problem = written(tmp_path).problem
     combinations = 1

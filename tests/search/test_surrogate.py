@@ -121,6 +121,11 @@ async def test_a_search_that_is_told_of_a_good_configuration_looks_near_it(metho
     assert best(told, milliseconds) == 1.0
 
 
+async def test_the_start_is_evaluated_first_however_much_is_known():
+    known = [(one, milliseconds(one)) for one in SyntheticSpace().configurations() if one["layout"] == "columns"]
+    assert (await searched(SyntheticSpace(), milliseconds, 5, known=known, start=START))[0] == START
+
+
 async def test_known_configurations_that_the_space_does_not_have_are_left_out():
     known = [({"other": 1}, 1.0), ({**START, "block_size_x": 1024, "block_size_y": 8}, 0.1)]
     assert len(await searched(SyntheticSpace(), milliseconds, 15, known=known)) == 15

@@ -102,9 +102,15 @@ class Argument(Table):
 
 
 class Search(Table):
-    """What limits the search space: restrictions over tunables and sizes, all of which must hold."""
+    """What limits the search space, and where to begin.
+
+    Attributes:
+        restrictions: over tunables and sizes, all of which must hold.
+        seeds: configurations that are worth measuring early, besides the default one.
+    """
 
     restrictions: list[str] = []
+    seeds: list[Configuration] = []
 
 
 class Work(Table):

@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.methods import SURROGATE
 
 PR_SET_PDEATHSIG = 1
@@ -76,6 +75,7 @@ def _search(parent: Parent) -> str:
 
 
 def _by_surrogate(message: dict[str, Any], parent: Parent) -> str:
+    from tui_tuner.problem.space import SearchSpace
     from tui_tuner.search.surrogate import Job, run  # SciPy takes its time to import
 
     del message["method"]

@@ -36,6 +36,8 @@ BEST = 5
 """In a large space, what is near so many of the fastest are candidates."""
 FARTHEST = -6.0
 """Deviations below the best at which the asymptote takes over."""
+TINY = 1e-9
+"""Added to times, ms: a clock may say 0."""
 LABEL_DEVIATION = 0.1
 """Added to a predicted label's standard deviation, so that no probability is quite 0 or 1."""
 
@@ -99,9 +101,10 @@ class Surrogate:
         """
         timed = {row: time for row, time in self._times.items() if time is not None}
         candidates = self.pool.candidates({*self._times, *start}, sorted(timed, key=lambda row: timed[row])[:BEST])
-        if len(self._times) < FIRST:
-            begin = [row for row in start if row not in self._times]
-            return [*begin, *self._far(candidates, begin, FIRST - len(self._times) - len(begin))]
+        begin = [row for row in start if row not in self._times]
+        missing = FIRST - len(self._times) - len(begin)
+        if begin or missing > 0:
+            return [*begin, *self._far(candidates, begin, missing)]
         if not timed or not len(candidates):
             return self._far(candidates, [], 1)
         best = int(np.argmax(self._scores(candidates)))
@@ -129,7 +132,7 @@ class Surrogate:
         rows = self._learnt_from()
         known = self.pool.features.points(self.pool.array(rows))
         points = self.pool.features.points(candidates)
-        times = np.array([np.nan if (time := self._times[row]) is None else np.log(time) for row in rows])
+        times = np.array([np.nan if (time := self._times[row]) is None else np.log(time + TINY) for row in rows])
         works = ~np.isnan(times)
         self._time_model.fit(known[works], times[works])
         mean, deviation = self._time_model.predict(points)
@@ -147,9 +150,8 @@ class Surrogate:
         if len(rows) <= LEARNT:
             return rows
         ranked = sorted(rows, key=lambda row: math.inf if (time := self._times[row]) is None else time)
-        fastest = set(ranked[: LEARNT // 2])
-        others = [row for row in rows if row not in fastest]
-        return [*fastest, *others[-(LEARNT - len(fastest)) :]]
+        fastest, others = ranked[: LEARNT // 2], set(ranked[LEARNT // 2 :])
+        return [*fastest, *[row for row in rows if row in others][len(fastest) - LEARNT :]]
 
 
 def _log_expected_improvement(best: float, mean: Array, deviation: Array) -> Array:

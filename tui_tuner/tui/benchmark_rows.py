@@ -70,12 +70,13 @@ def tunables(rows: Iterable[Row], offered: Mapping[str, Sequence[Value]]) -> Tun
         offered: the values of the kernel as given; what can have one value only needs no place, while it has it.
     """
     longest: dict[str, int] = {}
-    occurring: dict[str, set[Value]] = {}
+    fixed = {name: values[0] for name, values in offered.items() if len(values) == 1}
     for row in rows:
         for name, value in row.configuration.items():
             longest[name] = max(longest.get(name, 1), len(tunable_value(value)))
-            occurring.setdefault(name, set()).add(value)
-    names = tuple(name for name in longest if len(occurring[name].union(offered.get(name, ()))) > 1) or tuple(longest)
+            if name in fixed and value != fixed[name]:
+                del fixed[name]
+    names = tuple(name for name in longest if name not in fixed) or tuple(longest)
     widths = tuple(max(len(short), longest[name]) for short, name in zip(short_names(names), names, strict=True))
     return Tunables(names, widths)
 

@@ -20,6 +20,8 @@ _RESOURCES = re.compile(
 _NO_MEMORY = re.compile(r"Required: (\d+), Hardware limit: (\d+)")
 _COMPILERS = ("CompilationError", "PTXASError", "UnsupportedLanguageConstruct", "InductorError")
 _TELLING = re.compile(r"error\s*:|error:|fatal|not supported|must |cannot |exceeds|failed", re.IGNORECASE)
+_HEADING = re.compile(r"^at \d|Internal Triton PTX codegen error|^`?ptxas`? stderr", re.IGNORECASE)
+"""Comes before what is wrong."""
 _LONGEST = 240
 _DETAIL = 2000
 
@@ -57,7 +59,7 @@ def failure(fault: KernelFault) -> Failure:
 def telling_line(text: str, otherwise: str) -> str:
     """The first line that says what is wrong, without the paths before it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = next((line for line in lines if _TELLING.search(line) and not line.startswith("at ")), None)
+    telling = next((line for line in lines if _TELLING.search(line) and not _HEADING.search(line)), None)
     chosen = telling or (lines[-1] if lines else otherwise)
     return re.sub(r"(?:/[\w.+-]+){2,}/", "", chosen)[:_LONGEST]
 

@@ -16,6 +16,7 @@ from triton.runtime.jit import JITFunction
 
 from tui_tuner.evaluate.python_kernels.child_faults import compile_fault
 from tui_tuner.evaluate.python_kernels.child_fragments import HelionSpace
+from tui_tuner.evaluate.python_kernels.child_idle import idle_restrictions
 from tui_tuner.evaluate.python_kernels.child_kernel import (
     Arguments,
     JitLaunch,
@@ -98,7 +99,7 @@ def described(bound: BoundKernel, space: HelionSpace, name: str, arguments: Sequ
         tunables=space.tunables(default, *seeds),
         defaults=default,
         seeds=[seed for seed in seeds if seed != default],
-        restrictions=space.restrictions(),
+        restrictions=[*space.restrictions(), *idle_restrictions(space, default)],
         sizes=sizes_of(dict(zip(inspect.signature(bound.kernel.fn).parameters, arguments, strict=False))),
     )
 

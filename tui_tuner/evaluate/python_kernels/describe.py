@@ -52,7 +52,7 @@ def problem_of_description(description: KernelDescription, file: Path, source: s
         arguments=[],
         tunables=description.tunables,
         defaults=description.defaults,
-        search=Search(restrictions=description.restrictions),
+        search=Search(restrictions=description.restrictions, seeds=description.seeds),
         directory=file.parent.absolute(),
         source_text=source,
     )

@@ -124,7 +124,8 @@ class Rounds:
     def _seeds(self) -> list[Configuration]:
         """The default configuration, those that were offered, and random ones: at most half of the first batch."""
         measured = [one.evaluation.configuration for one in self._measured()]
-        first = [one for one in [self._searched.default_configuration, *self._found.seeds] if self._space.contains(one)]
+        offered = [*self._session.problem.search.seeds, *self._found.seeds]
+        first = [one for one in [self._searched.default_configuration, *offered] if self._space.contains(one)]
         drawn = random_batch(self._space, [*measured, *first], self._options.seeds, self._rng)
         known = {exact_key(configuration) for configuration in measured}
         new = {exact_key(one): one for one in [*first, *drawn] if exact_key(one) not in known}
