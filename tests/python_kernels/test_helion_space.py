@@ -11,9 +11,9 @@ pytest.importorskip("torch", reason="torch is not installed")
 helion = pytest.importorskip("helion", reason="Helion is not installed")
 
 from tests.python_kernels.fakes import description  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child_fragments import HelionSpace  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child_kernel import KernelFault  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child_loading import LoadedKernel  # noqa: E402
+from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace  # noqa: E402
+from tui_tuner.evaluate.python_kernels.child.kernel import KernelFault  # noqa: E402
+from tui_tuner.evaluate.python_kernels.child.loading import LoadedKernel  # noqa: E402
 from tui_tuner.evaluate.python_kernels.names import gathered  # noqa: E402
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"

@@ -14,10 +14,10 @@ from tui_tuner.embedded.batches import Asked, ComparisonAsked, EvaluationAsked, 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.evaluator import Started
 from tui_tuner.evaluate.measure import Patience, TimeLaunches, in_turns
-from tui_tuner.evaluate.python_kernels.child_faults import compile_fault, failure, launch_fault
-from tui_tuner.evaluate.python_kernels.child_fragments import HelionSpace
-from tui_tuner.evaluate.python_kernels.child_loading import device_info
-from tui_tuner.evaluate.python_kernels.child_timing import EventTimer
+from tui_tuner.evaluate.python_kernels.child.faults import compile_fault, failure, launch_fault
+from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace
+from tui_tuner.evaluate.python_kernels.child.loading import device_info
+from tui_tuner.evaluate.python_kernels.child.timing import EventTimer
 from tui_tuner.evaluate.python_kernels.names import gathered
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.helion.reasons import ReasoningProvider

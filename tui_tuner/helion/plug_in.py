@@ -16,8 +16,8 @@ from helion.runtime.kernel import BoundKernel
 from tui_tuner.embedded.batches import BatchingEvaluator
 from tui_tuner.embedded.choices import EmbeddedChoices
 from tui_tuner.embedded.session_thread import SessionThread
-from tui_tuner.evaluate.python_kernels.child_fragments import HelionSpace
-from tui_tuner.evaluate.python_kernels.child_helion import described
+from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace
+from tui_tuner.evaluate.python_kernels.child.helion import described
 from tui_tuner.evaluate.python_kernels.describe import problem_of_description
 from tui_tuner.evaluate.python_kernels.names import gathered
 from tui_tuner.helion.bench import HelionBench

@@ -10,7 +10,7 @@ from helion.autotuner.benchmark_job import AccuracyCheckResult
 from helion.autotuner.benchmark_provider import BenchmarkResult, LocalBenchmarkProvider
 from helion.autotuner.precompile_future import PrecompileFuture
 
-from tui_tuner.evaluate.python_kernels.child_faults import compile_fault, failure, launch_fault, telling_line
+from tui_tuner.evaluate.python_kernels.child.faults import compile_fault, failure, launch_fault, telling_line
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.text import clean
 

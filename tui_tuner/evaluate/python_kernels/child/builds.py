@@ -21,8 +21,8 @@ from multiprocessing.context import ForkProcess
 import torch
 from triton.runtime import driver
 
-from tui_tuner.evaluate.python_kernels.child_faults import compile_fault
-from tui_tuner.evaluate.python_kernels.child_kernel import Arguments, JitLaunch, KernelFault, ReadyKernel
+from tui_tuner.evaluate.python_kernels.child.faults import compile_fault
+from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.limits import die_with_parent
 

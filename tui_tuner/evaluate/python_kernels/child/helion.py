@@ -1,4 +1,4 @@
-"""Helion's kernels. All that is private in Helion stands here and in `child_fragments`; written against 1.4.0."""
+"""Helion's kernels. All that is private in Helion stands here and in `fragments`; written against 1.4.0."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from helion.runtime import default_launcher
 from helion.runtime.kernel import BoundKernel, Kernel
 from triton.runtime.jit import JITFunction
 
-from tui_tuner.evaluate.python_kernels.child_faults import compile_fault
-from tui_tuner.evaluate.python_kernels.child_fragments import HelionSpace
-from tui_tuner.evaluate.python_kernels.child_idle import idle_restrictions
-from tui_tuner.evaluate.python_kernels.child_kernel import (
+from tui_tuner.evaluate.python_kernels.child.faults import compile_fault
+from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace
+from tui_tuner.evaluate.python_kernels.child.idle import idle_restrictions
+from tui_tuner.evaluate.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
     KernelFault,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import helion
 from helion.exc import InvalidConfig
 
-from tui_tuner.evaluate.python_kernels.child_fragments import HelionSpace
+from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace
 from tui_tuner.evaluate.python_kernels.names import gathered
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.table import Value

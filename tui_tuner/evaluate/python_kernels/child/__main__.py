@@ -20,7 +20,7 @@ from tui_tuner.evaluate.requests import Failed, Frame
 from tui_tuner.evaluate.sandbox.limits import die_with_parent
 
 if TYPE_CHECKING:
-    from tui_tuner.evaluate.python_kernels.child_service import Service
+    from tui_tuner.evaluate.python_kernels.child.service import Service
 
 LOAD_LIMIT_S = 300.0
 """Importing torch from a cold disk takes minutes."""
@@ -49,7 +49,7 @@ def serve(requests: socket.socket, answers: socket.socket) -> None:
 
 def _service() -> type[Service]:
     try:
-        from tui_tuner.evaluate.python_kernels.child_service import Service
+        from tui_tuner.evaluate.python_kernels.child.service import Service
     except ImportError as error:
         raise DeviceError(
             f"kernels in Python need torch and Triton: {error}", hint="pip install 'tuner-tui[helion]'"

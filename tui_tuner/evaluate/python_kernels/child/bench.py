@@ -10,11 +10,11 @@ import torch
 from torch.utils._pytree import tree_map
 
 from tui_tuner.evaluate.measure import Patience, in_turns, measure
-from tui_tuner.evaluate.python_kernels.child_closeness import bound, deviation
-from tui_tuner.evaluate.python_kernels.child_data import Data, copied, own_errors, poison, resources_of
-from tui_tuner.evaluate.python_kernels.child_faults import failure, launch_fault
-from tui_tuner.evaluate.python_kernels.child_kernel import Arguments, KernelFault, ReadyKernel, tensors_of
-from tui_tuner.evaluate.python_kernels.child_timing import EventTimer
+from tui_tuner.evaluate.python_kernels.child.closeness import bound, deviation
+from tui_tuner.evaluate.python_kernels.child.data import Data, copied, own_errors, poison, resources_of
+from tui_tuner.evaluate.python_kernels.child.faults import failure, launch_fault
+from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, tensors_of
+from tui_tuner.evaluate.python_kernels.child.timing import EventTimer
 from tui_tuner.evaluate.python_kernels.messages import KernelEvaluated
 from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
 from tui_tuner.problem.model import Tolerance

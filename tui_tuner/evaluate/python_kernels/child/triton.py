@@ -14,8 +14,8 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.python_kernels.child_file import UserFile
-from tui_tuner.evaluate.python_kernels.child_kernel import (
+from tui_tuner.evaluate.python_kernels.child.file import UserFile
+from tui_tuner.evaluate.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
     KernelFault,

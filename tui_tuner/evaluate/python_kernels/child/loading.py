@@ -8,10 +8,9 @@ from pathlib import Path
 import torch
 
 from tui_tuner.errors import DeviceError, ProblemError
-from tui_tuner.evaluate.python_kernels import child_triton
-from tui_tuner.evaluate.python_kernels.child_file import UserFile
-from tui_tuner.evaluate.python_kernels.child_kernel import Arguments, TunableKernel
-from tui_tuner.evaluate.python_kernels.child_triton import TritonKernel
+from tui_tuner.evaluate.python_kernels.child.file import UserFile
+from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, TunableKernel
+from tui_tuner.evaluate.python_kernels.child.triton import TritonKernel, kernels_in
 from tui_tuner.evaluate.results import DeviceInfo
 
 
@@ -29,7 +28,7 @@ class LoadedKernel:
         self._file = UserFile(file)
         members = {name: member for name, member in vars(self._file.module).items() if not name.startswith("__")}
         helion_kernels = _helion_kernels(members)
-        self.name = self._file.chosen({**helion_kernels, **child_triton.kernels_in(members)}, wanted)
+        self.name = self._file.chosen({**helion_kernels, **kernels_in(members)}, wanted)
         made = self._file.arguments(self.name, seed=0)
         if self.name in helion_kernels:
             self.kernel = self._helion_kernel(helion_kernels[self.name], made)
@@ -48,7 +47,7 @@ class LoadedKernel:
         return self._file.reference(self.name, arguments)
 
     def _helion_kernel(self, member: object, made: Arguments | dict[str, object]) -> TunableKernel:
-        from tui_tuner.evaluate.python_kernels.child_helion import HelionKernel
+        from tui_tuner.evaluate.python_kernels.child.helion import HelionKernel
 
         try:
             return HelionKernel(member, self.name, _in_order(made, self._file))
@@ -95,7 +94,7 @@ def device_info(framework: str) -> DeviceInfo:
 def _helion_kernels(members: dict[str, object]) -> dict[str, object]:
     if _version("helion") is None:
         return {}
-    from tui_tuner.evaluate.python_kernels.child_helion import kernels_in
+    from tui_tuner.evaluate.python_kernels.child.helion import kernels_in
 
     return kernels_in(members)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.python_kernels.child_closeness import deviation, magnitude
-from tui_tuner.evaluate.python_kernels.child_kernel import Arguments, tensors_of
+from tui_tuner.evaluate.python_kernels.child.closeness import deviation, magnitude
+from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, tensors_of
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.evaluate.tolerance import Bound
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tui_tuner.evaluate.python_kernels.child_kernel import KernelFault
+from tui_tuner.evaluate.python_kernels.child.kernel import KernelFault
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.text import clean
 

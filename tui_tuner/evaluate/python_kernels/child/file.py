@@ -20,7 +20,7 @@ from types import ModuleType
 import torch
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.python_kernels.child_kernel import Arguments
+from tui_tuner.evaluate.python_kernels.child.kernel import Arguments
 from tui_tuner.problem.nearest import suggestion
 
 

@@ -12,11 +12,11 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.channel import receive
-from tui_tuner.evaluate.python_kernels.child_bench import Bench
-from tui_tuner.evaluate.python_kernels.child_builds import Builds, Built
-from tui_tuner.evaluate.python_kernels.child_faults import failure
-from tui_tuner.evaluate.python_kernels.child_kernel import KernelFault, ReadyKernel
-from tui_tuner.evaluate.python_kernels.child_loading import LoadedKernel, check_device, device_info
+from tui_tuner.evaluate.python_kernels.child.bench import Bench
+from tui_tuner.evaluate.python_kernels.child.builds import Builds, Built
+from tui_tuner.evaluate.python_kernels.child.faults import failure
+from tui_tuner.evaluate.python_kernels.child.kernel import KernelFault, ReadyKernel
+from tui_tuner.evaluate.python_kernels.child.loading import LoadedKernel, check_device, device_info
 from tui_tuner.evaluate.python_kernels.messages import (
     CompareConfigurations,
     Describe,
