@@ -170,6 +170,7 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
         message = f"the run that is there began with another {', another '.join(changed)}"
         raise JournalError(message, hint="name another run directory, or go on with what it began with", file=path)
     kept = {name: getattr(run.options, name) for name in _MEMORY}
+    kept["search"] = options.search or run.options.search
     return _reopened(run, options.model_copy(update=kept))
 
 

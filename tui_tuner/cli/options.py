@@ -1,0 +1,116 @@
+"""The options of a session on the command line, and what they change of the settings."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import tomli
+from pydantic import ValidationError
+
+from tui_tuner.errors import SettingsError
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+
+_OPTIONS = tuple(SessionOptions.model_fields)
+_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time"}
+"""Flags that are not called like the option they set."""
+
+
+def add_rounds(parser: argparse.ArgumentParser) -> None:
+    """How a model chooses configurations."""
+    rounds = parser.add_argument_group("rounds in which a model chooses configurations")
+    for name, field in RoundOptions.model_fields.items():
+        flag, words = f"--{name.replace('_', '-')}", f"{field.description} (default {field.default})"
+        if field.annotation is bool:
+            rounds.add_argument(flag, action=argparse.BooleanOptionalAction, help=words)
+        else:
+            rounds.add_argument(flag, metavar="VALUE", help=words)
+
+
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """What earlier sessions may say."""
+    memory, switch = parser.add_argument_group("memory"), argparse.BooleanOptionalAction
+    memory.add_argument("--memory", action=switch, help="use what earlier sessions found, and remember this one")
+    memory.add_argument("--cache-replies", action=switch, help="keep the model's replies for later sessions")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """What may be spent."""
+    budget = parser.add_argument_group("budget")
+    budget.add_argument("--max-evals", type=int, metavar="N", dest="max_evaluations", help="evaluations (default 85)")
+    budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
+    budget.add_argument("--max-time", type=_seconds, metavar="20m", dest="max_seconds", help="time, as in 90s, 20m, 2h")
+    budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
+    budget.add_argument("--target", type=factor, metavar="2x", help="stop at this speed-up over the kernel as given")
+
+
+def add_front_end(parser: argparse.ArgumentParser) -> None:
+    """How the session is shown."""
+    front_end = parser.add_argument_group("front end")
+    front_end.add_argument("--auto", action="store_true", help="no screen: approve every step, print lines")
+    front_end.add_argument("--output", choices=("text", "json"), help="with --auto (default text)")
+    front_end.add_argument("--theme", help="theme of the screen")
+
+
+def changes(chosen: argparse.Namespace) -> dict[str, object]:
+    """What the user changes of the session's options."""
+    return _given(_OPTIONS, chosen)
+
+
+def _given(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
+    return {name: value for name in names if (value := getattr(chosen, name, None)) is not None}
+
+
+def changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
+    """The settings' options with those of the command line over them.
+
+    Raises:
+        SettingsError: a value is out of its range.
+    """
+    try:
+        rounds = {**options.rounds.model_dump(), **_given(RoundOptions.model_fields, chosen)}
+        return SessionOptions.model_validate({**options.model_dump(), "rounds": rounds, **changes(chosen)})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        option = str(first["loc"][-1])
+        flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
+        raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}") from error
+
+
+def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
+    """The options with those of the strategy over them."""
+    given = dict(chosen.set)
+    if chosen.steps is not None:
+        from tui_tuner.strategies.step_files import load_steps
+
+        given["steps"] = [step.model_dump(mode="json") for step in load_steps(chosen.steps)]
+    return options.model_copy(update={"strategy_options": {**options.strategy_options, **given}})
+
+
+def option(text: str) -> tuple[str, Any]:
+    """`NAME=VALUE` as a pair; a value that is no TOML is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"'{text}' is no option; write NAME=VALUE")
+    try:
+        return name.strip(), tomli.loads(f"value = {value}")["value"]
+    except tomli.TOMLDecodeError:
+        return name.strip(), value  # words need no quotes
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 20m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def factor(text: str) -> float:
+    """A factor, as in 2x."""
+    try:
+        return float(text.removesuffix("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x") from None
