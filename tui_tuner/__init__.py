@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from tui_tuner.strategies.base import Effects, Strategy
     from tui_tuner.strategies.custom import CustomStrategy
     from tui_tuner.strategies.explicit import ExplicitStrategy
+    from tui_tuner.strategies.llm_search import LlmSearchStrategy
     from tui_tuner.strategies.one_prompt import OnePromptStrategy
+    from tui_tuner.strategies.parameters.rounds.options import RoundOptions
     from tui_tuner.strategies.rewriting.extraction import UnusableKernel
     from tui_tuner.strategies.rewriting.failures import (
         BuildFailed,
@@ -71,6 +73,7 @@ __all__ = [
     "Kernel",
     "Launch",
     "LaunchFailed",
+    "LlmSearchStrategy",
     "MoveStep",
     "NoneRight",
     "NotFaster",
@@ -79,6 +82,7 @@ __all__ = [
     "Proposal",
     "Rejected",
     "RetryPolicy",
+    "RoundOptions",
     "RunFailed",
     "Say",
     "Search",
@@ -115,7 +119,9 @@ _HOMES = {
     "strategies.custom": ("CustomStrategy",),
     "strategies.explicit": ("ExplicitStrategy",),
     "strategies.rewriting.extraction": ("UnusableKernel",),
+    "strategies.llm_search": ("LlmSearchStrategy",),
     "strategies.one_prompt": ("OnePromptStrategy",),
+    "strategies.parameters.rounds.options": ("RoundOptions",),
     "strategies.rewriting.retry": ("RetryPolicy",),
     "strategies.search": ("SearchStrategy",),
     "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),

@@ -19,6 +19,7 @@ from tui_tuner.problem.nearest import suggestion
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, load_settings
 from tui_tuner.strategies.base import Strategy
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Approver
 
 _BACKEND = ("name", "context_tokens", "stream", "aclose")
@@ -33,6 +34,8 @@ class Choices(TypedDict, total=False):
             then the strategy is "search", unless the one chosen needs no model.
         device: as with `--device` ("auto").
         search: method of the parameter search (None: the default one).
+        rounds: how a model chooses configurations, a `tui_tuner.RoundOptions` (its defaults).
+        temperature: of the model's replies (None: that of the settings).
         max_evaluations: configurations evaluated at most (85).
         max_calls: calls of the model at most (100).
         max_seconds: wall-clock time at most (None: no limit).
@@ -52,6 +55,8 @@ class Choices(TypedDict, total=False):
     model: str | Backend | None
     device: str
     search: str | None
+    rounds: RoundOptions
+    temperature: float | None
     max_evaluations: int
     max_calls: int
     max_seconds: float | None
