@@ -116,6 +116,14 @@ def test_the_step_of_a_search_is_not_its_last_rounds():
     assert (outcome.step, outcome.accepted) == (None, False)
 
 
+def test_the_line_of_the_next_round_is_no_step_that_the_reply_planned():
+    line = Step(id=2, title="Round 2", state=StepState.RUNNING)
+    told = attributed(
+        *asked(1, "first_configurations", {"x": 2, "y": 1}), finished(2, 1, 4.0), events.StepChanged(step=line), end()
+    )
+    assert told.calls[0].planned == []
+
+
 def test_the_closing_measurement_is_no_comparison_of_a_reply():
     again = new_best(2, 1, 4.0)[:1]
     told = attributed(

@@ -81,11 +81,11 @@ class Attribution:
     def _step(self, step: Step) -> None:
         is_new = step.id not in self.steps
         self.steps[step.id] = step
-        if self._current is None:
+        if self._current is None or self._current.is_round:  # the lines of rounds are the session's own
             return
         if is_new and not step.by_user:
             self._current.planned.append(step.id)
-        elif self._current.step is None and step.state in _SETTLED and not self._current.is_round:
+        elif self._current.step is None and step.state in _SETTLED:
             self._current.step = step
 
     def _evaluated(self, evaluation: Evaluation) -> None:
