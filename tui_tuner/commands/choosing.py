@@ -87,7 +87,7 @@ async def with_model(wanted: Chosen, settings: Settings, brought: Backend | None
         return Chosen(wanted.options, wanted.strategy, backend, wanted.notes)
     if wanted.strategy.needs_model:
         own = wanted.options.strategy_options
-        said = notes[0] if notes else "" if not own else f"'{wanted.strategy.name}' with its options needs a model"
+        said = notes[0] if notes else "" if not own else f"'{wanted.strategy.name}' with its options needs a language model"
         wanted = _replaced(wanted, "search", said)
     if by_model:
         said = f"--search {wanted.options.search} needs a language model: searching without one"
