@@ -86,9 +86,9 @@ async def with_model(wanted: Chosen, settings: Settings, brought: Backend | None
     if backend is not None:
         return Chosen(wanted.options, wanted.strategy, backend, wanted.notes)
     if wanted.strategy.needs_model:
-        own = wanted.options.strategy_options
-        said = notes[0] if notes else "" if not own else f"'{wanted.strategy.name}' with its options needs a language model"
-        wanted = _replaced(wanted, "search", said)
+        if wanted.options.strategy_options and not notes:
+            notes = [f"'{wanted.strategy.name}' with its options needs a language model"]
+        wanted = _replaced(wanted, "search", "".join(notes))
     if by_model:
         said = f"--search {wanted.options.search} needs a language model: searching without one"
         options = wanted.options.model_copy(update={"search": None})
