@@ -10,28 +10,26 @@ from tui_tuner.llm.base import Message
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.prompts.render import render
 from tui_tuner.search.client import Search
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.evaluations import Evaluations
 from tui_tuner.session.inbox import Inbox
-from tui_tuner.session.instructions import Instruction, Say, Thaw
+from tui_tuner.session.instructions import Instruction, Thaw
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.proposals import Proposals
 from tui_tuner.session.recall import Recall
 from tui_tuner.session.remembering import Remembering
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.session.talk import Emit, Talk
 from tui_tuner.strategies.base import ATTEMPTS, Incumbent, Listener, ReplyType
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Step
 
-Emit = Callable[[events.Event], None]
 
-
-class SessionEffects:
+class SessionEffects(Talk):
     """Implements `tui_tuner.strategies.base.Effects` for one session."""
 
     def __init__(
@@ -45,17 +43,13 @@ class SessionEffects:
         inbox: Inbox,
         emit: Emit,
     ) -> None:
+        super().__init__(conversation, plan, inbox, emit)
         self._run = run
         self._options = run.options
         self._machine = machine
         self._recall = recall
         self._budget = budget
-        self._conversation = conversation
-        self._plan = plan
-        self._inbox = inbox
-        self._emit = emit
         self.remembering = Remembering(run, recall)
-        self._words: list[str] = []
         self._frozen: Configuration = {}
         self._kept_free: set[str] = set()
         self.baseline: Candidate = baseline(machine.problem)
@@ -64,8 +58,7 @@ class SessionEffects:
         self.tuned_baseline: Incumbent | None = None
         self.evaluations = Evaluations(machine, recall, budget, emit, self._best_ms)
         self.evaluations.keep(self.given)
-        conversation.on_prompt(self._with_words)
-        inbox.open(self._obey)
+        self._open()
 
     @property
     def problem(self) -> Problem:
@@ -139,24 +132,6 @@ class SessionEffects:
             self.note(text, warning=warning)
         return found
 
-    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
-        """A new line of the plan."""
-        step = self._plan.add(title, detail, after=after)
-        self._inbox.operation_done()
-        return step
-
-    def update_step(self, step: Step) -> Step:
-        """Show a step as it is now."""
-        self._plan.put(step)
-        self._inbox.operation_done()
-        return step
-
-    def proposed_steps(self) -> list[Step]:
-        """The steps that are still to come."""
-        steps = self._plan.proposed()
-        self._inbox.operation_done()
-        return steps
-
     def freeze(self, frozen: Configuration) -> None:
         """Hold tunables at a value, where the user does not want them free."""
         wanted = {name: value for name, value in frozen.items() if name not in self._kept_free}
@@ -164,10 +139,6 @@ class SessionEffects:
             self._frozen = wanted
             self._emit(events.ParametersFrozen(frozen=wanted))
         self._inbox.operation_done()
-
-    def note(self, text: str, *, warning: bool = False) -> None:
-        """A line of the story for people."""
-        self._emit(events.Note(level="warning" if warning else "info", text=text))
 
     async def ask(
         self,
@@ -181,11 +152,7 @@ class SessionEffects:
         """A validated reply of the model; the prompt carries what the user said."""
         self._budget.check_target(self.incumbent.speedup[0])
         self._budget.check_evaluations()
-        return await self._conversation.ask(purpose, messages, reply_type, check, attempts, listener)
-
-    async def prompt_tokens(self) -> int | None:
-        """How many tokens a prompt may have; None if unknown."""
-        return await self._conversation.prompt_tokens()
+        return await super().ask(purpose, messages, reply_type, check, attempts, listener)
 
     def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
         """Begin with an evaluation that will probably be asked for."""
@@ -194,16 +161,6 @@ class SessionEffects:
     async def drop_head_starts(self) -> None:
         """End those evaluations that nobody asked for."""
         await self.evaluations.drop_head_starts()
-
-    def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """A prompt with all that the user said so far behind its last message."""
-        words = list(self._words)
-        self._inbox.operation_done()
-        if not words:
-            return tuple(messages)
-        *before, last = messages
-        said = render("programmer", words="\n\n".join(words))
-        return (*before, Message(last.role, f"{last.content}\n\n{said}"))
 
     def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
         """What a search chooses, journaled."""
@@ -223,9 +180,7 @@ class SessionEffects:
         """Put a step to the user; a proposed kernel is kept as a file."""
         if candidate is not None:
             self._run.keep_kernel(candidate)
-        proposal = self._plan.propose(step, candidate, rationale)
-        self._inbox.operation_done()
-        return await self._plan.decide(proposal)
+        return await super().approve(step, candidate, rationale)
 
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether the interval's lower end is above the least gain that counts."""
@@ -264,16 +219,12 @@ class SessionEffects:
         return comparison
 
     def _obey(self, instruction: Instruction) -> None:
-        match instruction:
-            case Say():
-                self._words.append(instruction.text)
-                self._emit(events.UserSaid(text=instruction.text))
-            case Thaw():
-                self._kept_free.add(instruction.name)
-                if self._frozen.pop(instruction.name, None) is not None:
-                    self._emit(events.ParametersFrozen(frozen=dict(self._frozen)))
-            case _:
-                self._plan.obey(instruction)
+        if not isinstance(instruction, Thaw):
+            super()._obey(instruction)
+            return
+        self._kept_free.add(instruction.name)
+        if self._frozen.pop(instruction.name, None) is not None:
+            self._emit(events.ParametersFrozen(frozen=dict(self._frozen)))
 
     def _best_ms(self) -> float | None:
         timing = self.incumbent.evaluation.timing

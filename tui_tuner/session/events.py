@@ -10,6 +10,7 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.tensile.outcome import RoundOutcome, Winner
 
 
 class _Event(BaseModel):
@@ -151,6 +152,41 @@ class IncumbentChanged(_Event):
     speedup: tuple[float, float, float]
 
 
+class BenchmarkStarted(_Event):
+    """Tensile measures a configuration; `round` 0 is the one as given."""
+
+    type: Literal["benchmark_started"] = "benchmark_started"
+    round: int
+    candidate: str
+    permutations: int
+    sizes: int
+
+
+class BenchmarkOutput(_Event):
+    """A line that Tensile prints while it runs; not kept in the journal."""
+
+    type: Literal["benchmark_output"] = "benchmark_output"
+    round: int
+    text: str
+
+
+class BenchmarkFinished(_Event):
+    """Tensile has measured a configuration, or failed to."""
+
+    type: Literal["benchmark_finished"] = "benchmark_finished"
+    round: int
+    candidate: str
+    outcome: RoundOutcome
+
+
+class WinnersChanged(_Event):
+    """The best solution so far at every problem size; a gain is over the first run's winner."""
+
+    type: Literal["winners_changed"] = "winners_changed"
+    round: int
+    winners: list[Winner]
+
+
 class PromptSent(_Event):
     """A prompt went to the model."""
 
@@ -225,6 +261,10 @@ Event = Annotated[
     | Compared
     | BaselineMeasured
     | IncumbentChanged
+    | BenchmarkStarted
+    | BenchmarkOutput
+    | BenchmarkFinished
+    | WinnersChanged
     | PromptSent
     | ModelText
     | ReplyReceived

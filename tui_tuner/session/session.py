@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncGenerator
 from typing import Literal
 
 from tui_tuner.errors import UserError
@@ -21,13 +18,14 @@ from tui_tuner.session.clock import Clock
 from tui_tuner.session.conclusion import conclude
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.effects import SessionEffects
-from tui_tuner.session.events import BaselineMeasured, DeviceReady, Event, Note, SessionFinished, SessionStarted
+from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionFinished, SessionStarted
 from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.instructions import Instruction
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.recall import Recall, RecordEnds
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
 from tui_tuner.strategies.choose import fault_of
 from tui_tuner.strategies.propose_tests import propose_tests
@@ -35,7 +33,7 @@ from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.steps import Approver
 
 
-class Session:
+class Session(EventStream):
     """A live, resumed or replayed session.
 
     Args:
@@ -54,6 +52,7 @@ class Session:
         max_tokens: int = 16384,
         memory: Memory | None = None,
     ) -> None:
+        super().__init__()
         self._run = run
         self._strategy = strategy
         self._backend = backend
@@ -64,29 +63,7 @@ class Session:
         self._machine = Machine(run.problem, evaluator, self._recall)
         self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
         self._inbox = Inbox(self._recall)
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self.title = f"{run.problem.kernel.source} | {strategy.name}"
-
-    async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
-        """Run while iterated; closing the iterator interrupts the session and leaves it resumable.
-
-        Raises:
-            UserError: something that the user must mend; what was found stays in the journal.
-        """
-        task = asyncio.create_task(self._drive(approver))
-        task.add_done_callback(lambda _: self._queue.put_nowait(None))
-        try:
-            while (event := await self._queue.get()) is not None:
-                yield event
-            await task
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
-            await self._machine.close()
-            if self._backend is not None:
-                await self._backend.aclose()
-            self._run.journal.close()
 
     def tell(self, instruction: Instruction) -> bool:
         """Take what the user says at any time: words for the model, changes of the plan.
@@ -96,8 +73,15 @@ class Session:
         """
         return self._inbox.tell(instruction)
 
-    def _emit(self, event: Event) -> None:
-        self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))
+    @property
+    def _elapsed(self) -> float:
+        return self._recall.elapsed
+
+    async def _close(self) -> None:
+        await self._machine.close()
+        if self._backend is not None:
+            await self._backend.aclose()
+        self._run.journal.close()
 
     async def _drive(self, approver: Approver) -> None:
         self._emit(self._started())

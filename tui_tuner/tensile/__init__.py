@@ -1,0 +1,1 @@
+"""Tensile and TensileLite: their benchmark configurations, how they are edited, run and read."""

@@ -1,0 +1,174 @@
+"""What one run of Tensile said, kept small enough for a journal, the screen and a prompt. GFLOP/s and seconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from tui_tuner.tensile.values import ParameterValue
+
+Values = dict[str, ParameterValue]
+"""Forked parameters by name, with the value that a solution has of each."""
+
+
+class _Result(BaseModel):
+    """Immutable and serialisable: stands in the journal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FailureKind(StrEnum):
+    """Why a run gave no results."""
+
+    REFUSED = "refused by Tensile"  # it ended by an error of its own, with a reason
+    CRASH = "crash"
+    TIMEOUT = "time-out"
+    MALFORMED = "malformed results"
+    NOTHING_VALID = "no valid result"  # every solution was rejected, or failed validation
+
+
+class RunFailure(_Result):
+    """A classified failure.
+
+    Attributes:
+        message: one line, the reason in words.
+        detail: the end of what Tensile printed, cleaned; may be empty.
+    """
+
+    kind: FailureKind
+    message: str
+    detail: str = ""
+
+
+class Contender(_Result):
+    """A solution at one problem size.
+
+    Attributes:
+        solution: its name, as Tensile gives it.
+        values: its values of the forked parameters.
+    """
+
+    solution: str
+    values: Values
+    gflops: float
+
+
+class SizeOutcome(_Result):
+    """One problem size in one run.
+
+    Attributes:
+        group: number of the size group in the file, from 0; that of the results' `_NN`.
+        size: as in `Exact`, without strides.
+        ranked: the fastest solutions, the winner first; empty where none was valid.
+        slowest: the slowest of them.
+        measured: solutions with a time.
+        failed: solutions that failed validation.
+        microseconds: of the winner's launch, None where it is not told.
+    """
+
+    group: int
+    size: list[int]
+    ranked: list[Contender]
+    slowest: list[Contender] = []
+    measured: int
+    failed: int = 0
+    microseconds: float | None = None
+
+    @property
+    def winner(self) -> Contender | None:
+        """The fastest solution."""
+        return self.ranked[0] if self.ranked else None
+
+
+class ValueEffect(_Result):
+    """What one value of a forked parameter went with, over all problem sizes of its group.
+
+    Attributes:
+        best: of the solutions with it, as a mean share of each size's winner, 0 to 1.
+        median: the same of their median.
+        solutions: how many there are.
+    """
+
+    group: int
+    parameter: str
+    value: ParameterValue
+    best: float
+    median: float
+    solutions: int
+
+
+class GroupOutcome(_Result):
+    """One size group in one run.
+
+    Attributes:
+        permutations: of its forked parameters.
+        solutions: those that Tensile made kernels of; None where it does not tell.
+        rejected: how many permutations were rejected, by reason; where Tensile tells.
+    """
+
+    group: int
+    permutations: int
+    solutions: int | None = None
+    rejected: dict[str, int] = {}
+
+
+class RoundOutcome(_Result):
+    """One run of Tensile.
+
+    Attributes:
+        seconds: that it took.
+        device: as Tensile names it; empty where it does not.
+        failure: why there are no results.
+        notes: what else the reader should know of the results.
+    """
+
+    seconds: float
+    groups: list[GroupOutcome] = []
+    sizes: list[SizeOutcome] = []
+    effects: list[ValueEffect] = []
+    phases: dict[str, float] = {}
+    device: str = ""
+    failure: RunFailure | None = None
+    notes: list[str] = []
+
+    @property
+    def permutations(self) -> int:
+        """Of all size groups."""
+        return sum(group.permutations for group in self.groups)
+
+
+class Winner(_Result):
+    """The best solution so far at one problem size.
+
+    Attributes:
+        round: in which it was measured; 0 is the configuration as given.
+        first_gflops: of the first run's winner at this size; None where that had none.
+    """
+
+    group: int
+    size: list[int]
+    solution: str
+    values: Values
+    gflops: float
+    microseconds: float | None = None
+    round: int
+    first_gflops: float | None = None
+
+    @property
+    def gain(self) -> float | None:
+        """Over the first run's winner, as a factor."""
+        return None if self.first_gflops is None else self.gflops / self.first_gflops
+
+
+def size_text(size: Iterable[int]) -> str:
+    """A problem size as people write it: 256x128x1x4096."""
+    return "x".join(map(str, size))
+
+
+def geometric_mean(factors: Iterable[float]) -> float | None:
+    """Of positive factors; None of none."""
+    logs = [math.log(factor) for factor in factors]
+    return math.exp(sum(logs) / len(logs)) if logs else None
