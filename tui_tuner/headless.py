@@ -7,9 +7,10 @@ from contextlib import aclosing
 from enum import IntEnum
 from typing import TextIO
 
+from tui_tuner.headless_tensile import TensileStory
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
-from tui_tuner.session.session import Session
+from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.steps import Decision, Factor, Proposal, Step, StepState
 from tui_tuner.text import clean
 
@@ -41,7 +42,7 @@ class ApproveAll:
 
 
 async def run_headless(
-    session: Session, *, json: bool, out: TextIO | None = None, err: TextIO | None = None
+    session: EventStream, *, json: bool, out: TextIO | None = None, err: TextIO | None = None
 ) -> ExitCode:
     """Run to the end.
 
@@ -58,7 +59,7 @@ async def run_headless(
     story = Story()
     async with aclosing(session.events(ApproveAll())) as stream:
         async for event in stream:
-            if json and not isinstance(event, events.ModelText):
+            if json and not isinstance(event, events.ModelText | events.BenchmarkOutput):
                 print(event.model_dump_json(), file=out, flush=True)
             line = story.line(event)
             if line is not None:
@@ -83,6 +84,7 @@ class Story:
         self._given: events.BaselineMeasured | None = None
         self._best: events.IncumbentChanged | None = None
         self._said_of_step: dict[int, str] = {}
+        self._tensile = TensileStory()
 
     def line(self, event: events.Event) -> str | None:
         """One line for an event, None for events that say nothing new."""
@@ -100,7 +102,7 @@ class Story:
                 return f"new best: {_factor(event.speedup)} over the kernel as given"
             case events.StepChanged():
                 return self._step(event.step)
-        return _plain_line(event)
+        return _plain_line(event) or self._tensile.line(event)
 
     def result(self, event: events.SessionFinished) -> str:
         """The result in words."""
@@ -112,12 +114,19 @@ class Story:
             best = self._best.evaluation
             share = "" if best.share is None else f", {best.share:.0%} of the roofline"
             lines.append(f"best      {self._time(event.times[1])}{share}, {_values(best.configuration)}")
-        if event.speedup is not None:
+        if self._tensile.concerned:
+            lines += self._tensile.result(event)
+        elif event.speedup is not None:
             lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
-        lines.append(f"effort    {_effort(event)}{_cost(event.cost)}")
+        lines.append(f"effort    {self._effort(event)}{_cost(event.cost)}")
         if event.result is not None:
             lines.append(f"written   {event.result} and best.* beside it")
         return "\n".join(lines)
+
+    def _effort(self, event: events.SessionFinished) -> str:
+        calls = _counted(event.model_calls, "model call")
+        measured = self._tensile.effort(event) if self._tensile.concerned else _counted(event.evaluations, "evaluation")
+        return f"{measured}, {calls}"
 
     def _remember(self, event: events.Event) -> None:
         match event:
@@ -140,7 +149,8 @@ class Story:
         device = event.device
         limits = "" if device.memory_gbs is None else f", {device.memory_gbs:.0f} GB/s"
         peak = "" if device.flops_gflops is None else f", {device.flops_gflops / 1000:.1f} TFLOP/s float32"
-        return f"device: {device.name} ({device.backend}){limits}{peak}; builds: {event.sandbox}"
+        builds = "" if device.kind == "tensile" else "builds: "
+        return f"device: {device.name} ({device.backend}){limits}{peak}; {builds}{event.sandbox}"
 
     def _baseline(self, event: events.BaselineMeasured) -> str | None:
         given = event.given.timing
@@ -195,9 +205,8 @@ def _factor(factor: Factor) -> str:
     return f"{factor[0]:.2f}x [{factor[1]:.2f}, {factor[2]:.2f}]"
 
 
-def _effort(event: events.SessionFinished) -> str:
-    counts = {"evaluation": event.evaluations, "model call": event.model_calls}
-    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for word, count in counts.items())
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _cost(cost: float | None) -> str:

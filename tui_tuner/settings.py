@@ -15,6 +15,7 @@ from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.positions import key_lines, line_of
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.strategies.tensile.options import TensileOptions
 
 APPLICATION = "tuner-tui"
 
@@ -76,6 +77,7 @@ class Settings(_Section):
     model: ModelSettings = ModelSettings()
     memory: MemorySettings = MemorySettings()
     build: BuildSettings = BuildSettings()
+    tensile: TensileOptions = TensileOptions()
     screen: ScreenSettings = ScreenSettings()
 
 

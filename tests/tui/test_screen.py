@@ -1,8 +1,6 @@
-"""The screen as a whole: sizes, tabs, help, leaving, the end, and its patience."""
+"""The screen as a whole: sizes, tabs, help, leaving, and the end."""
 
 from __future__ import annotations
-
-import asyncio
 
 import pytest
 from textual.widgets import OptionList
@@ -11,7 +9,6 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
-from tui_tuner.session import events
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.quit import QuitDialog
 from tui_tuner.tui.panes.kernel import KernelPane
@@ -140,32 +137,3 @@ async def test_the_app_is_readable_without_colour(started: Started, monkeypatch:
         text = screen_text(pilot.app)
         for part in ("✓  1 Tile", "○  2 Vectorised", "awaiting you", "3 + ", "5 - ", "★30", "[diff]"):
             assert part in text
-
-
-async def test_the_loop_stays_responsive_under_a_thousand_events_a_second(started: Started) -> None:
-    def flood() -> list[object]:
-        entries: list[object] = []
-        for number in range(1, 251):
-            entries += scripted.evaluation(number, scripted.measured(scripted.TILES, number, 0.2 - number / 2000))
-            entries += [events.ModelText(call=1, text="word "), events.ModelText(call=1, thinking="hm ")] * 3
-            entries.append(0.008)
-        return entries
-
-    lags: list[float] = []
-
-    async def measure() -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            before = loop.time()
-            await asyncio.sleep(0.01)
-            lags.append(loop.time() - before - 0.01)
-
-    async with started(ScriptedRun([*scripted.opening(), 0.5, *flood()], stays=True)) as pilot:
-        await pilot.pause(0.5)
-        task = asyncio.create_task(measure())
-        await pilot.pause(2.5)
-        task.cancel()
-        await settled(pilot)
-        assert len(table_text(pilot.app)) > 100
-        assert sorted(lags)[int(len(lags) * 0.95)] < 0.05
-        assert max(lags) < 1.0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tui_tuner.cli.parsers import COMMANDS
 from tui_tuner.cli.sessions import replay_command, resume_command, tune_command
+from tui_tuner.cli.tensile import tensile_command
 from tui_tuner.cli.tools import (
     bench_search_command,
     config_command,
@@ -25,6 +26,7 @@ from tui_tuner.problem.nearest import nearest
 from tui_tuner.text import clean
 
 _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "tensile": tensile_command,
     "init": init_command,
     "strategy": strategy_command,
     "resume": resume_command,

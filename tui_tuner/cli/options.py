@@ -39,12 +39,18 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     """What may be spent."""
-    budget = parser.add_argument_group("budget")
+    budget = add_limits(parser)
     budget.add_argument("--max-evals", type=int, metavar="N", dest="max_evaluations", help="evaluations (default 85)")
+
+
+def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """What every kind of session may spend."""
+    budget = parser.add_argument_group("budget")
     budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
     budget.add_argument("--max-time", type=_seconds, metavar="20m", dest="max_seconds", help="time, as in 90s, 20m, 2h")
     budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
-    budget.add_argument("--target", type=factor, metavar="2x", help="stop at this speed-up over the kernel as given")
+    budget.add_argument("--target", type=factor, metavar="2x", help="stop at this gain over what was given")
+    return budget
 
 
 def add_front_end(parser: argparse.ArgumentParser) -> None:
@@ -57,22 +63,27 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user changes of the session's options."""
-    return _given(_OPTIONS, chosen)
+    return given_of(_OPTIONS, chosen)
 
 
-def _given(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
+def given_of(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
+    """Those of the named options that are on the command line."""
     return {name: value for name in names if (value := getattr(chosen, name, None)) is not None}
 
 
-def changed(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
+def changed(options: SessionOptions, chosen: argparse.Namespace, *, rounds: bool = True) -> SessionOptions:
     """The settings' options with those of the command line over them.
+
+    Args:
+        rounds: whether the command has the settings of the rounds; flags of the same names may mean something else.
 
     Raises:
         SettingsError: a value is out of its range.
     """
     try:
-        rounds = {**options.rounds.model_dump(), **_given(RoundOptions.model_fields, chosen)}
-        return SessionOptions.model_validate({**options.model_dump(), "rounds": rounds, **changes(chosen)})
+        own = given_of(RoundOptions.model_fields, chosen) if rounds else {}
+        told = {"rounds": {**options.rounds.model_dump(), **own}, **changes(chosen)}
+        return SessionOptions.model_validate({**options.model_dump(), **told})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         option = str(first["loc"][-1])

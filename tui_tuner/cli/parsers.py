@@ -6,7 +6,7 @@ import argparse
 
 from tui_tuner.text import clean
 
-COMMANDS = "init, strategy, resume, replay, runs, bench-search, memory, export-dataset, doctor, config"
+COMMANDS = "tensile, init, strategy, resume, replay, runs, bench-search, memory, export-dataset, doctor, config"
 
 
 def parser_for(name: str, description: str) -> argparse.ArgumentParser:

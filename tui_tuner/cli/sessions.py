@@ -20,9 +20,12 @@ from tui_tuner.cli.options import (
 from tui_tuner.cli.parsers import COMMANDS, parser_for
 from tui_tuner.commands.check import check_front_end
 from tui_tuner.commands.front_ends import show
-from tui_tuner.commands.sessions import Prepared, new_session, replayed_session, resumed_session
+from tui_tuner.commands.prepared import Ready
+from tui_tuner.commands.sessions import new_session, replayed_session, resumed_session
+from tui_tuner.commands.tensile_sessions import replayed_tensile_session, resumed_tensile_session
 from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.tensile.run_directory import is_tensile
 from tui_tuner.settings import Settings, load_settings
 
 
@@ -82,7 +85,8 @@ def resume_command(arguments: Sequence[str]) -> int:
     settings = load_settings()
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
     changed(SessionOptions(), chosen)
-    return _show(resumed_session(chosen.run, changes(chosen), settings), settings, chosen)
+    resumed = resumed_tensile_session if is_tensile(chosen.run) else resumed_session
+    return _show(resumed(chosen.run, changes(chosen), settings), settings, chosen)
 
 
 def replay_command(arguments: Sequence[str]) -> int:
@@ -93,8 +97,9 @@ def replay_command(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     settings = load_settings()
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
-    return _show(replayed_session(chosen.run), settings, chosen)
+    replayed = replayed_tensile_session if is_tensile(chosen.run) else replayed_session
+    return _show(replayed(chosen.run), settings, chosen)
 
 
-def _show(prepared: Prepared, settings: Settings, chosen: argparse.Namespace) -> int:
+def _show(prepared: Ready, settings: Settings, chosen: argparse.Namespace) -> int:
     return show(prepared, settings, auto=chosen.auto, json=chosen.output == "json", theme=chosen.theme)

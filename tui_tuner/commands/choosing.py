@@ -82,7 +82,7 @@ async def with_model(wanted: Chosen, settings: Settings, brought: Backend | None
     by_model = wanted.options.search in MODEL_METHODS
     if not wanted.strategy.needs_model and not by_model:
         return wanted
-    backend, notes = await _model(wanted.options, settings, brought)
+    backend, notes = await model_of(wanted.options, settings, brought)
     if backend is not None:
         return Chosen(wanted.options, wanted.strategy, backend, wanted.notes)
     if wanted.strategy.needs_model:
@@ -126,10 +126,14 @@ def _options_of(strategy: Strategy) -> dict[str, Any]:
         raise SettingsError(f"an option of {strategy.name} cannot be written down: {error}", hint=hint) from None
 
 
-async def _model(
-    options: SessionOptions, settings: Settings, brought: Backend | None
+async def model_of(
+    options: SessionOptions, settings: Settings, brought: Backend | None = None
 ) -> tuple[Backend | None, list[str]]:
-    """The model, or in one line why there is none."""
+    """The model that the user wants, or in one line why there is none; the caller closes it.
+
+    Raises:
+        UserError: there is no such model.
+    """
     passed: list[str] = []
     model = settings.model
     if options.temperature is not None:

@@ -9,13 +9,13 @@ import signal
 import sys
 from contextlib import suppress
 
-from tui_tuner.commands.sessions import Prepared
+from tui_tuner.commands.prepared import Ready
 from tui_tuner.errors import UserError
 from tui_tuner.headless import EXIT_CODES, ExitCode, run_headless
 from tui_tuner.settings import Settings
 
 
-def show(prepared: Prepared, settings: Settings, *, auto: bool, json: bool, theme: str | None) -> ExitCode:
+def show(prepared: Ready, settings: Settings, *, auto: bool, json: bool, theme: str | None) -> ExitCode:
     """Run a session in the front end that the user asked for.
 
     Raises:
@@ -41,7 +41,7 @@ def silence_output() -> None:
     os.close(nowhere)
 
 
-def _screen(prepared: Prepared, settings: Settings, theme: str | None) -> ExitCode:
+def _screen(prepared: Ready, settings: Settings, theme: str | None) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
     app = TunerApp(prepared.session, theme=theme or settings.screen.theme, keymap=settings.screen.keys or None)
@@ -52,7 +52,7 @@ def _screen(prepared: Prepared, settings: Settings, theme: str | None) -> ExitCo
     return EXIT_CODES[str(status)]
 
 
-def _headless(prepared: Prepared, *, json: bool) -> ExitCode:
+def _headless(prepared: Ready, *, json: bool) -> ExitCode:
     try:
         return asyncio.run(_until_signal(prepared, json=json))
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -64,7 +64,7 @@ def _headless(prepared: Prepared, *, json: bool) -> ExitCode:
     return ExitCode.INTERRUPTED
 
 
-async def _until_signal(prepared: Prepared, *, json: bool) -> ExitCode:
+async def _until_signal(prepared: Ready, *, json: bool) -> ExitCode:
     task = asyncio.ensure_future(run_headless(prepared.session, json=json))
     # SIGHUP: the SSH connection that it ran in is gone; the run stays resumable.
     for name in (signal.SIGTERM, signal.SIGHUP):
@@ -72,7 +72,7 @@ async def _until_signal(prepared: Prepared, *, json: bool) -> ExitCode:
     return await task
 
 
-def _tell_resume(prepared: Prepared) -> None:
+def _tell_resume(prepared: Ready) -> None:
     if prepared.run.journal.path.parent.is_dir():
         path = shlex.quote(str(prepared.run.path))
         print(f"interrupted; go on with: tuner-tui resume {path}", file=sys.stderr)  # noqa: T201

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tui_tuner.commands.check import check_kernel, check_options, check_source
 from tui_tuner.commands.choosing import NOTHING, Brought, Chosen, choose_for, with_model
+from tui_tuner.commands.prepared import Ready
 from tui_tuner.commands.recordings import recorded_problem, with_recording
 from tui_tuner.commands.remembered import cached, decided, memory_of
 from tui_tuner.errors import JournalError, SettingsError, UserError
@@ -26,7 +26,7 @@ from tui_tuner.evaluate.python_kernels.process import ProcessOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.in_python import Written, written_in_file
-from tui_tuner.session.journal import FILE, Journal
+from tui_tuner.session.journal import FILE
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
@@ -40,24 +40,11 @@ _MEMORY = ("memory", "cache_replies")
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A session that is ready to run, and what the user should know before.
-
-    Attributes:
-        is_new: whether the run begins with it.
-    """
+class Prepared(Ready):
+    """A session that tunes a kernel."""
 
     session: Session
     run: RunDirectory
-    notes: list[str]
-    is_new: bool = False
-
-    def forget_if_empty(self) -> None:
-        """A new run that failed before its first result is none: its place is free for the next try."""
-        journal = self.run.journal.path
-        with suppress(JournalError):
-            if self.is_new and Journal.read(journal).last_elapsed == 0:
-                journal.unlink()
 
 
 def new_session(kernel: Path | None, options: SessionOptions, settings: Settings, run_path: Path | None) -> Prepared:

@@ -12,6 +12,8 @@ from tui_tuner.tensile.values import ParameterValue
 
 Values = dict[str, ParameterValue]
 """Forked parameters by name, with the value that a solution has of each."""
+FINALS = 1000
+"""Rounds of this number on are runs in which the first winners and the best are compared again."""
 
 
 class _Result(BaseModel):

@@ -1,8 +1,8 @@
-"""The curve of the best time so far, drawn with eighths of a block."""
+"""The curve of the best so far, drawn with eighths of a block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
@@ -33,17 +33,29 @@ def _cell(eighths: int) -> str:
     return " " if eighths <= 0 else _EIGHTHS[min(eighths, 8) - 1]
 
 
-def best_chart(values: Sequence[float], unit: str, width: int, height: int) -> Content:
-    """The curve with its title and with the first and the best time, in `height` lines of at most `width` cells."""
+def best_chart(
+    values: Sequence[float],
+    unit: str,
+    width: int,
+    height: int,
+    *,
+    title: str = "best so far",
+    words: Callable[[float], str] = milliseconds,
+) -> Content:
+    """The curve with its title and with the first and the best value, in `height` lines of at most `width` cells.
+
+    Args:
+        words: a value as it is written, without its unit.
+    """
     if not values:
-        return Content.styled("best so far: nothing measured yet", "$foreground-muted")
-    first, best = f"{milliseconds(values[0])} {unit}", f"{milliseconds(values[-1])} {unit}"
+        return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
+    first, best = f"{words(values[0])} {unit}", f"{words(values[-1])} {unit}"
     if height == 1:
-        label = f"best so far {milliseconds(values[0])} → {best} "
+        label = f"{title} {words(values[0])} → {best} "
         rows = chart_rows(values, max(1, width - len(label)), 1)
         return Content.assemble((label, "$foreground-muted"), (rows[0], "$accent"))
-    size = max(len("best so far"), len(first), len(best)) + 1
-    labels = ["best so far", *[""] * (height - 3), first, best] if height > 2 else [first, best]
+    size = max(len(title), len(first), len(best)) + 1
+    labels = [title, *[""] * (height - 3), first, best] if height > 2 else [first, best]
     rows = chart_rows(values, max(1, width - size), height)
     pairs = zip(labels, rows, strict=True)
     return Content("\n").join(

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from tui_tuner.session.events import (
     ApprovalGiven,
+    BenchmarkFinished,
     DeviceReady,
     Event,
     Note,
@@ -22,6 +23,7 @@ from tui_tuner.session.events import (
     UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
+from tui_tuner.tensile_words import outcome_words, round_words
 from tui_tuner.tui.formatting import cost, counted
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.plain import plain
@@ -32,6 +34,8 @@ _YOU = Content.styled("you> ", "bold $text-accent")
 
 def entry(event: Event) -> Widget | None:
     """What one event adds to the chat, the words of replies aside; None if nothing."""
+    if isinstance(event, BenchmarkFinished):
+        return _benchmark(event)
     content = _line(event)
     if isinstance(event, PromptSent):
         return Fold(f"prompt: {event.purpose}, {counted(event.tokens, 'token')}", event.text, classes="entry")
@@ -43,7 +47,8 @@ def _line(event: Event) -> Content | None:
         case Note():
             return _note(event.text, warning=event.level == "warning")
         case DeviceReady():
-            return _note(f"{event.device.name}, {event.device.backend}; builds: {event.sandbox}")
+            builds = "" if event.device.kind == "tensile" else "builds: "
+            return _note(f"{event.device.name}, {event.device.backend}; {builds}{event.sandbox}")
         case ReplyRefused():
             return _refusal(event.problems)
         case ApprovalGiven():
@@ -57,6 +62,14 @@ def _line(event: Event) -> Content | None:
 
 def _note(text: str, *, warning: bool = False) -> Content:
     return plain(f"! {text}", "$text-warning") if warning else plain(f"· {text}", "$foreground-muted")
+
+
+def _benchmark(event: BenchmarkFinished) -> Widget:
+    """How a run ended; of a failed one what Tensile said last is folded."""
+    text, failure = f"{round_words(event.round)}: {outcome_words(event.outcome)}", event.outcome.failure
+    if failure is not None and failure.detail:
+        return Fold(f"! {text}", failure.detail, classes="entry")
+    return Static(_note(text, warning=failure is not None), markup=False, classes="entry")
 
 
 def _refusal(problems: list[str]) -> Content:
@@ -94,10 +107,11 @@ class Fold(Vertical):
     def change(self, title: str, text: str) -> None:
         """Show another title and text."""
         self._title, self._text = title, text
-        if self.children:
-            self._refresh_texts()
+        self._refresh_texts()
 
     def _refresh_texts(self) -> None:
+        if not self.children:  # not there yet, or never: the app is left
+            return
         self.query_one(".fold-title", Static).update(self._summary())
         self.query_one(".fold-text", Static).update(plain(self._text.strip()) if self.is_open else "")
 

@@ -1,4 +1,4 @@
-"""Editing a kernel: in the user's own editor while the screen is suspended, else in a dialog."""
+"""Editing a kernel or a configuration: in the user's own editor while the screen is suspended, else in a dialog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.app import App, SuspendNotSupported
 
 from tui_tuner.tui.dialogs.editor import EditorDialog
 
-_SUFFIXES = {"cuda": ".cu", "opencl": ".cl", "c": ".cpp"}
+_FILES = {"cuda": "kernel.cu", "opencl": "kernel.cl", "c": "kernel.cpp", "yaml": "configuration.yaml"}
 
 
 def editor_command(environment: Mapping[str, str]) -> list[str] | None:
@@ -34,7 +34,7 @@ async def edited(app: App[Any], source: str, title: str, language: str) -> str |
     command = editor_command(os.environ)
     if command is not None:
         try:
-            return await _edited_outside(app, command, source, _SUFFIXES[language])
+            return await _edited_outside(app, command, source, _FILES[language])
         except SuspendNotSupported:
             pass
         except OSError as error:
@@ -42,13 +42,13 @@ async def edited(app: App[Any], source: str, title: str, language: str) -> str |
     return await app.push_screen_wait(EditorDialog(source, title, language))
 
 
-async def _edited_outside(app: App[Any], command: list[str], source: str, suffix: str) -> str | None:
+async def _edited_outside(app: App[Any], command: list[str], source: str, name: str) -> str | None:
     """The source as saved by an editor that has the terminal; None if it failed.
 
     The session goes on meanwhile, and the app draws nothing.
     """
     with tempfile.TemporaryDirectory(prefix="tuner-tui-") as directory:
-        path = Path(directory) / f"kernel{suffix}"
+        path = Path(directory) / name
         path.write_text(source, encoding="utf-8")
         with app.batch_update(), app.suspend():
             process = await asyncio.create_subprocess_exec(*command, os.fspath(path))

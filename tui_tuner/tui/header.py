@@ -17,7 +17,9 @@ def header_parts(picture: Picture, elapsed: float) -> list[tuple[int, str, str]]
     started = picture.started
     if started is None:
         return [(0, "left", "starting")]
-    device, speedup = picture.device, None if picture.incumbent is None else picture.incumbent.speedup[0]
+    device, speedup = picture.device, picture.tensile.gain
+    if picture.incumbent is not None:
+        speedup = picture.incumbent.speedup[0]
     if picture.finished is not None and picture.finished.speedup is not None:
         speedup = picture.finished.speedup[0]
     unit = time_label(device)
@@ -30,9 +32,17 @@ def header_parts(picture: Picture, elapsed: float) -> list[tuple[int, str, str]]
         (0, "right", "" if speedup is None else factor(speedup)),
         (1, "right", "" if picture.finished is None else picture.finished.status.replace("_", " ")),
         (2, "right", clock(elapsed)),
-        (3, "right", counted(picture.evaluations, "eval")),
+        *_effort(picture),
         (5, "right", cost(picture.cost)),
     ]
+
+
+def _effort(picture: Picture) -> list[tuple[int, str, str]]:
+    """What was measured."""
+    if not picture.is_tensile:
+        return [(3, "right", counted(picture.evaluations, "eval"))]
+    runs, permutations = len(picture.tensile.ended), picture.tensile.permutations
+    return [(3, "right", counted(runs, "run")), (4, "right", counted(permutations, "permutation"))]
 
 
 def header_line(picture: Picture, elapsed: float, width: int) -> Content:

@@ -41,7 +41,7 @@ _STYLES = {
     "variable.builtin": ("text-accent", "italic"),
 }
 
-PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp"}
+PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
 """The lexer for each language of a problem."""
 
 
@@ -82,7 +82,10 @@ def _theme(name: str, variables: dict[str, str]) -> TextAreaTheme:
 
 
 def apply_language(area: TextArea, language: str) -> None:
-    """Highlight a text area as cuda, opencl or c."""
+    """Highlight a text area as cuda, opencl or c; there is no grammar for yaml, which stays plain."""
+    if language == "yaml":
+        area.language = None
+        return
     if language not in area.available_languages:
         grammar, query = _grammar(language)
         area.register_language(language, grammar, query)

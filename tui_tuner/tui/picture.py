@@ -9,6 +9,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.tui.tensile_picture import TensilePicture
 
 _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
 
@@ -50,6 +51,7 @@ class Picture:
         order: ids of the steps as the plan has them.
         frozen: tunables that are held at a value.
         cost: US dollars spent; None once a price was unknown.
+        tensile: what only a Tensile session has.
     """
 
     elapsed: float = 0.0
@@ -67,6 +69,17 @@ class Picture:
     evaluations: int = 0
     cost: float | None = 0.0
     finished: events.SessionFinished | None = None
+    tensile: TensilePicture = field(default_factory=TensilePicture)
+
+    @property
+    def is_tensile(self) -> bool:
+        """Whether a Tensile configuration takes the kernel's place."""
+        return self.started is not None and self.started.language == "yaml"
+
+    @property
+    def best(self) -> Candidate | None:
+        """The incumbent, or Tensile's configuration in force; None before there is one."""
+        return self.tensile.best if self.incumbent is None else self.incumbent.candidate
 
     @property
     def baseline(self) -> Candidate | None:
@@ -81,6 +94,7 @@ class Picture:
     def apply(self, event: events.Event) -> None:
         """Fold one event in."""
         self.elapsed = max(self.elapsed, event.elapsed)
+        self.tensile.apply(event)
         match event:
             case events.SessionStarted():
                 self.started = event

@@ -58,10 +58,22 @@ def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
     return [title, Content(" " * max(0, width - outcome.cell_length)) + outcome]
 
 
-def step_detail(step: Step, rationale: str) -> Content:
-    """What there is to say about a step when it is selected: its detail, and the model's words on why."""
-    paragraphs = [one_line(text) for text in (step.detail, rationale) if text.strip()]
+def step_detail(step: Step, rationale: str, *, lines: bool = False) -> Content:
+    """What there is to say about a step when it is selected: its detail, and the model's words on why.
+
+    Args:
+        lines: whether lines stay lines, as those that name an edit each; the same line is not shown twice.
+    """
+    detail = _lines(step.detail) if lines else one_line(step.detail)
+    said = {line.strip() for line in step.detail.splitlines()}
+    more = "\n".join(line for line in rationale.splitlines() if line.strip() not in said)
+    paragraphs = [part for part in (detail, _lines(more) if lines else one_line(rationale)) if part]
     return Content("\n\n").join(paragraphs) if paragraphs else one_line(step.title)
+
+
+def _lines(text: str) -> Content:
+    """Every line that says something, on a line of its own."""
+    return Content("\n").join(one_line(line) for line in text.splitlines() if line.strip())
 
 
 def held_text(frozen: Configuration, key: str, width: int) -> Content:

@@ -18,9 +18,9 @@ from tui_tuner.tui.approval import ANSWERS, ApprovalDesk
 from tui_tuner.tui.approval_bar import ApprovalBar
 from tui_tuner.tui.bindings import SCREEN_BINDINGS
 from tui_tuner.tui.dialogs.message import MessageDialog
-from tui_tuner.tui.dialogs.texts import evaluation_text, result_text, result_title
+from tui_tuner.tui.dialogs.tensile_texts import tensile_result
+from tui_tuner.tui.dialogs.texts import result_text, result_title
 from tui_tuner.tui.editing import edited
-from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.header import HeaderLine
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.panes.benchmarks import BenchmarksPane
@@ -30,7 +30,6 @@ from tui_tuner.tui.panes.grid import PaneGrid
 from tui_tuner.tui.panes.kernel import KernelPane, View
 from tui_tuner.tui.panes.plan import PlanPane
 from tui_tuner.tui.picture import Picture
-from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.plan_changes import Change
 from tui_tuner.tui.tab_line import TabLine
 from tui_tuner.tui.telling import Teller
@@ -97,20 +96,21 @@ class SessionScreen(Screen[None]):
         if not news:
             return
         self._panes.draw(self.picture, news)
+        self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
-        if self.picture.incumbent is not None:
+        if self.picture.best is not None:
             self._kernel.view = "diff"
-        text = result_text(finished, self.picture.started, time_label(self.picture.device))
+        text = (tensile_result if self.picture.is_tensile else result_text)(finished, self.picture)
         self.app.push_screen(MessageDialog(result_title(finished), text))
 
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""
         self.draw()
         question = self._desk.question
-        self.query_one(ApprovalBar).show(question)
+        self.query_one(ApprovalBar).show(question, lines=self.picture.is_tensile)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
         if question is not None:
@@ -156,10 +156,8 @@ class SessionScreen(Screen[None]):
         self._benchmarks.start_filter()
 
     @on(BenchmarksPane.Chosen)
-    def _show_evaluation(self, message: BenchmarksPane.Chosen) -> None:
-        row, picture = message.row, self.picture
-        text = evaluation_text(row, picture.titles.get(row.candidate, ""), time_label(picture.device))
-        self.app.push_screen(MessageDialog(one_line(f"evaluation {row.number}"), text, large=True))
+    def _show_row(self, message: BenchmarksPane.Chosen) -> None:
+        self.app.push_screen(MessageDialog(message.title, message.text, large=True))
 
     # --- what the user tells
 
@@ -244,6 +242,7 @@ class SessionScreen(Screen[None]):
             return
         source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language)
         if source is None or source == proposal.candidate.source:
-            self.notify("The kernel is unchanged; the step still awaits you.", markup=False)
+            what = "configuration" if self.picture.is_tensile else "kernel"
+            self.notify(f"The {what} is unchanged; the step still awaits you.", markup=False)
         elif self._desk.question is proposal:
             self._desk.answer(Decision(action="edit", source=source))

@@ -16,14 +16,15 @@ class TabLine(Widget):
 
     active: reactive[int] = reactive(1)
     awaiting: reactive[bool] = reactive(False)
+    titles: reactive[list[str]] = reactive(list)
 
     def __init__(self, titles: list[str]) -> None:
         super().__init__(id="tabs")
-        self._titles = titles
+        self.set_reactive(TabLine.titles, titles)
 
     def render(self) -> Content:
         """The active one in brackets; a mark at the plan while a step awaits the user."""
-        return Content("").join(self._tab(number, title) for number, title in enumerate(self._titles, start=1))
+        return Content("").join(self._tab(number, title) for number, title in enumerate(self.titles, start=1))
 
     def _tab(self, number: int, title: str) -> Content:
         mark = " ○" if self.awaiting and title == "Plan" else ""

@@ -210,6 +210,9 @@ class _Editor:
     ) -> Splice:
         entry = section.value[number]
         self._refuse_shared(entry)
+        if len(entry.value) == 1 and len(section.value) == 1:
+            before = self._text[: start(section)].rindex(":") + 1
+            return before, end(section), " []" if section.flow_style else ""
         if len(entry.value) == 1:
             return remove_item(self._text, section, number)
         if entry.flow_style or entry.value[0][0] is key:

@@ -36,6 +36,10 @@ class Table(Protocol):
         """Whether it takes anything."""
         ...
 
+    def written(self, parameter: str, value: ParameterValue) -> ParameterValue:
+        """A valid value with the type that it has: `True` or 1, 1 or 1.0."""
+        ...
+
 
 @dataclass(frozen=True)
 class Incumbent:
@@ -87,9 +91,11 @@ def carry_out(configuration: Configuration, edits: Sequence[Edit], rules: Rules)
     """
     steps: list[tuple[Edit, int, int]] = []
     refused: list[str] = []
-    for number, edit in enumerate(edits, start=1):
+    for number, wanted in enumerate(edits, start=1):
+        edit = wanted
         try:
             _check(configuration, edit, rules.table)
+            edit = _written(edit, rules.table)
             after = apply_edit(configuration, edit)
         except EditRefused as error:
             refused.append(f"edit {number} ({edit.words()}): {error}")
@@ -98,6 +104,23 @@ def carry_out(configuration: Configuration, edits: Sequence[Edit], rules: Rules)
         configuration = after
     refused += _beyond(configuration, rules) + _dropped(configuration, rules)
     return Edited(configuration, tuple(steps)), refused
+
+
+def _written(edit: Edit, table: Table) -> Edit:
+    """The edit with values of the types that Tensile's table has; what is removed stays as the file has it."""
+    match edit:
+        case AddMultiplicative():
+            values = [table.written(edit.parameter, value) for value in edit.values]
+            return edit.model_copy(update={"values": values})
+        case AddCandidate():
+            return edit.model_copy(update={"value": table.written(edit.parameter, edit.value)})
+        case AddIndependent():
+            alternatives = [
+                [one.model_copy(update={"value": table.written(one.parameter, one.value)}) for one in settings]
+                for settings in edit.alternatives
+            ]
+            return edit.model_copy(update={"alternatives": alternatives})
+    return edit
 
 
 def _beyond(configuration: Configuration, rules: Rules) -> list[str]:

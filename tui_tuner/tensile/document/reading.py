@@ -14,6 +14,7 @@ from tui_tuner.tensile.document.sizes import ProblemSizes, SizeFault, problem_si
 from tui_tuner.tensile.document.yaml_text import (
     child,
     compose,
+    compose_any,
     is_null,
     items,
     line_of,
@@ -41,7 +42,7 @@ def read_configuration(file: Path, sizes_file: Path | None = None) -> Configurat
     Raises:
         ProblemError: it cannot be read, or Tensile would end over it at once.
     """
-    sizes = None if sizes_file is None else _sizes_in_file(sizes_file)
+    sizes = None if sizes_file is None else parse_sizes(read_text(sizes_file), sizes_file)
     return parse_configuration(read_text(file), file, sizes)
 
 
@@ -224,10 +225,14 @@ def _arguments(final: yaml.Node | None, file: Path) -> int:
     return count
 
 
-def _sizes_in_file(file: Path) -> ProblemSizes:
-    text = read_text(file)
-    root = compose(f"ProblemSizes:\n{text}", file)
+def parse_sizes(text: str, file: Path) -> ProblemSizes:
+    """The list of sizes that goes with the alternate format.
+
+    Raises:
+        ProblemError: it is none.
+    """
+    root = compose_any(text, file)
     try:
-        return problem_sizes(python_value(root, file).get("ProblemSizes"))
+        return problem_sizes(None if root is None else python_value(root, file))
     except SizeFault as fault:
         raise ProblemError(str(fault), file=file) from fault

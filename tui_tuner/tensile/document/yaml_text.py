@@ -6,6 +6,7 @@ byte for byte. The parser is PyYAML's, as in Tensile itself, so that both read t
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,34 @@ Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_BYTES = 16 * 2**20
 """A larger file is no benchmark configuration."""
 _DEPTH = "it is nested too deeply"
+_MOST_NESTED = 200
+_BLOCKS = re.compile(rf"^ *(?:[-?:] +){{{_MOST_NESTED},}}", re.MULTILINE)
 
 
 def compose(text: str, file: Path) -> yaml.MappingNode:
-    """The document's tree.
+    """The tree of a document that is a mapping.
 
     Raises:
         ProblemError: this is no YAML, or no single mapping.
     """
+    root = compose_any(text, file)
+    if not isinstance(root, yaml.MappingNode):
+        raise ProblemError("this is no Tensile configuration: it has no keys at its top", file=file)
+    return root
+
+
+def compose_any(text: str, file: Path) -> yaml.Node | None:
+    """The tree of a document; None of an empty one.
+
+    Raises:
+        ProblemError: this is no YAML, or several documents.
+    """
     if len(text) > MAX_BYTES:
         raise ProblemError(f"this is larger than {MAX_BYTES // 2**20} MB: no benchmark configuration", file=file)
+    if _nested(text) > _MOST_NESTED or _BLOCKS.search(text):  # libyaml's own recursion would end the process
+        raise ProblemError(f"this cannot be read: {_DEPTH}", file=file)
     try:
-        root = yaml.compose(text, Loader=Loader)
+        return yaml.compose(text, Loader=Loader)
     except yaml.MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         raise ProblemError(f"this is not YAML: {error.problem or error.context}", file=file, line=line) from error
@@ -38,9 +55,15 @@ def compose(text: str, file: Path) -> yaml.MappingNode:
         raise ProblemError(f"this is not YAML: {' '.join(str(error).split())}", file=file) from error
     except RecursionError:
         raise ProblemError(f"this cannot be read: {_DEPTH}", file=file) from None
-    if not isinstance(root, yaml.MappingNode):
-        raise ProblemError("this is no Tensile configuration: it has no keys at its top", file=file)
-    return root
+
+
+def _nested(text: str) -> int:
+    """How deep brackets lie in each other, those in comments and quotes included."""
+    depth = deepest = 0
+    for bracket in re.finditer(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def python_value(node: yaml.Node, file: Path) -> Any:  # noqa: ANN401  # whatever the file says

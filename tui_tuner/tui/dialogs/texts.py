@@ -8,12 +8,22 @@ from textual.content import Content
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.tui.formatting import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
-from tui_tuner.tui.picture import Row
+from tui_tuner.tui.formatting import (
+    cost,
+    counted,
+    factor_interval,
+    interval,
+    milliseconds,
+    share,
+    time_label,
+    tunable_value,
+)
+from tui_tuner.tui.picture import Picture, Row
 from tui_tuner.tui.plain import one_line, plain
 
 
-def _table(pairs: list[tuple[str, str]]) -> Content:
+def pairs_table(pairs: list[tuple[str, str]]) -> Content:
+    """Names and what belongs to them, a line each; those without anything are left out."""
     width = max(len(name) for name, _ in pairs)
     return Content("\n").join(
         Content.assemble((f"{name:<{width}}  ", "$foreground-muted"), one_line(value)) for name, value in pairs if value
@@ -50,7 +60,7 @@ def evaluation_text(row: Row, title: str, unit: str) -> Content:
     """Everything about one evaluation; the log of a failure stands at the end."""
     values = "\n".join(f"  {name} = {tunable_value(value)}" for name, value in row.configuration.items())
     parts = [
-        _table([("candidate", f"{title} ({row.candidate})")]),
+        pairs_table([("candidate", f"{title} ({row.candidate})")]),
         Content.assemble(("configuration", "$foreground-muted"), "\n", plain(values)),
     ]
     if row.evaluation is None:
@@ -58,7 +68,7 @@ def evaluation_text(row: Row, title: str, unit: str) -> Content:
     failure = row.evaluation.failure
     if failure is not None:
         parts.append(plain(f"{failure.kind.value}: {failure.message}", "bold $text-error"))
-    parts.append(_table(_measured(row.evaluation, unit)))
+    parts.append(pairs_table(_measured(row.evaluation, unit)))
     if failure is not None and failure.detail:
         parts.append(Content("\n") + plain(failure.detail))
     return Content("\n").join(parts)
@@ -77,8 +87,9 @@ def result_title(finished: SessionFinished) -> Content:
     return Content.styled(*_HEADLINES[finished.status])
 
 
-def result_text(finished: SessionFinished, started: SessionStarted | None, unit: str) -> Content:
+def result_text(finished: SessionFinished, picture: Picture) -> Content:
     """What came of the session, where it lies, and how to see it again."""
+    unit = time_label(picture.device)
     speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
     if speedup and unit != "ms":
         speedup += f", in {unit}"
@@ -86,12 +97,23 @@ def result_text(finished: SessionFinished, started: SessionStarted | None, unit:
         ("speed-up", speedup),
         ("reason", finished.reason),
         ("evaluations", f"{finished.evaluations:,}"),
-        ("model", f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"),
+        ("model", model_effort(finished)),
         ("result", finished.result or ""),
     ]
-    if started is not None:
-        run = shlex.quote(started.run)
-        pairs.append(("best kernel", f"best.* in {started.directory}" if finished.speedup else ""))
-        again = f"tuner-tui resume {run}" if finished.status == "interrupted" else f"tuner-tui replay {run}"
-        pairs.append(("see it again" if finished.status != "interrupted" else "go on", again))
-    return _table(pairs)
+    if picture.started is not None:
+        best = f"best.* in {picture.started.directory}" if finished.speedup else ""
+        pairs += [("best kernel", best), way_on(finished, picture.started)]
+    return pairs_table(pairs)
+
+
+def model_effort(finished: SessionFinished) -> str:
+    """Calls of the model and their price."""
+    return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"
+
+
+def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:
+    """The command that shows the session again or goes on with it, after what it does."""
+    run = shlex.quote(started.run)
+    if finished.status == "interrupted":
+        return "go on", f"tuner-tui resume {run}"
+    return "see it again", f"tuner-tui replay {run}"

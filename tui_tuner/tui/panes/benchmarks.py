@@ -1,4 +1,4 @@
-"""Pane 3: every evaluation with its time, interval, roofline and resources, and the curve of the best time."""
+"""Pane 3: every evaluation with its time, or every problem size with its winner, and the curve of the best."""
 
 from __future__ import annotations
 
@@ -14,18 +14,13 @@ from textual.events import Resize
 from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import DataTable, Input, Static
 
 from tui_tuner.session import events
-from tui_tuner.tui.benchmark_rows import Order, tunables, visible_rows
-from tui_tuner.tui.best_chart import best_chart
-from tui_tuner.tui.evaluation_table import EvaluationTable
-from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.panes.benchmark_contents import Contents, Evaluations, ProblemSizes
 from tui_tuner.tui.panes.pane import Pane
-from tui_tuner.tui.picture import Picture, Row
+from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import clickable, one_line
-
-_RELEVANT = (events.EvaluationStarted, events.EvaluationFinished, events.IncumbentChanged, events.DeviceReady)
 
 
 class FilterInput(Input):
@@ -46,61 +41,69 @@ class FilterInput(Input):
 
 
 class BenchmarksPane(Pane):
-    """The evaluations: newest or fastest first, filtered, each with its detail behind Enter."""
+    """A table in one of two orders, filtered, each row with its detail behind Enter."""
 
     HELP = """
 ## Benchmarks
 
 ★ is the incumbent. `o` sorts by time or by age, `/` filters by words such as `block_size_x=64`,
 `wrong result` or a step's title. Enter shows everything about a row.
+
+Of a Tensile configuration the rows are problem sizes with the best solution so far; `o` sorts as in the
+file or by gain over the first run, `/` filters by words such as `DepthU=64`, `256x128` or `round=2`.
 """
 
-    order: var[Order] = var("newest", init=False)
+    order: var[int] = var(0, init=False)
 
     @dataclass
     class Chosen(Message):
-        """The user wants to know all about an evaluation."""
+        """The user wants to know all about a row."""
 
-        row: Row
+        title: Content
+        text: Content
 
     def __init__(self) -> None:
         super().__init__(3, "Benchmarks")
         self._picture = Picture()
+        self._evaluations, self._sizes = Evaluations(), ProblemSizes()
+        self._contents: Contents = self._evaluations
 
     def compose(self) -> ComposeResult:
-        """The curve, the filter (hidden until it is wanted) and the table."""
+        """The curve, the filter (hidden until it is wanted) and the tables, of which one is visible."""
         yield Static(id="best-chart", markup=False)
         yield FilterInput(placeholder="words that rows must contain; Esc shows all", id="filter", compact=True)
-        yield EvaluationTable()
+        yield self._evaluations.table
+        yield self._sizes.table
 
     def on_mount(self) -> None:
         """No filter yet."""
         super().on_mount()
         self.query_one(FilterInput).cursor_blink = False
         self.query_one(FilterInput).display = False
+        self._sizes.table.display = False
         self._draw()
 
     def title_extra(self) -> Content:
         """The two orders; the present one in brackets."""
         labels = [
-            clickable(Content.styled(f"[{name}]", "bold") if name == self.order else f" {name} ", "screen.sort")
-            for name in ("newest", "fastest")
+            clickable(Content.styled(f"[{name}]", "bold") if number == self.order else f" {name} ", "screen.sort")
+            for number, name in enumerate(self._contents.orders)
         ]
         return Content("  ") + Content("").join(labels)
 
     def focus_target(self) -> Widget:
         """The table."""
-        return self.query_one(EvaluationTable)
+        return self._contents.table
 
     def toggle_order(self) -> None:
-        """Newest first or fastest first."""
-        self.order = "fastest" if self.order == "newest" else "newest"
+        """The other order."""
+        self.order = 1 - self.order
 
     def watch_order(self) -> None:
         """Sort anew."""
         self.refresh_title()
         self._draw()
-        self.query_one(EvaluationTable).move_cursor(row=0, animate=False)
+        self._contents.table.move_cursor(row=0, animate=False)
 
     def start_filter(self) -> None:
         """Open the filter and type into it."""
@@ -121,36 +124,39 @@ class BenchmarksPane(Pane):
         self.query_one(FilterInput).display = False
         self.focus_target().focus()
 
-    @on(EvaluationTable.RowSelected)
-    def _choose(self, message: EvaluationTable.RowSelected) -> None:
+    @on(DataTable.RowSelected)
+    def _choose(self, message: DataTable.RowSelected) -> None:
         if message.row_key.value is not None:
-            self.post_message(self.Chosen(self._picture.rows[int(message.row_key.value)]))
+            self.post_message(self.Chosen(*self._contents.about(self._picture, message.row_key.value)))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
         self._draw_chart()
 
     def show(self, picture: Picture, news: Sequence[events.Event]) -> None:
-        """Draw the evaluations if any of them is new or changed."""
+        """Draw the rows if any of them is new or changed."""
         self._picture = picture
-        if any(isinstance(event, _RELEVANT) for event in news):
+        if picture.is_tensile and self._contents is not self._sizes:
+            self._show_sizes()
+        if any(isinstance(event, self._contents.relevant) for event in news):
             self._draw()
             self._draw_chart()
 
+    def _show_sizes(self) -> None:
+        had_focus = self._contents.table.has_focus
+        self._contents.table.display = False
+        self._contents = self._sizes
+        self._contents.table.display = True
+        if had_focus:
+            self.focus_target().focus(scroll_visible=False)
+        self.refresh_title()
+
     def _draw(self) -> None:
-        picture = self._picture
         words = self.query_one(FilterInput).value.lower().split()
-        rows = visible_rows(picture.rows.values(), picture.titles, self.order, words)
-        columns = tunables(picture.rows.values(), picture.baseline.tunables if picture.baseline else {})
-        table = self.query_one(EvaluationTable)
-        unit = time_label(picture.device).partition(" (")[0]  # the chart above says it in full
-        table.draw(rows, columns, unit, picture.titles, self.order)
-        shown = f"{len(rows)} of {len(picture.rows)} rows  " if len(rows) < len(picture.rows) else ""
-        self.border_subtitle = one_line(shown + columns.legend)
+        self.border_subtitle = one_line(self._contents.draw(self._picture, words, self.order))
 
     def _draw_chart(self) -> None:
         chart = self.query_one("#best-chart", Static)
         height = 3 if self.size.height >= 14 else 1
         chart.styles.height = height
-        width = max(20, self.content_region.width)
-        chart.update(best_chart(self._picture.best_times, time_label(self._picture.device), width, height))
+        chart.update(self._contents.chart(self._picture, max(20, self.content_region.width), height))

@@ -35,6 +35,11 @@ class PaneGrid(Container):
         """All panes."""
         yield from self._panes.values()
 
+    @property
+    def titles(self) -> list[str]:
+        """Their names."""
+        return [pane.title for pane in self._panes.values()]
+
     def draw(self, picture: Picture, news: Sequence[Event]) -> None:
         """Let every pane draw the difference."""
         for pane in self._panes.values():

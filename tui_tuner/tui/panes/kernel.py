@@ -25,6 +25,7 @@ View = Literal["source", "diff", "best"]
 VIEWS: tuple[View, ...] = ("source", "diff", "best")
 
 
+_CONFIGURATION = "Configuration"
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
 
 
@@ -37,6 +38,9 @@ class KernelPane(Pane):
 - **source**: the candidate under consideration; without one, the kernel as given
 - **diff**: the candidate, or else the incumbent, against the kernel as given
 - **best**: the incumbent
+
+Of a Tensile session these are configurations in YAML; **best** is the one in force, which the next
+edits start from: the last that gave results.
 
 `d` goes on to the next view.
 """
@@ -95,11 +99,14 @@ class KernelPane(Pane):
     def show(self, picture: Picture, news: Sequence[Event]) -> None:
         """Draw the kernels of the picture if they changed."""
         self._picture = picture
+        if picture.is_tensile and self.title != _CONFIGURATION:
+            self.title = _CONFIGURATION
+            self.refresh_title()
         self._draw()
 
     def _draw(self) -> None:
         picture = self._picture
-        state = (self.view, picture.started, picture.review, picture.incumbent)
+        state = (self.view, picture.started, picture.review, picture.incumbent, picture.tensile.in_force)
         if picture.started is None or state == self._shown:
             return
         self._shown = state
@@ -121,7 +128,8 @@ class KernelPane(Pane):
     def _draw_diff(self, candidate: Candidate | None, language: str) -> None:
         view, baseline = self.query_one(DiffView), self._picture.baseline
         if candidate is None or baseline is None:
-            view.show_message("nothing to compare with the kernel as given yet")
+            what = "configuration" if self._picture.is_tensile else "kernel"
+            view.show_message(f"nothing to compare with the {what} as given yet")
         else:
             view.show(baseline.source, candidate.source, language)
 
@@ -132,7 +140,17 @@ class KernelPane(Pane):
             return picture.review.candidate, f"step {picture.review.step}: {picture.review.candidate.title}"
         if self.view == "source":
             return picture.baseline, "as given"
+        if picture.is_tensile:
+            return picture.best, _in_force(picture)
         if picture.incumbent is None:
             return None, "no incumbent yet"
         best = picture.incumbent
         return best.candidate, f"incumbent {factor(best.speedup[0])}: {best.candidate.title}"
+
+
+def _in_force(picture: Picture) -> str:
+    """Which configuration the next edits start from, in words."""
+    run = picture.tensile.in_force
+    if run is None:
+        return "no results yet"
+    return f"in force since round {run.round}" if run.round else "in force: as given"

@@ -88,7 +88,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
     def _show_detail(self) -> None:
         step = self._list.selected
         if step is not None:
-            detail = step_detail(step, self._rationales.get(step.id, ""))
+            detail = step_detail(step, self._rationales.get(step.id, ""), lines=self._picture.is_tensile)
             self.query_one("#step-detail Static", Static).update(detail)
 
     # --- what the user changes

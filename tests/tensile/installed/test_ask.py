@@ -1,0 +1,132 @@
+"""An installed Tensile is asked in a child process; here a package with the same entry points stands in for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tensile.running.programs import is_running, python_program
+from tests.tensile.stand_in import sample
+from tui_tuner.tensile.installed import Standing, check_installed
+from tui_tuner.tensile.running import Tensile
+
+PACKAGE = """
+import sys
+from copy import deepcopy
+
+validParameters = {{"DepthU": [32, 64], "GlobalSplitU": [1, 4], "MatrixInstruction": -1, "KernelLanguage": -1}}
+
+
+def printExit(message):
+    print("Tensile::FATAL: %s" % message)
+    sys.exit(-1)
+
+
+class Step:
+    pass
+
+
+class BenchmarkProcess:
+    def __init__(self, problemTypeConfig, problemSizeGroupConfig{arguments}):
+        print("# Filling in Parameters With Defaults")
+        forks = {{}}
+        for entry in problemSizeGroupConfig["ForkParameters"] or []:
+            forks.update(entry)
+        self.step = Step()
+        self.step.paramGroups = forks.pop("Groups", [])
+        for name, values in forks.items():
+            if name not in validParameters:
+                printExit("Invalid parameter name: %s\\nValid parameters are %s." % (name, sorted(validParameters)))
+            if values == "hang":
+                open({pid!r}, "w").write(str(__import__("os").getpid()))
+                __import__("time").sleep(60)
+        self.step.forkParams = {{name: values for name, values in forks.items() if len(values) > 1}}
+
+    def __getitem__(self, index):
+        return self.step
+
+
+def constructForkPermutations(forkParams, paramGroups):
+    count = 1
+    for values in list(forkParams.values()) + paramGroups:
+        count *= len(deepcopy(values))
+    return [{{}}] * count
+"""
+NEWER, OLDER = ", printIndexAssignmentInfo: bool", ""
+
+
+def checkout(directory: Path, arguments: str = NEWER) -> Tensile:
+    """A checkout with Tensile/bin/Tensile and the package beside it."""
+    program = python_program(directory / "Tensile" / "bin", "")
+    (directory / "Tensile" / "__init__.py").write_text("print('loaded')\n")
+    package = PACKAGE.format(arguments=arguments, pid=str(directory / "pid"))
+    (directory / "Tensile" / "BenchmarkStructs.py").write_text(package)
+    return Tensile((str(program),), "4.33.0")
+
+
+@pytest.mark.parametrize("arguments", [NEWER, OLDER])
+async def test_a_configuration_that_is_taken_comes_with_its_permutations(tmp_path: Path, arguments: str) -> None:
+    verdict = await check_installed(checkout(tmp_path, arguments), sample.configuration())
+    assert (verdict.standing, verdict.permutations, verdict.message) == (Standing.TAKEN, (16,), "")
+    assert verdict.parameters == ("DepthU", "GlobalSplitU", "KernelLanguage", "MatrixInstruction")
+
+
+async def test_a_refusal_comes_in_its_own_words(tmp_path: Path) -> None:
+    text = sample.configuration().replace("- DepthU", "- DepthX")
+    verdict = await check_installed(checkout(tmp_path), text)
+    assert verdict.standing is Standing.REFUSED
+    assert verdict.message.startswith("Invalid parameter name: DepthX\nValid parameters are ['DepthU',")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("DepthU: [32, 64]", "DepthU:", "it ends by a Python exception: TypeError"),
+        ("ForkParameters", "Forks", "KeyError: 'ForkParameters'"),
+        ("DepthU: [32", "DepthU: {32", "it is not valid YAML"),
+    ],
+)
+async def test_what_makes_tensile_stumble_is_a_refusal(tmp_path: Path, old: str, new: str, words: str) -> None:
+    verdict = await check_installed(checkout(tmp_path), sample.configuration().replace(old, new))
+    assert verdict.standing is Standing.REFUSED
+    assert words in verdict.message
+
+
+async def test_the_alternate_format_is_asked_about_as_tensile_rewrites_it(tmp_path: Path) -> None:
+    groups = "Groups: [[{GlobalSplitU: 1}, {GlobalSplitU: 4}]]"
+    text = f"ProblemType: {{Batched: true}}\nForkParameters:\n- DepthU: [32, 64]\n- {groups}\n"
+    verdict = await check_installed(checkout(tmp_path), text, "- Exact: [64, 64, 1, 64]")
+    assert (verdict.standing, verdict.permutations) == (Standing.TAKEN, (4,))
+
+
+async def test_a_space_too_large_to_list_is_counted(tmp_path: Path) -> None:
+    text = sample.configuration().replace("DepthU: [32, 64]", f"DepthU: {list(range(100_000))}")
+    verdict = await check_installed(checkout(tmp_path), text)
+    assert verdict.permutations == (800_000,)
+
+
+async def test_an_answer_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
+    text = sample.configuration().replace("DepthU: [32, 64]", "DepthU: hang")
+    verdict = await check_installed(checkout(tmp_path), text, limit_s=2.0)
+    assert (verdict.standing, verdict.message) == (Standing.NOT_ASKED, "it gave no answer within 2 s")
+    assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+async def test_where_it_cannot_be_asked_the_reason_is_told(tmp_path: Path) -> None:
+    shell = tmp_path / "Tensile.sh"
+    shell.write_text("#!/bin/sh\nexec true\n")
+    elsewhere = python_program(tmp_path / "bin", "")
+    newer = checkout(tmp_path / "newer", f"{NEWER}, backend")
+    broken = checkout(tmp_path / "broken")
+    (tmp_path / "broken" / "Tensile" / "__init__.py").write_text("import os; os.abort()")
+    for program, words in (
+        (shell, "is no Python script"),
+        (tmp_path / "gone", "is no Python script"),
+        (elsewhere, "its Python cannot load Tensile.BenchmarkStructs: ModuleNotFoundError"),
+        (newer.program, "this version's BenchmarkProcess wants backend"),
+        (broken.program, "the program that asks it died"),
+    ):
+        verdict = await check_installed(Tensile((str(program),), ""), sample.configuration())
+        assert verdict.standing is Standing.NOT_ASKED
+        assert words in verdict.message

@@ -1,0 +1,207 @@
+"""What Tensile takes, decided from the tables that ship with the program."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_tuner.tensile.knowledge.valid_values import ValidValues, table_for, tables
+
+TENSILELITE, TENSILE = tables()
+BOTH = pytest.mark.parametrize("table", [TENSILELITE, TENSILE], ids=lambda table: table.name)
+DEFAULTS_OUTSIDE_TENSILES_OWN_TABLE = {"AssertMinApproxSize", "MemoryModifierFormat"}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("DepthU", [-1, 2, 3, 1024, 16.0]),
+        ("GlobalReadPerMfma", [0.01, 0.07, 0.29, 1, 31.99]),
+        ("LocalWritePerMfma", [-1, 0.57]),
+        ("GlobalSplitU", [-1, 0, 1024]),
+        ("ExtraLatencyForLR", [0, 16, -80, -10]),
+        ("StreamKXCCMapping", [0, 2, 8]),
+        ("LdsBlockSizePerPadA", [0, 96, 2048, 2176, 8192]),
+        ("ThreadTile", [[1, 16], [20, 252]]),
+        ("MacroTile", [[768, 6]]),
+        ("ClusterDim", [[16, 1], [4, 4]]),
+        ("WorkGroup", [[16, 16, 1], [1, 1, 32], [32, 8, 4], [7, 32, 1]]),
+        ("MatrixInstruction", [[], [-1], [16, 16, 16, 1], [16, 16, 16, 1, 1, 32, 32, 4, 4]]),
+        ("MatrixInstruction", [[4, 4, 4, 16, 16, 1, 1, 1, 1], [32, 32, 1, 2, 2, 4, 1, 2, 2]]),
+        ("SpaceFillingAlgo", [[], [0], [5, 0, 1]]),
+        ("SFCWGM", [[], [[1, 255]], [[1, 1], [0, 0]]]),
+        ("ISA", [[9, 0, 10]]),
+        ("AssertAIGreaterThanEqual", [-1, 3.5]),
+        ("GlobalSplitUAlgorithm", ["MultipleBufferSingleKernel"]),
+    ],
+)
+def test_tensilelite_takes(parameter, values):
+    assert [TENSILELITE.fault(parameter, value) for value in values] == [None] * len(values)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("DepthU", [0, 1, 1025, 2.5, "16", [16], float("nan"), float("inf"), 10**400, True]),
+        ("GlobalReadPerMfma", [0, 0.005, 32, 0.015]),
+        ("ExtraLatencyForLR", [-5, 3, 18]),
+        ("StreamKXCCMapping", [1, 9]),
+        ("LdsBlockSizePerPadA", [2112, 8193]),
+        ("ThreadTile", [[0, 1], [17, 1], [1], [1, 1, 1], 4]),
+        ("ClusterDim", [[16, 2], [0, 4]]),
+        ("WorkGroup", [[16, 16], [16, 15, 1], [16, 16, 3], [-16, -16, 1], [64, 32, 1], [16, "16", 1]]),
+        ("MatrixInstruction", [[16, 16], [16, 16, 17, 1], [32, 32, 64, 1, 2, 1, 1, 1, 1], "mfma"]),
+        ("MatrixInstruction", [[16, 16, 16, 1, 1, 33, 1, 1, 1], [16, 16, 16, 1, 1, 0, 1, 1, 1]]),
+        ("MatrixInstruction", [[16, 16, 16, 1, 1, 1, 1, 3, 1], [4, 4, 4, 16, 3, 1, 1, 1, 1]]),
+        ("SpaceFillingAlgo", [0, [6], [0, 0, 0, 0]]),
+        ("SFCWGM", [[1, 1], [[1, 256]], [[1]], [[1, 1], [1, 1], [1, 1]]]),
+        ("BufferLoad", [2, "True"]),
+    ],
+)
+def test_tensilelite_does_not_take(parameter, values):
+    for value in values:
+        assert TENSILELITE.fault(parameter, value) is not None, value
+
+
+def test_equality_is_pythons_as_in_tensile():
+    assert TENSILELITE.fault("DirectToLds", True) is None
+    assert TENSILELITE.fault("BufferLoad", 1) is None
+    assert TENSILELITE.fault("StaggerU", 2.0) is None
+
+
+def test_a_value_is_written_with_the_type_of_the_table_which_newer_states_insist_on():
+    assert repr(TENSILELITE.written("DirectToLds", True)) == "1"
+    assert repr(TENSILELITE.written("BufferLoad", 1)) == "True"
+    assert repr(TENSILELITE.written("GlobalReadPerMfma", 1)) == "1.0"
+    assert repr(TENSILELITE.written("DepthU", 16.0)) == "16"
+    assert TENSILELITE.written("SwInstructionPrefetch", True) is True
+    assert TENSILELITE.written("ThreadTile", [4, 4]) == [4, 4]
+
+
+def test_wave_tiles_reach_64_in_tensile_and_32_in_tensilelite():
+    value = [16, 16, 16, 1, 1, 64, 1, 1, 1]
+    assert TENSILE.fault("MatrixInstruction", value) is None
+    fault = TENSILELITE.fault("MatrixInstruction", value)
+    assert fault is not None
+    assert fault.endswith("near: [16, 16, 16, 1, 1, 32, 1, 1, 1]")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "near"),
+    [
+        ("DepthU", 1, "-1 or 2"),
+        ("DepthU", 5000, "1024"),
+        ("StaggerU", 3, "2 or 4"),
+        ("GlobalReadPerMfma", 0.015, "0.01 or 0.02"),
+        ("GlobalSplitUAlgorithm", "MultiBuffer", '"MultipleBuffer"'),
+        ("ThreadTile", [18, 4], "[16, 4]"),
+        ("MatrixInstruction", [16, 16, 17, 1], "[16, 16, 16, 1]"),
+    ],
+)
+def test_a_fault_names_the_nearest_valid_values(parameter, value, near):
+    fault = TENSILELITE.fault(parameter, value)
+    assert fault is not None
+    assert fault.endswith(f"; near: {near}")
+
+
+def test_a_fault_says_what_is_valid():
+    assert TENSILELITE.fault("StaggerU", 3) == "StaggerU cannot be 3: 0, 2, 4, 8, 16, 32, 64; near: 2 or 4"
+
+
+def test_an_unknown_name_gets_the_nearest_known_one():
+    assert TENSILELITE.fault("DeptU", 16) == "tensilelite knows no parameter DeptU; did you mean DepthU?"
+    assert TENSILELITE.fault("Zzz", 16) == "tensilelite knows no parameter Zzz"
+
+
+def test_a_dead_key_is_told_apart_from_a_misspelt_name():
+    fault = TENSILELITE.fault("GroupForkParameters", 1)
+    assert fault == "GroupForkParameters is no parameter of a solution: dead: read nowhere, no effect"
+    assert TENSILELITE.other_key("DepthU") is None
+
+
+def test_what_only_older_states_take_is_taken_but_not_offered():
+    assert TENSILELITE.fault("StreamK", 2) is None
+    assert TENSILELITE.words("StreamK") == "0, 3, 4, 5"
+    assert TENSILELITE.fault("MaxVgprNumber", 128) is None
+    assert "MaxVgprNumber" not in TENSILELITE.names
+    assert TENSILELITE.knows("MaxVgprNumber")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("PrefetchGL2", "0, 1, 2"),
+        ("MaxOccupancy", "1 to 64"),
+        ("DepthU", "-1, 2 to 1024"),
+        ("AssertAILessThanEqual", "free"),
+        ("GlobalReadPerMfma", "0.01 to 31.99 in steps of 0.01"),
+        ("StaggerUMapping", "0 to 4"),
+        ("BufferLoad", "False, True"),
+        ("ThreadTile", "[a, b], each of 1 to 16, 20 to 252 in steps of 4"),
+        ("ClusterDim", "[a, b], each of 1 to 16, a x b at most 16"),
+        ("SFCWGM", "a list of at most 2, each a list of 2 numbers, 0 to 255"),
+        ("NoSuchName", ""),
+    ],
+)
+def test_valid_values_in_words(parameter, words):
+    assert TENSILELITE.words(parameter) == words
+
+
+def test_defaults():
+    assert TENSILELITE.default("DepthU") == -1
+    assert TENSILELITE.default("MatrixInstruction") == []
+    assert TENSILELITE.default("BufferLoad") is True
+    assert TENSILE.default("KernelLanguage") == "Source"
+    assert TENSILELITE.default("WorkGroup") == [16, 16, 1]
+
+
+def test_a_default_that_is_no_plain_value_is_there_but_not_given():
+    assert TENSILELITE.has_default("SFCWGM")
+    assert TENSILELITE.default("SFCWGM") is None
+    assert TENSILE.has_default("AssertSizeEqual")
+    assert TENSILE.default("AssertSizeEqual") is None
+
+
+def test_what_tensile_sets_nothing_for_has_no_default():
+    assert not TENSILELITE.has_default("MacroTile")
+    assert TENSILELITE.default("MacroTile") is None
+    assert not TENSILELITE.has_default("NoSuchName")
+
+
+@BOTH
+def test_every_default_is_valid_but_for_two_of_tensiles_own(table: ValidValues):
+    faults = {
+        name
+        for name in table.names
+        if table.has_default(name) and table.fault(name, table.table.parameters[name].default)
+    }
+    assert faults == (DEFAULTS_OUTSIDE_TENSILES_OWN_TABLE if table is TENSILE else set())
+
+
+@BOTH
+def test_every_value_in_words_is_short_enough_for_a_prompt(table: ValidValues):
+    for name in table.names:
+        assert 0 < len(table.words(name)) < 600, name
+
+
+def test_unchecked_parameters():
+    assert [name for name in TENSILELITE.names if TENSILELITE.is_unchecked(name)] == [
+        "CustomKernel",
+        "AssertAIGreaterThanEqual",
+        "AssertAILessThanEqual",
+    ]
+    assert not TENSILELITE.is_unchecked("NoSuchName")
+
+
+def test_a_table_says_where_it_was_read():
+    assert len(TENSILELITE.names) == 175
+    assert len(TENSILE.names) == 157
+    assert "rocm-libraries" in TENSILELITE.source
+    assert "commit 010ebbbd" in TENSILE.source
+
+
+def test_the_table_for_a_file_is_the_one_that_knows_most_of_its_parameters():
+    known = [TENSILELITE, TENSILE]
+    assert table_for(["DepthU", "EdgeType", "VectorWidth"], known) is TENSILE
+    assert table_for(["DepthU", "VectorWidthA", "EdgeType", "1LDSBuffer", "NonTemporalE"], known) is TENSILELITE
+    assert table_for(["DepthU"], known) is TENSILELITE
+    assert table_for([], known) is TENSILELITE

@@ -1,0 +1,69 @@
+"""Every way in which a run of the stand-in ends, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tensile.stand_in import sample, write_program
+from tui_tuner.tensile.outcome import FailureKind
+from tui_tuner.tensile.results import ResultsError, read_results
+from tui_tuner.tensile.running import Ended, Tensile, explain, run_tensile
+
+NOTHING = "Tensile rejected every permutation"
+CASES = [
+    ("crash", FailureKind.CRASH, "Tensile was ended by SIGSEGV, while the kernels ran"),
+    ("client_crash", FailureKind.CRASH, "the benchmark client was ended by SIGSEGV"),
+    ("fatal=Invalid parameter value: DepthU = 7", FailureKind.REFUSED, "Invalid parameter value: DepthU = 7"),
+    ("exception", FailureKind.CRASH, "Tensile ended by a Python exception: RuntimeError: something broke"),
+    ("no_compiler", FailureKind.REFUSED, "Tensile does not find amdclang++; is ROCm installed, ROCM_PATH set?"),
+    ("no_gpu", FailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"),
+    ("reject_all", FailureKind.NOTHING_VALID, f"{NOTHING}; the commonest reason, 16 times: everything"),
+]
+
+
+async def run(tmp_path: Path, fault: str, limit_s: float = 30.0) -> Ended:
+    table = sample.write_table(tmp_path / "measured.csv")
+    program = write_program(tmp_path / "bin", measured=table, fault=fault)
+    config = tmp_path / "config.yaml"
+    config.write_text(sample.configuration())
+    tensile = Tensile((str(program),), "")
+    return await run_tensile(tensile, config, tmp_path / "out", limit_s=limit_s, on_line=lambda _: None)
+
+
+@pytest.mark.parametrize(("fault", "kind", "message"), CASES)
+async def test_an_end_without_results_is_explained(tmp_path: Path, fault: str, kind: FailureKind, message: str) -> None:
+    ended = await run(tmp_path, fault)
+    failure = explain(ended)
+    assert failure is not None
+    assert (failure.kind, failure.message) == (kind, message)
+    assert failure.detail
+    assert not ended.has_results
+
+
+async def test_a_run_that_takes_too_long_says_where_it_was(tmp_path: Path) -> None:
+    failure = explain(await run(tmp_path, "hang", limit_s=1.5))
+    assert failure is not None
+    assert (failure.kind, failure.message) == (
+        FailureKind.TIMEOUT,
+        "Tensile was ended after 2 s, while the kernels ran",
+    )
+
+
+@pytest.mark.parametrize("fault", ["some_failed=0.5", "all_failed"])
+async def test_failed_validations_are_results_though_the_status_is_that_of_a_failure(
+    tmp_path: Path, fault: str
+) -> None:
+    ended = await run(tmp_path, fault)
+    assert (ended.returncode, explain(ended)) == (1, None)
+    (group,) = read_results(tmp_path / "out")
+    assert all(row.failed for row in group.rows)
+    assert all((row.winner is None) == (fault == "all_failed") for row in group.rows)
+
+
+@pytest.mark.parametrize("fault", ["malformed", "truncated_csv", "truncated_yaml", "binary"])
+async def test_a_run_that_ends_well_may_leave_files_that_cannot_be_understood(tmp_path: Path, fault: str) -> None:
+    assert explain(await run(tmp_path, fault)) is None
+    with pytest.raises(ResultsError):
+        read_results(tmp_path / "out")

@@ -1,0 +1,137 @@
+"""Tensile as a subprocess: its words, its time limit, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tensile.running.programs import as_tensile, is_running, python_program
+from tui_tuner.tensile.running import Ended, Tensile, explain, run_tensile
+
+SLEEPS = "import time; time.sleep(60)"
+OFFSPRING = """\
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import signal, time; {ignore}print('up', flush=True); time.sleep(60)"])
+open({file!r}, "w").write(str(child.pid))
+time.sleep({seconds})
+"""
+IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+
+
+async def run(tensile: Tensile, tmp_path: Path, limit_s: float | None = 20.0, lines: list[str] | None = None) -> Ended:
+    told = [] if lines is None else lines
+    config, output = tmp_path / "config.yaml", tmp_path / "round" / "output"
+    return await run_tensile(tensile, config, output, limit_s=limit_s, on_line=told.append)
+
+
+async def test_words_go_to_the_listener_and_to_a_file(tmp_path: Path) -> None:
+    lines: list[str] = []
+    tensile = as_tensile(tmp_path, "import sys; print('out', *sys.argv[1:]); print('\\x1b[31merr', file=sys.stderr)")
+    ended = await run(tensile, tmp_path, lines=lines)
+    assert (ended.returncode, ended.timed_out, ended.has_results) == (0, False, True)
+    assert lines == [f"out {tmp_path / 'config.yaml'} {tmp_path / 'round' / 'output'}", "err"]
+    assert "\x1b[31merr" in ended.log.read_text()
+    assert ended.log == tmp_path / "round" / "output.log"
+
+
+async def test_a_list_of_sizes_asks_for_the_alternate_format(tmp_path: Path) -> None:
+    tensile = as_tensile(tmp_path, "import sys; print(*sys.argv[1:])")
+    lines: list[str] = []
+    sizes = tmp_path / "sizes.yaml"
+    config, output = tmp_path / "config.yaml", tmp_path / "out"
+    await run_tensile(tensile, config, output, sizes=sizes, limit_s=20, on_line=lines.append)
+    assert lines == [f"{config} {sizes} {output} --alternate-format"]
+
+
+async def test_keys_are_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "HF_TOKEN", "MY_PASSWORD", "ROCM_PATH"):
+        monkeypatch.setenv(name, "x")
+    lines: list[str] = []
+    await run(as_tensile(tmp_path, "import os; print(*sorted(os.environ), sep='\\n')"), tmp_path, lines=lines)
+    assert "ROCM_PATH" in lines
+    assert not {"ANTHROPIC_API_KEY", "HF_TOKEN", "MY_PASSWORD"} & set(lines)
+
+
+async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
+    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=60, ignore="")
+    ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=1.0)
+    assert (ended.timed_out, ended.signal) == (True, "SIGTERM")
+    assert 1.0 <= ended.seconds < 5.0
+    assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+async def test_what_ignores_the_request_to_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui_tuner.tensile.running.group.end_group.__defaults__", (0.3,))
+    body = f"import signal, time; {IGNORE}time.sleep(60)"
+    ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=0.5)
+    assert (ended.timed_out, ended.signal) == (True, "SIGKILL")
+
+
+async def test_what_a_finished_run_left_behind_is_ended(tmp_path: Path) -> None:
+    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=0.5, ignore="")
+    ended = await run(as_tensile(tmp_path, body), tmp_path)
+    assert ended.returncode == 0
+    assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=60, ignore="")
+    task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path) -> None:
+    body = (
+        f"import os, signal, time; {IGNORE}open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        await asyncio.sleep(0.02)
+    start = time.monotonic()
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0.1)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - start < 3
+    assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+async def test_a_listener_that_fails_ends_the_run(tmp_path: Path) -> None:
+    def on_line(line: str) -> None:
+        raise RuntimeError(line)
+
+    tensile = as_tensile(tmp_path, f"import os; print(os.getpid(), flush=True); {SLEEPS}")
+    with pytest.raises(RuntimeError) as caught:
+        await run_tensile(tensile, tmp_path / "c", tmp_path / "out", limit_s=30, on_line=on_line)
+    assert not is_running(int(str(caught.value)))
+
+
+async def test_a_program_that_cannot_be_started_is_no_exception(tmp_path: Path) -> None:
+    for tensile in (Tensile((str(tmp_path / "gone"),), ""), Tensile((str(broken(tmp_path)),), "")):
+        ended = await run(tensile, tmp_path)
+        failure = explain(ended)
+        assert failure is not None
+        assert failure.message.startswith(f"Tensile cannot be started: {tensile.program}")
+
+
+def broken(tmp_path: Path) -> Path:
+    program = python_program(tmp_path, "")
+    program.write_text("#!/no/such/python\n")
+    return program
+
+
+async def test_megabytes_of_output_are_read_without_waiting(tmp_path: Path) -> None:
+    lines: list[str] = []
+    body = "import sys\nfor _ in range(200): sys.stdout.write(('x' * 99 + '\\n') * 500)"
+    ended = await run(as_tensile(tmp_path, body), tmp_path, lines=lines)
+    assert ended.log.stat().st_size == 10_000_000
+    assert len(lines) < 300

@@ -1,0 +1,166 @@
+"""Benchmarks one size group: solutions, kernels, client, files."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.tensile.stand_in.client import Client, Problem, merged, table
+from tests.tensile.stand_in.faults import Faults
+from tests.tensile.stand_in.measured import Measured
+from tests.tensile.stand_in.options import Options
+from tests.tensile.stand_in.solution import LDS_BYTES, derived, name, problem_name, type_number
+from tests.tensile.stand_in.space import Space, space_of
+from tests.tensile.stand_in.speech import RULE, fatal, say, warn
+
+VERSION = "4.33.0"
+_SIGNAL_STATUS = 128 + 11
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all size groups of a run share.
+
+    Attributes:
+        parameters: GlobalParameters of the configuration.
+        started: when the run did, in seconds of the monotonic clock.
+    """
+
+    output: Path
+    parameters: dict[str, Any]
+    options: Options
+    measured: Measured
+    faults: Faults
+    configuration: str
+    started: float
+
+
+def benchmark(setting: Setting, problem: dict[str, Any], group: dict[str, Any], number: int) -> int:
+    """Benchmark a size group and collect its files; the client's exit status."""
+    say(f"\n{RULE}\n# Converting Config to BenchmarkProcess Object\n{RULE}\n\n# Filling in Parameters With Defaults")
+    space = space_of(group)
+    title = f"{problem_name(problem)}_{number:02d}"
+    problems = _problems(setting, group)
+    say("# Convert Parameters to Benchmark Step(s)\n# Benchmark Final\n# NumBenchmarkSteps: 1")
+    say(f"# Benchmark Step: {title} - 00_Final {time.monotonic() - setting.started:.3f}s")
+    say(f"# Num Sizes: {len(problems)}\n# Fork Parameters:")
+    for parameter, values in space.forked.items():
+        say(f"#     {parameter}: {values}")
+    states, raw = _solutions(setting, problem, group, space)
+    step = setting.output / "1_BenchmarkProblems" / title / "00_Final"
+    data = step.parent / "Data"
+    for directory in (step / "source", step / "build", data):
+        directory.mkdir(parents=True, exist_ok=True)
+    _write_solutions(data / "00_Final.yaml", setting, group, states)
+    status = _run_client(setting, data / "00_Final.csv", states, raw, problems)
+    say(f"{RULE}\n# {title}\n# 00_Final: End - {time.monotonic() - setting.started:.3f}s\n{RULE}\n")
+    say(f"clientExit={int(status > 0)} ({'ERROR' if status else 'PASS'}) for the configuration")
+    _collect(setting, data, title)
+    return status
+
+
+def _problems(setting: Setting, group: dict[str, Any]) -> list[Problem]:
+    final = group["BenchmarkFinalParameters"]
+    sizes = [entry["Exact"] for entry in final[0]["ProblemSizes"] if "Exact" in entry]
+    sizes = [size["sizes"] if isinstance(size, dict) else size for size in sizes]
+    unknown = [size for size in sizes if not setting.measured.has_size(size)]
+    if unknown or not sizes:
+        fatal(f"the stand-in has no recorded speeds at {unknown or 'ranges of sizes'}")
+    later = {key: value for entry in final[1:] for key, value in entry.items()}
+    bias = later.get("BiasTypeArgs") or ["None"]
+    activation = [one[0]["Enum"] for one in later.get("ActivationArgs") or []] or ["None"]
+    return [Problem(size, str(kind), str(enum)) for size in sizes for kind in bias for enum in activation]
+
+
+def _solutions(
+    setting: Setting, problem: dict[str, Any], group: dict[str, Any], space: Space
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Those that are valid and different, as Tensile derives them, and as they were forked."""
+    permutations = space.permutations() if group["ForkParameters"] else []
+    say("# Enumerating Solutions")
+    forked = set(space.forked) | {key for alternatives in space.groups for one in alternatives for key in one}
+    tells = bool(setting.parameters.get("PrintSolutionRejectionReason"))
+    found: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+    for permutation in permutations:
+        values = space.constants | permutation
+        state = derived(values, problem)
+        why = "everything" if "reject_all" in setting.faults else _rejection(setting, state, values)
+        if why is None:
+            state["SolutionNameMin"] = name(state, problem_name(problem), forked)
+            state["KernelNameMin"] = name(state, problem_name(problem), forked, kernel=True)
+            found.setdefault(state["SolutionNameMin"], (state, values))
+        elif tells:
+            say(f"\nreject: {why}\nrejecting solution {state}")
+    say(f"# Actual Solutions: {len(found)} / {len(permutations)} after SolutionStructs\n")
+    if not found:
+        fatal("Your parameters resulted in 0 valid solutions.")
+    time.sleep(setting.options.pace * len(found))
+    say(f"# Actual Solutions: {len(found)} / {len(found)} after KernelWriter\n")
+    for index, (state, _) in enumerate(found.values()):
+        state["SolutionIndex"] = index
+    return [state for state, _ in found.values()], [values for _, values in found.values()]
+
+
+def _rejection(setting: Setting, state: dict[str, Any], values: dict[str, Any]) -> str | None:
+    """Why Tensile would not make a kernel of what was not recorded; None for what was."""
+    if setting.measured.knows(values):
+        return None
+    if state["LdsNumBytes"] > LDS_BYTES:
+        return f"Kernel Uses {state['LdsNumBytes']} > {LDS_BYTES} bytes of LDS"
+    tile = f"MT{state['MacroTile0']}x{state['MacroTile1']} with DepthU {state['DepthU']}"
+    return f"totalVgprs of {tile} exceeds the limit of 512"
+
+
+def _write_solutions(file: Path, setting: Setting, group: dict[str, Any], states: list[dict[str, Any]]) -> None:
+    final = group["BenchmarkFinalParameters"]
+    text = f"- MinimumRequiredVersion: {VERSION}\n- ProblemSizes:\n"
+    text += "".join(f"  - Exact: {entry['Exact']}\n" for entry in final[0]["ProblemSizes"])
+    for entry in final[1:]:
+        if entry.get("BiasTypeArgs"):
+            text += f"- BiasTypeArgs: [{[type_number(kind) for kind in entry['BiasTypeArgs']]}]\n"
+        if entry.get("ActivationArgs"):
+            enums = "".join(f"  - [Enum: {one[0]['Enum']}]\n" for one in entry["ActivationArgs"])
+            text += f"- ActivationArgs:\n{enums}"
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text += yaml.dump(states, Dumper=dumper, default_flow_style=None)
+    file.write_bytes(setting.faults.on_solutions(text))
+
+
+def _run_client(
+    setting: Setting, file: Path, states: list[dict[str, Any]], raw: list[dict[str, Any]], problems: list[Problem]
+) -> int:
+    if "client_crash" in setting.faults:
+        say("build/run.sh: line 8:   512 Segmentation fault      (core dumped) tensile_client")
+        return _complain(_SIGNAL_STATUS)
+    draw = random.Random(f"{setting.options.seed} {setting.configuration}")  # noqa: S311
+    client = Client(setting.options, setting.measured, setting.faults, draw, setting.configuration)
+    client.run(states, raw, problems, int(setting.parameters.get("NumBenchmarks", 1)))
+    rows = client.rows
+    if setting.parameters.get("CSVMergeSameProblemID"):
+        rows = merged(rows, len(problems))
+    text = table(rows, [state["SolutionNameMin"] for state in states], setting.parameters)
+    file.write_bytes(setting.faults.on_table(text))
+    return _complain(min(client.errors, 255))
+
+
+def _complain(status: int) -> int:
+    if status:
+        warn(f"ClientWriter Benchmark Process exited with code {status}")
+        warn(f"BenchmarkProblems: Benchmark Process exited with code {status}")
+    return status
+
+
+def _collect(setting: Setting, data: Path, title: str) -> None:
+    collected = setting.output / "2_BenchmarkData"
+    collected.mkdir(exist_ok=True)
+    if "no_results" in setting.faults:
+        return
+    suffix = "_CSVWinner" if setting.parameters.get("CSVExportWinner") else ""
+    for ending in ("csv", "yaml"):
+        shutil.copy(data / f"00_Final.{ending}", collected / f"{title}{suffix}.{ending}")

@@ -1,0 +1,82 @@
+"""The command line of the stand-in, which is Tensile's."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.tensile.stand_in.faults import Faults
+from tests.tensile.stand_in.group import VERSION, Setting, benchmark
+from tests.tensile.stand_in.measured import Measured
+from tests.tensile.stand_in.options import Options
+from tests.tensile.stand_in.speech import RULE, fatal, say
+
+
+def main(arguments: list[str], options_file: str) -> None:
+    """Run the stand-in."""
+    say(f"\n{RULE}\n#\n#  Tensile v{VERSION}")
+    given = _parser().parse_args(arguments)
+    if given.alternate_format and len(given.config_file) > 2:
+        fatal("Only 1 or 2 config_files are accepted for the alternate config format")
+    if not given.alternate_format and len(given.config_file) != 1:
+        fatal("Only 1 config_file is accepted for the default config format.")
+    say(f"#  Config: {given.config_file[0]}\n#  Date & Time: {datetime.now():%d/%m/%Y %H:%M:%S}\n#\n{RULE}\n")
+    say("# Restoring default globalParameters")
+    texts = [Path(file).read_text() for file in given.config_file]
+    configuration = _configuration(texts, alternate=given.alternate_format)
+    options = Options.read(Path(options_file))
+    output = Path(given.output_path).absolute()
+    output.mkdir(parents=True, exist_ok=True)
+    faults = Faults.of_run(options.fault, output, options.run_number())
+    if "fatal" in faults:
+        fatal(faults.active["fatal"] or "Invalid parameter value: DepthU = 7")
+    faults.at_the_start()
+    say("# Detected local GPU with ISA: gfx90a")
+    digest = hashlib.sha256("".join(texts).encode()).hexdigest()
+    parameters = configuration.get("GlobalParameters") or {}
+    measured = Measured.read(options.measured)
+    _benchmark_all(configuration, Setting(output, parameters, options, measured, faults, digest, time.monotonic()))
+
+
+def _benchmark_all(configuration: dict[str, Any], setting: Setting) -> None:
+    failures = 0
+    for problem, *groups in configuration.get("BenchmarkProblems") or []:
+        for number, group in enumerate(groups):
+            failures += benchmark(setting, problem, group, number) > 0
+    if failures and setting.parameters.get("ExitOnFails", 1):
+        sys.exit(1)
+    if "LibraryLogic" in configuration:
+        logic = setting.output / "3_LibraryLogic"
+        logic.mkdir(exist_ok=True)
+        (logic / "aldebaran.yaml").write_text(yaml.safe_dump([{"MinimumRequiredVersion": VERSION}, "aldebaran"]))
+
+
+def _configuration(texts: list[str], *, alternate: bool) -> dict[str, Any]:
+    base: dict[str, Any] = yaml.safe_load(texts[0])
+    if not alternate:
+        return base
+    sizes = yaml.safe_load(texts[1]) if len(texts) == 2 else []
+    group = {key: base.get(key) for key in ("BenchmarkCommonParameters", "ForkParameters")}
+    group["BenchmarkFinalParameters"] = [{"ProblemSizes": sizes}]
+    return {"GlobalParameters": base.get("GlobalParameters"), "BenchmarkProblems": [[base["ProblemType"], group]]}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="Tensile")
+    parser.add_argument("config_file", nargs="+")
+    parser.add_argument("output_path")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
+    parser.add_argument("--alternate-format", action="store_true")
+    parser.add_argument("--use-cache", action="store_true")
+    parser.add_argument("-d", "--device", type=int)
+    for option in ("--prebuilt-client", "--client-lock"):
+        parser.add_argument(option)
+    parser.add_argument("--global-parameters", nargs="+", default=[])
+    return parser

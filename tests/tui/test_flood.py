@@ -1,0 +1,103 @@
+"""The screen's patience: many events at hand are drawn by its tick alone, and the user is heard meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.tui import scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import focused_pane, table_text
+from tests.tui.scripted import Entry, ScriptedRun
+from tui_tuner.session import events
+from tui_tuner.session.events import Event
+from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.evaluation_table import EvaluationTable
+from tui_tuner.tui.panes.grid import PaneGrid
+from tui_tuner.tui.screen import SessionScreen
+
+EVALUATIONS, A_TICK = 100, 25
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """What the screen wants done at every tick; no clock does it, the test does."""
+    held: list[Callable[[], None]] = []
+    set_interval = SessionScreen.set_interval
+
+    def hold(screen: SessionScreen, interval: float, callback: Callable[[], None], **others: object) -> object:
+        if callback == screen.draw:
+            return held.append(callback)
+        return set_interval(screen, interval, callback, **others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SessionScreen, "set_interval", hold)
+    return held
+
+
+def calls(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[str]:
+    """Grows by one with every call of a method."""
+    made: list[str] = []
+    method = getattr(owner, name)
+
+    def counted(*arguments: object) -> object:
+        made.append(name)
+        return method(*arguments)
+
+    monkeypatch.setattr(owner, name, counted)
+    return made
+
+
+def flood(number: int) -> list[Event]:
+    """What arrives with one of the evaluations: eight events."""
+    words = [events.ModelText(call=1, text="word "), events.ModelText(call=1, thinking="hm ")]
+    return [*scripted.evaluation(number, scripted.measured(scripted.TILES, number, 0.2 - number / 2000)), *words * 3]
+
+
+async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_acts_before_they_end(
+    started: Started, ticks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panes_drawn, tables_drawn = calls(monkeypatch, PaneGrid, "draw"), calls(monkeypatch, EvaluationTable, "draw")
+    begin, end = asyncio.Event(), asyncio.Event()
+    app: TunerApp
+    pane_at_the_end = 0
+
+    def script() -> Iterator[Entry]:
+        nonlocal pane_at_the_end
+        yield from scripted.opening()
+        yield begin
+        for number in range(1, EVALUATIONS + 1):
+            yield from flood(number)
+            if number == 2 * A_TICK:
+                app.simulate_key("2")
+            if number % A_TICK == 0:
+                ticks[0]()
+        pane_at_the_end = focused_pane(app)
+        end.set()
+
+    async with started(ScriptedRun(script(), stays=True)) as pilot:
+        assert isinstance(pilot.app, TunerApp)
+        assert len(ticks) == 1
+        app = pilot.app
+        panes_drawn.clear()
+        tables_drawn.clear()
+        begin.set()
+        async with asyncio.timeout(60):
+            await end.wait()
+        assert len(panes_drawn) == len(tables_drawn) == EVALUATIONS // A_TICK
+        assert len(table_text(app)) == EVALUATIONS
+        assert pane_at_the_end == 2
+
+
+async def test_what_arrives_between_two_ticks_is_drawn_by_the_next_one_without_a_hand_of_the_test(
+    started: Started,
+) -> None:
+    begin = asyncio.Event()
+    run = ScriptedRun([*scripted.opening(), begin, *flood(1), *flood(2)], stays=True)
+    async with started(run) as pilot:
+        begin.set()
+        async with asyncio.timeout(30):
+            while len(table_text(pilot.app)) < 2:  # type: ignore[arg-type]
+                await asyncio.sleep(0.01)
+        await settled(pilot)

@@ -1,0 +1,123 @@
+"""New, resumed and replayed Tensile sessions, put together from the user's choices."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tui_tuner.commands.choosing import model_of
+from tui_tuner.commands.prepared import Ready
+from tui_tuner.errors import SettingsError, UserError
+from tui_tuner.llm.base import Backend
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.run_directory import default_path
+from tui_tuner.session.tensile.run_directory import TensileRun, create, open_run
+from tui_tuner.session.tensile.session import TensileSession
+from tui_tuner.settings import Settings, settings_file
+from tui_tuner.strategies.tensile.options import TensileOptions
+from tui_tuner.tensile.document.configuration import Configuration
+from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
+from tui_tuner.tensile.known import Knowledge, knowledge_for
+from tui_tuner.tensile.measure import Bench
+from tui_tuner.tensile.running.find import find_tensile
+
+NO_MODEL = "a language model edits the configuration, and there is none"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user names: a configuration, and the list of sizes that goes with the alternate format."""
+
+    configuration: Configuration
+    sizes_text: str | None = None
+
+
+def given_in(file: Path, sizes_file: Path | None) -> Given:
+    """Read what the user names.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    sizes_text = None if sizes_file is None else read_text(sizes_file)
+    sizes = None if sizes_file is None or sizes_text is None else parse_sizes(sizes_text, sizes_file)
+    configuration = parse_configuration(read_text(file), file, sizes)
+    if sizes_file is not None and not configuration.alternate:
+        raise SettingsError(
+            f"{file} has its sizes in itself", hint=f"leave {sizes_file} out: it goes with the alternate format only"
+        )
+    return Given(configuration, sizes_text)
+
+
+def new_tensile_session(
+    given: Given, options: SessionOptions, tensile: TensileOptions, settings: Settings, run_path: Path | None
+) -> Ready:
+    """A session for a configuration.
+
+    Raises:
+        UserError: there is no Tensile or no model, or the run directory cannot be used.
+    """
+    bench = _bench(tensile, given.sizes_text)
+    knowledge = knowledge_of(given.configuration, tensile)
+    backend, notes = asyncio.run(model_of(options, settings)) if tensile.max_rounds else (None, [])
+    if backend is None and tensile.max_rounds:
+        raise no_model(notes)
+    path = run_path or default_path(given.configuration.file)
+    model = None if backend is None else backend.name
+    run = create(path, given.configuration, given.sizes_text, options, tensile, model)
+    return replace(_ready(run, knowledge, bench, backend, settings), is_new=True)
+
+
+def no_model(notes: list[str]) -> SettingsError:
+    """There is none, and why."""
+    why = f": {'; '.join(notes)}" if notes else ""
+    return SettingsError(f"{NO_MODEL}{why}", hint="name one with --llm, or measure only with --max-rounds 0")
+
+
+def resumed_tensile_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> Ready:
+    """A session that goes on where it stopped.
+
+    Raises:
+        UserError: it cannot be resumed.
+    """
+    run = open_run(path, resume=True)
+    run = replace(run, options=run.options.model_copy(update=dict(changes)))
+    run.journal.forget(lambda record: not record.result.keys().isdisjoint({"failed", "stopped"}))
+    try:
+        bench = _bench(run.settings, run.sizes_text)
+        backend, _ = asyncio.run(model_of(run.options, settings))
+        return _ready(run, knowledge_of(run.configuration, run.settings), bench, backend, settings)
+    except UserError:
+        run.journal.close()
+        raise
+
+
+def replayed_tensile_session(path: Path) -> Ready:
+    """A session that is shown again from its journal.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    run = open_run(path, resume=False)
+    return Ready(TensileSession(run, knowledge_of(run.configuration, run.settings), None, None), run, [])
+
+
+def knowledge_of(configuration: Configuration, tensile: TensileOptions) -> Knowledge:
+    """What is known, with the user's own files.
+
+    Raises:
+        UserError: a mistake in one of them.
+    """
+    directory = tensile.knowledge or settings_file().parent / "tensile"
+    return knowledge_for(configuration, directory if directory.is_dir() else None)
+
+
+def _bench(tensile: TensileOptions, sizes_text: str | None) -> Bench:
+    return Bench(find_tensile(tensile.tensile), sizes_text, tensile.max_run_seconds)
+
+
+def _ready(run: TensileRun, knowledge: Knowledge, bench: Bench, backend: Backend | None, settings: Settings) -> Ready:
+    session = TensileSession(run, knowledge, bench, backend, max_tokens=settings.model.max_tokens)
+    return Ready(session, run, [])

@@ -1,0 +1,1 @@
+"""A model edits a Tensile configuration round by round; Tensile measures."""

@@ -1,0 +1,153 @@
+"""Reads what Tensile prints: phases, counts, reasons of rejection, complaints.
+
+The words that are looked for are those of TensileLite (BenchmarkProblems.py, Common, SolutionStructs) and of
+Tensile; where a version prints others, less is known of the run and nothing breaks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from tui_tuner.tensile.running.ended import GroupLog, LogSummary, signal_name
+from tui_tuner.text import clean
+
+_PHASES = (
+    (re.compile(r"# Converting Config to BenchmarkProcess"), "preparing"),
+    (re.compile(r"# Enumerating Solutions"), "solutions"),
+    (re.compile(r"# Actual Solutions:(?!.*after KernelWriter)"), "kernels"),
+    (re.compile(r"# Actual Solutions:.*after KernelWriter|# Using cached solution data"), "client"),
+    (re.compile(r"clientExit="), "library"),
+)
+_STEP = re.compile(r"# Benchmark ?Step: (\S+) - ")
+_COUNTS = re.compile(r"# Actual Solutions: (\d+) / (\d+)(?P<kernels>.*after KernelWriter)?")
+_DEVICE = re.compile(r"# Detected .*\bISA: (gfx[0-9a-f]+)")
+_REJECT = "reject: "
+_FATAL = "Tensile::FATAL: "
+_TRACEBACK = "Traceback (most recent call last):"
+_CLIENT = re.compile(r"Benchmark Process exited with (?:code (-?\d+)|error: .*exit status (\d+))")
+_COLLECTED = re.compile(r"clientExit=\d+ \(")
+_SHELL_WORDS = re.compile(
+    r"run\.sh: line \d+: .*"
+    r"(Segmentation fault|Aborted|Killed|Terminated|Bus error|Floating point exception|Illegal instruction)"
+)
+_SHELL_STATUS = 128
+"""What a shell adds to the number of the signal that ended a program."""
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
+_MOST_REASONS, _LONGEST_REASON = 200, 160
+_FATAL_LINES, _TAIL_LINES, _LONGEST_LINE = 3, 40, 300
+
+
+@dataclass
+class _Group:
+    name: str = ""
+    permutations: int | None = None
+    valid: int | None = None
+    built: int | None = None
+    rejected: Counter[str] = field(default_factory=Counter)
+    collected: bool = False
+
+    def summary(self) -> GroupLog:
+        return GroupLog(self.name, self.permutations, self.valid, self.built, dict(self.rejected.most_common()))
+
+
+class LogReader:
+    """Takes lines as they are printed, with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self._phases: dict[str, float] = {}
+        self._phase, self._since = "preparing", 0.0
+        self._groups: list[_Group] = []
+        self._device = ""
+        self._fatal: list[str] = []
+        self._exception, self._in_traceback = "", False
+        self._client_code: int | None = None
+        self._shell_complained = False
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+
+    def feed(self, line: str, seconds: float) -> None:
+        """Read one line without its end."""
+        self._follow_phase(line, seconds)
+        self._follow_group(line)
+        self._follow_complaints(line)
+        if not self._device and (match := _DEVICE.match(line)):
+            self._device = match[1]
+        if line.strip(" #") and not line.startswith("rejecting solution "):
+            self._tail.append(shortened(line))
+
+    def summary(self, seconds: float) -> LogSummary:
+        """All that was read, at the end of the run."""
+        self._enter(self._phase, seconds)
+        return LogSummary(
+            phases=self._phases,
+            phase=self._phase,
+            device=self._device,
+            groups=[group.summary() for group in self._groups],
+            fatal="\n".join(self._fatal),
+            exception=self._exception,
+            client_code=self._client_code,
+            client_signal=self._client_signal(),
+            collected=bool(self._groups) and all(group.collected for group in self._groups),
+            tail="\n".join(self._tail),
+        )
+
+    def _client_signal(self) -> str | None:
+        """Its status may also be the number of solutions that failed: the shell's words tell the two apart."""
+        number = (self._client_code or 0) - _SHELL_STATUS
+        return signal_name(number) if number > 0 and self._shell_complained else None
+
+    def _follow_phase(self, line: str, seconds: float) -> None:
+        for pattern, phase in _PHASES:
+            if pattern.match(line):
+                self._enter(phase, seconds)
+                if phase == "preparing":
+                    self._groups.append(_Group())
+
+    def _enter(self, phase: str, seconds: float) -> None:
+        self._phases[self._phase] = self._phases.get(self._phase, 0.0) + seconds - self._since
+        self._phase, self._since = phase, seconds
+
+    def _follow_group(self, line: str) -> None:
+        if not self._groups:
+            return
+        group = self._groups[-1]
+        if match := _STEP.match(line):
+            group.name = shortened(match[1])
+        elif match := _COUNTS.match(line):
+            if match["kernels"]:
+                group.built = int(match[1])
+            else:
+                group.valid, group.permutations = int(match[1]), int(match[2])
+        elif line.startswith(_REJECT):
+            told = reason(line.removeprefix(_REJECT))
+            if told in group.rejected or len(group.rejected) < _MOST_REASONS:
+                group.rejected[told] += 1
+        elif _COLLECTED.match(line):
+            group.collected = True
+
+    def _follow_complaints(self, line: str) -> None:
+        if line.startswith(_FATAL):
+            self._fatal = [shortened(line.removeprefix(_FATAL))]
+        elif self._fatal and line.strip() and len(self._fatal) < _FATAL_LINES:
+            self._fatal.append(shortened(line))
+        if line.startswith(_TRACEBACK):
+            self._in_traceback = True
+        elif self._in_traceback and line.strip() and not line[0].isspace():
+            self._exception, self._in_traceback = shortened(line), False
+        if _SHELL_WORDS.search(line):
+            self._shell_complained = True
+        if match := _CLIENT.search(line):
+            self._client_code = int(match[1] or match[2])
+
+
+def reason(text: str) -> str:
+    """A reason of rejection without its numbers, so that equal reasons count together."""
+    text = clean(text[:_LONGEST_REASON]).replace("\n", " ").strip()
+    return _NUMBER.sub("#", text) or "no reason given"
+
+
+def shortened(line: str) -> str:
+    """A line that is safe to print, and not too long."""
+    line = clean(line[: 2 * _LONGEST_LINE]).rstrip()
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
