@@ -17,6 +17,7 @@ from docs.prompting.fields import fields
 from docs.prompting.recorded import RecordedReply, recorded_replies
 from docs.prompting.session import sample
 from docs.prompting.templates import fixed_tokens, template_names, templates_in
+from docs.prompting.tensile import tensile_prompts
 from tui_tuner.llm.base import Message
 from tui_tuner.llm.schema import schema_instruction
 from tui_tuner.llm.tokens import estimate, estimate_messages
@@ -53,6 +54,11 @@ Calls for one step, counted in example sessions: when every reply is of use and 
 Plans are shared by all steps and not counted. The last row is read from the source of LLM Kernel Tuner 0.1.0, its
 autonomous strategy: validate, apply, fix parameters, restrictions, with attempts within attempts.
 """
+TENSILE = """\
+They have a first message of their own, `tensile_system.md`. Facts of the parameters and of the GPU come from the files
+that [tensile-knowledge.md](tensile-knowledge.md) describes; what does not fit the model's context is left out from the
+bottom of the rankings, then of the parameters that the file does not name, and the session says so.
+"""
 
 
 def document(collected: Collected) -> str:
@@ -72,6 +78,8 @@ def document(collected: Collected) -> str:
     ]
     parts += _calls(collected)
     parts += ["## The prompts", *(text for prompt in collected.prompts for text in _section(prompt))]
+    parts += ["## The prompts of a Tensile session", TENSILE, *_sizes(tensile_prompts())]
+    parts += [text for prompt in tensile_prompts() for text in _section(prompt)]
     parts += ["## What goes on in a conversation", *_conversation(collected)]
     parts += ["## Templates", *_templates(collected)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -148,6 +156,7 @@ def _conversation(collected: Collected) -> Iterator[str]:
 
 def _templates(collected: Collected) -> Iterator[str]:
     texts = {prompt.heading: _text(prompt.request.messages) for prompt in collected.prompts}
+    texts |= {prompt.heading: _text(prompt.request.messages) for prompt in tensile_prompts()}
     texts |= {"the programmer's words": collected.words, "a kernel that fails": failures.example_message()}
     used = {heading: templates_in(text) for heading, text in texts.items()}
     rows = []

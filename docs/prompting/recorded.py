@@ -33,14 +33,16 @@ class RecordedReply:
 
 def recorded_replies() -> list[RecordedReply]:
     """Every reply of every recorded session, in their order."""
-    journals = sorted(samples_directory().glob("recorded/*/journal.jsonl"))
-    return [reply for journal in journals for reply in _replies(journal)]
+    samples = samples_directory()
+    journals = {path.parent.name: path for path in sorted(samples.glob("recorded/*/journal.jsonl"))}
+    journals |= {"tensile": path for path in samples.glob("tensile/recorded/journal.jsonl")}
+    return [reply for session, journal in journals.items() for reply in _replies(session, journal)]
 
 
-def _replies(journal: Path) -> list[RecordedReply]:
+def _replies(session: str, journal: Path) -> list[RecordedReply]:
     header, *records = map(json.loads, journal.read_text(encoding="utf-8").splitlines())
     asked = [record for record in records if record["kind"] == "ask" and "text" in record["result"]]
-    return [_reply(journal.parent.name, header["model"], record["content"], record["result"]) for record in asked]
+    return [_reply(session, header["model"], record["content"], record["result"]) for record in asked]
 
 
 def _reply(session: str, model: str, content: dict[str, Any], result: dict[str, Any]) -> RecordedReply:
