@@ -55,7 +55,7 @@ async def run_headless(
         UserError: something that the user must mend.
     """
     out, err = out or sys.stdout, err or sys.stderr
-    code = ExitCode.FAILED
+    last: events.SessionFinished | None = None
     story = Story()
     async with aclosing(session.events(ApproveAll())) as stream:
         async for event in stream:
@@ -65,10 +65,12 @@ async def run_headless(
             if line is not None:
                 print(f"{_clock(event.elapsed)} {' '.join(clean(line).split())}", file=err, flush=True)
             if isinstance(event, events.SessionFinished):
-                code = EXIT_CODES[event.status]
-                if not json and event.status != "failed":  # the error itself is told by whoever catches it
-                    print(clean(story.result(event)), file=out, flush=True)
-    return code
+                last = event
+    if last is None:
+        return ExitCode.FAILED
+    if not json:  # an error that ended the session is told by whoever catches it
+        print(clean(story.result(last)), file=out, flush=True)
+    return EXIT_CODES[last.status]
 
 
 def _clock(seconds: float) -> str:

@@ -14,7 +14,14 @@ import yaml
 from tui_tuner.commands.tensile_sessions import replayed_tensile_session
 from tui_tuner.headless import ApproveAll
 from tui_tuner.resources import samples_directory
-from tui_tuner.session.events import BenchmarkFinished, CandidateProposed, Event, PromptSent, SessionFinished, WinnersChanged
+from tui_tuner.session.events import (
+    BenchmarkFinished,
+    CandidateProposed,
+    Event,
+    PromptSent,
+    SessionFinished,
+    WinnersChanged,
+)
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.outcome import FailureKind
 from tui_tuner.tensile.values import ParameterValue

@@ -23,6 +23,7 @@ from tui_tuner.commands.front_ends import show
 from tui_tuner.commands.prepared import Ready
 from tui_tuner.commands.sessions import new_session, replayed_session, resumed_session
 from tui_tuner.commands.tensile_sessions import replayed_tensile_session, resumed_tensile_session
+from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.tensile.run_directory import is_tensile
@@ -79,14 +80,19 @@ def resume_command(arguments: Sequence[str]) -> int:
     """Go on with a run."""
     parser = parser_for("resume", "Go on with a run; nothing that is known is asked, built or measured again.")
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    parser.add_argument("--tensile", type=Path, metavar="PATH", help="where Tensile is now, for a run that it measures")
     add_budget(parser)
     add_front_end(parser)
     chosen = parser.parse_args(arguments)
     settings = load_settings()
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
     changed(SessionOptions(), chosen)
-    resumed = resumed_tensile_session if is_tensile(chosen.run) else resumed_session
-    return _show(resumed(chosen.run, changes(chosen), settings), settings, chosen)
+    if is_tensile(chosen.run):
+        resumed = resumed_tensile_session(chosen.run, changes(chosen), settings, chosen.tensile)
+        return _show(resumed, settings, chosen)
+    if chosen.tensile is not None:
+        raise SettingsError("--tensile is for runs of `tuner-tui tensile`", hint=f"leave it out: {chosen.run} is none")
+    return _show(resumed_session(chosen.run, changes(chosen), settings), settings, chosen)
 
 
 def replay_command(arguments: Sequence[str]) -> int:

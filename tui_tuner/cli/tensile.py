@@ -25,12 +25,11 @@ def tensile_command(arguments: Sequence[str]) -> int:
 
     chosen = _parser().parse_args(arguments)
     settings = load_settings()
-    check_front_end(settings, auto=chosen.auto, output=chosen.output)
+    file, sizes = _named(chosen)
+    if chosen.advice is None:
+        check_front_end(settings, auto=chosen.auto, output=chosen.output)
     options, tensile = changed(settings.session, chosen, rounds=False), _changed(settings, chosen)
-    file = chosen.input or chosen.config
-    if file is None:
-        raise SettingsError("no configuration is named", hint="tuner-tui tensile CONFIG.yaml")
-    given = given_in(file, chosen.sizes)
+    given = given_in(file, sizes)
     if chosen.advice is None:
         prepared = new_tensile_session(given, options, tensile, settings, chosen.run_dir)
         return show(prepared, settings, auto=chosen.auto, json=chosen.output == "json", theme=chosen.theme)
@@ -43,6 +42,23 @@ def tensile_command(arguments: Sequence[str]) -> int:
     for line in lines:
         tell(line)
     return ExitCode.FINISHED
+
+
+def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
+    """Configuration and sizes; with -i what stands without an option is the sizes.
+
+    Raises:
+        SettingsError: no configuration is named, or two are, or there are options of advice without it.
+    """
+    named = [file for file in (chosen.input, chosen.config, chosen.sizes) if file is not None]
+    if not named:
+        raise SettingsError("no configuration is named", hint="tuner-tui tensile CONFIG.yaml")
+    if len(named) > 2:
+        raise SettingsError("the configuration is named twice", hint=f"leave {chosen.input} or {chosen.config} out")
+    for flag, value in (("-o", chosen.edited), ("--results", chosen.results)):
+        if value is not None and chosen.advice is None:
+            raise SettingsError(f"{flag} goes with --advice FILE", hint=f"leave {flag} out, or add --advice FILE")
+    return named[0], named[1] if len(named) > 1 else None
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -29,6 +29,8 @@ def check_kernel(kernel: Path) -> None:
         first = next(iter(_kernels_in(kernel).values()), None)
         example = "" if first is None else f", as in {first}"
         raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)
+    if kernel.suffix in (".yaml", ".yml"):
+        raise ProblemError(f"{kernel} is no kernel", hint=f"a Tensile configuration? tuner-tui tensile {kernel}")
     if kernel.suffix != ".toml" and not kernel.is_file():
         others = _kernels_in(kernel.parent)
         near = nearest(kernel.name, others)

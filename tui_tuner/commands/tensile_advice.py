@@ -49,9 +49,13 @@ def write_advice(
     Raises:
         UserError: there is no model, its reply cannot be used, or a file cannot be written.
     """
+    if advice_file.absolute() == edited_file.absolute():
+        raise SettingsError(f"{advice_file} is named for the advice and for the configuration", hint="name two files")
     for file in (advice_file, edited_file):
         if file.exists():
             raise SettingsError(f"{file} is there already", hint="name another, or remove it")
+        if not file.absolute().parent.is_dir():
+            raise SettingsError(f"there is no directory {file.parent} for {file.name}", hint="make it, or name another")
     return asyncio.run(_write(given, options, tensile, settings, (advice_file, edited_file), results))
 
 

@@ -76,14 +76,20 @@ def no_model(notes: list[str]) -> SettingsError:
     return SettingsError(f"{NO_MODEL}{why}", hint="name one with --llm, or measure only with --max-rounds 0")
 
 
-def resumed_tensile_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> Ready:
+def resumed_tensile_session(
+    path: Path, changes: Mapping[str, Any], settings: Settings, tensile: Path | None = None
+) -> Ready:
     """A session that goes on where it stopped.
+
+    Args:
+        tensile: where Tensile is now; None for where it was.
 
     Raises:
         UserError: it cannot be resumed.
     """
     run = open_run(path, resume=True)
-    run = replace(run, options=run.options.model_copy(update=dict(changes)))
+    own = run.settings if tensile is None else run.settings.model_copy(update={"tensile": tensile})
+    run = replace(run, options=run.options.model_copy(update=dict(changes)), settings=own)
     run.journal.forget(lambda record: not record.result.keys().isdisjoint({"failed", "stopped"}))
     try:
         bench = _bench(run.settings, run.sizes_text)
@@ -110,7 +116,11 @@ def knowledge_of(configuration: Configuration, tensile: TensileOptions) -> Knowl
     Raises:
         UserError: a mistake in one of them.
     """
-    directory = tensile.knowledge or settings_file().parent / "tensile"
+    named = None if tensile.knowledge is None else tensile.knowledge.expanduser()
+    if named is not None and not named.is_dir():
+        hint = "a relative one is looked for in the directory where the run is begun, gone on with or shown again"
+        raise SettingsError(f"--knowledge: there is no directory {named}", hint=hint)
+    directory = named or settings_file().parent / "tensile"
     return knowledge_for(configuration, directory if directory.is_dir() else None)
 
 

@@ -116,6 +116,10 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
     file = path / journals.FILE if path.is_dir() else path
     journal = Journal.reopen(file) if resume else Journal.read(file)
     header = journal.header
+    if "kind" in header:
+        journal.close()
+        message = f"this is a run of `tuner-tui {header['kind']}`, not of a kernel"
+        raise JournalError(message, hint="`tuner-tui resume` and `tuner-tui replay` take it", file=file)
     try:
         problem_file = (file.parent / header["problem_file"]).resolve()
         problem = parse_problem(

@@ -16,6 +16,7 @@ from tui_tuner.tensile.running.explain import explain
 from tui_tuner.tensile.running.find import Tensile
 from tui_tuner.tensile.running.run import run_tensile
 from tui_tuner.tensile.summary import summarise
+from tui_tuner.text import redact
 
 OUTPUT = "tensile"
 """Tensile's own directory in that of a run; its log lies beside it."""
@@ -67,9 +68,10 @@ def outcome_of(configuration: Configuration, ended: Ended, output: Path) -> Roun
     )
     failure = explain(ended)
     if failure is not None:
+        failure = failure.model_copy(update={"detail": redact(failure.detail, {output.parent: "."})})
         return base.model_copy(update={"failure": failure})
     try:
-        summary = summarise(configuration, read_results(output))
+        summary = summarise(configuration, read_results(output), [group.name for group in ended.said.groups])
     except UserError as error:
         where = "" if error.file is None else f"{Path(error.file).name}: "
         line = "" if error.line is None else f"line {error.line}: "
@@ -90,7 +92,10 @@ def _nothing(failed: int) -> str:
 
 def _short(sizes: Sequence[SizeOutcome]) -> list[str]:
     without = [size for size in sizes if not size.ranked]
-    return [f"{len(without)} problem sizes have no valid solution"] if without else []
+    if not without:
+        return []
+    which = "a problem size has" if len(without) == 1 else f"{len(without)} problem sizes have"
+    return [f"{which} no valid solution"]
 
 
 def _groups(configuration: Configuration, ended: Ended) -> list[GroupOutcome]:

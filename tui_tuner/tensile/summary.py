@@ -28,16 +28,19 @@ class Summary:
     notes: list[str]
 
 
-def summarise(configuration: Configuration, tables: Sequence[GroupTable]) -> Summary:
+def summarise(configuration: Configuration, tables: Sequence[GroupTable], names: Sequence[str] = ()) -> Summary:
     """Summarise the tables of a run of this configuration.
 
     A size that stands in several rows, for several biases or repeats, counts with the median of each solution.
+
+    Args:
+        names: of the size groups' tables in the order in which Tensile ran them, where it told them.
     """
     sizes: list[SizeOutcome] = []
     effects: list[ValueEffect] = []
     notes = [f"{table.name}: {note}" for table in tables for note in table.notes]
     many = configuration.sizes > _MANY_SIZES
-    for group, table in _assigned(configuration, tables, notes):
+    for group, table in _assigned(configuration, tables, names, notes):
         values = {name: identified(group, solution) for name, solution in table.solutions.items()}
         speeds = _speeds(table)
         for size, rows in _by_size(table).items():
@@ -47,15 +50,18 @@ def summarise(configuration: Configuration, tables: Sequence[GroupTable]) -> Sum
 
 
 def _assigned(
-    configuration: Configuration, tables: Sequence[GroupTable], notes: list[str]
+    configuration: Configuration, tables: Sequence[GroupTable], names: Sequence[str], notes: list[str]
 ) -> list[tuple[SizeGroup, GroupTable]]:
-    """Each size group with its table: by its number in its problem, and by its sizes where problems share numbers."""
+    """Each size group with its table: by its number in its problem; where problems share numbers by what Tensile told
+    of its name, else by its sizes and its problem type.
+    """
     left = list(tables)
     found: list[tuple[SizeGroup, GroupTable]] = []
     for group in configuration.size_groups:
+        told = names[group.number] if group.number < len(names) else ""
         fitting = [table for table in left if table.number == group.place]
-        same_sizes = [table for table in fitting if _sizes_fit(group, table)]
-        chosen = next(iter(same_sizes or fitting), None)
+        likeness = [(table.name == told, _sizes_fit(group, table), _types_fit(group, table)) for table in fitting]
+        chosen = fitting[likeness.index(max(likeness))] if fitting else None
         if chosen is None:
             notes.append(f"size group {group.number} has no results")
             continue
@@ -67,6 +73,16 @@ def _assigned(
 def _sizes_fit(group: SizeGroup, table: GroupTable) -> bool:
     measured = {row.size for row in table.rows}
     return all(any(row[: len(size)] == size[: len(row)] for row in measured) for size in group.sizes.listed)
+
+
+def _types_fit(group: SizeGroup, table: GroupTable) -> int:
+    """How much of a group's problem type a table tells: in its name (`Cijk_Alik_Bljk_HHS_BH_00`), in its solutions."""
+    wanted = group.problem_type
+    solution: Mapping[str, object] = next(iter(table.solutions.values()), {})
+    told = solution.get("ProblemType")
+    alike = sum(told.get(key) == value for key, value in wanted.items()) if isinstance(told, Mapping) else 0
+    parts = table.name.upper().split("_")
+    return alike + (len(parts) > 3 and parts[3].startswith(str(wanted.get("DataType", "S")).upper()))
 
 
 def _by_size(table: GroupTable) -> dict[Size, list[SizeRow]]:

@@ -17,4 +17,6 @@ def value_text(value: ParameterValue) -> str:
         return f"[{', '.join(map(value_text, value))}]"
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, float) and "e" in str(value):  # YAML reads 1e-05 as a word
+        return f"{value:.20f}".rstrip("0")
     return str(value)

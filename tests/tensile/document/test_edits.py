@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tensile.document.samples import ALL, GROUPS, PLAIN, parsed
-from tui_tuner.tensile.document.applying import EditRefused, apply_edit
+from tui_tuner.tensile.document.applying import apply_edit
 from tui_tuner.tensile.document.configuration import Configuration, SizeGroup
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
     AddIndependent,
     AddMultiplicative,
     Edit,
+    EditRefused,
     RemoveCandidate,
     RemoveIndependent,
     RemoveMultiplicative,

@@ -76,5 +76,5 @@ def _winner(winner: Winner) -> str:
 
 def _round(one: RoundSummary) -> str:
     gain = one.failure or ("" if one.gain is None else f"{one.gain - 1:+.1%}")
-    edits = "; ".join(one.edits) or "as given"
+    edits = "; ".join(one.edits) or ("by hand" if one.number else "as given")
     return f"| {one.number} | {one.permutations:,} | {one.seconds:.1f} | {gain} | {edits} |"

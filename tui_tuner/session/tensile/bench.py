@@ -117,6 +117,8 @@ class Benchmarks:
         outcome = RoundOutcome.model_validate(result)
         self._budget.evaluations += configuration.permutations
         self._emit(events.BenchmarkFinished(round=number, candidate=candidate, outcome=outcome))
+        for text in outcome.notes:
+            self._emit(events.Note(level="warning", text=text))
         return outcome
 
     async def _measure(self, number: int, configuration: Configuration) -> RoundOutcome:

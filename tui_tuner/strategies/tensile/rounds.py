@@ -18,7 +18,7 @@ from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.known import Knowledge
 
 _EXPLORE = "Choose a first space that is worth a run: the edits are carried out, then it is measured."
-_REDUCE = (
+REDUCE = (
     "The configuration has {count:,} permutations, too many to measure: only {limit:,} are allowed. Reduce it to those "
     "that are most likely to hold the best for every problem size, and keep enough variety to learn from."
 )
@@ -48,13 +48,24 @@ class Rounds:
             BudgetSpent: the budget is spent; what is known is in the history.
         """
         await self._measure_given()
+        reason = await self._until_enough()
+        return self._without_results() or reason
+
+    async def _until_enough(self) -> str:
         for number in range(1, self._options.max_rounds + 1):
             reason = await self._round(number)
             if reason:
                 return reason
             if self._flat >= self._options.patience:
                 return f"{self._flat} rounds without a gain"
-        return f"the {self._options.max_rounds} rounds are done"
+        return _done(self._options.max_rounds)
+
+    def _without_results(self) -> str:
+        """Why no run gave results; empty if one did, or none was begun."""
+        if self.history.first is not None or not self.history.rounds:
+            return ""
+        failure = self.history.rounds[-1].outcome.failure
+        return "" if failure is None else f"no run gave results; the last one: {failure.message}"
 
     # --- the configuration as given
 
@@ -70,7 +81,7 @@ class Rounds:
             return
         step = self._session.add_step("Benchmark the configuration as given")
         step = self._session.update_step(step.now(StepState.RUNNING))
-        added = await self._benchmark(0, Edited(given))
+        added = await self._measured(0, Edited(given), step)
         failure = added.outcome.failure
         if failure is not None:
             self._session.update_step(step.now(StepState.REJECTED, reason=f"{failure.kind}: {failure.message}"))
@@ -92,6 +103,9 @@ class Rounds:
                 raise
             self._flat += 1
             return ""
+        except BudgetSpent as spent:
+            self._session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
+            raise
         edited, _ = carry_out(self.history.current, advice.edits, self._rules())
         if advice.stop and not advice.edits:
             self._session.update_step(step.now(StepState.SKIPPED, reason=advice.analysis))
@@ -102,13 +116,7 @@ class Rounds:
             return ""
         added = await self._measured(number, wanted, step)
         self._settle(step, added)
-        return self._hopeless(added)
-
-    def _hopeless(self, last: Round) -> str:
-        """Why nothing more is tried: two runs, and no result at all."""
-        if self.history.first is not None or len(self.history.rounds) < _TRIES or last.outcome.failure is None:
-            return ""
-        return f"no run gave results; the last one: {last.outcome.failure.message}"
+        return self._without_results() if len(self.history.rounds) >= _TRIES else ""
 
     async def _measured(self, number: int, edited: Edited, step: Step) -> Round:
         try:
@@ -157,7 +165,7 @@ class Rounds:
         why = None
         if self.history.first is None:
             too_many = current.permutations > self._limit
-            why = _REDUCE.format(count=current.permutations, limit=self._limit) if too_many else _EXPLORE
+            why = REDUCE.format(count=current.permutations, limit=self._limit) if too_many else _EXPLORE
         return Ask(
             current,
             self.history,
@@ -230,3 +238,9 @@ class Rounds:
         reason = "" if gained else f"a gain of {added.gain - 1:.1%} at the mean"
         factor = (added.gain, added.gain, added.gain) if gained else None
         self._session.update_step(step.now(state, reason=reason, factor=factor))
+
+
+def _done(rounds: int) -> str:
+    if not rounds:
+        return "only the configuration as given was to be measured"
+    return "the round is done" if rounds == 1 else f"the {rounds} rounds are done"

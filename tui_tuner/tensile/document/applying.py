@@ -4,43 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-
-import yaml
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import Configuration, SizeGroup
-from tui_tuner.tensile.document.edits import (
-    AddCandidate,
-    AddIndependent,
-    AddMultiplicative,
-    Edit,
-    RemoveCandidate,
-    RemoveIndependent,
-    RemoveMultiplicative,
-    alternative_text,
-)
-from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes, parse_configuration
-from tui_tuner.tensile.document.splices import (
-    Immovable,
-    Splice,
-    append_item,
-    column_of,
-    insert_below,
-    is_shared,
-    line_end,
-    line_start,
-    newline,
-    remove_item,
-    replace_node,
-    spliced,
-)
-from tui_tuner.tensile.document.yaml_text import child, compose, end, items, pairs, python_value, start
-from tui_tuner.tensile.values import ParameterValue, same, value_text
-
-
-class EditRefused(ValueError):
-    """An edit that cannot be carried out; the message says why, for the model and for people."""
+from tui_tuner.tensile.document.configuration import Configuration
+from tui_tuner.tensile.document.editor import Editor
+from tui_tuner.tensile.document.edits import Edit, EditRefused
+from tui_tuner.tensile.document.meaning import content, expected
+from tui_tuner.tensile.document.reading import group_nodes, parse_configuration
+from tui_tuner.tensile.document.splices import Immovable, Splice, spliced
+from tui_tuner.tensile.document.yaml_text import compose
 
 
 def apply_edit(configuration: Configuration, edit: Edit) -> Configuration:
@@ -50,10 +22,10 @@ def apply_edit(configuration: Configuration, edit: Edit) -> Configuration:
         EditRefused: the file has nothing that it could act on, or is written in a way that forbids it.
     """
     root = compose(configuration.text, configuration.file)
-    node = group_nodes(root)[edit.size_group][3]
+    problem, _, _, node = group_nodes(root)[edit.size_group]
     text = configuration.text
     try:
-        for splice in _in_reverse(_Editor(text, root, node).splices(edit)):
+        for splice in _in_reverse(Editor(text, root, node, problem).splices(edit)):
             text = spliced(text, splice)
         edited = parse_configuration(text, configuration.file)
     except Immovable as error:
@@ -88,204 +60,5 @@ def _check_nothing_else(before: Configuration, after: Configuration, edit: Edit)
     wanted = list(before.size_groups)
     wanted[edit.size_group] = expected(wanted[edit.size_group], edit)
     for one, other in zip(wanted, after.size_groups, strict=True):
-        if _content(one) != _content(other) or before.global_parameters != after.global_parameters:
+        if content(one) != content(other) or before.global_parameters != after.global_parameters:
             raise EditRefused("the file is written in a way in which this edit cannot be made safely")
-
-
-def _content(group: SizeGroup) -> tuple[object, ...]:
-    parameters = sorted((name, list(values)) for name, values in group.parameters.items())
-    groups = [[dict(alternative) for alternative in entry] for entry in group.groups]
-    return parameters, groups, group.sizes, dict(group.problem_type), group.arguments
-
-
-def expected(group: SizeGroup, edit: Edit) -> SizeGroup:
-    """What the size group says after the edit."""
-    parameters, groups = dict(group.parameters), [list(entry) for entry in group.groups]
-    match edit:
-        case AddMultiplicative():
-            parameters[edit.parameter] = tuple(edit.values)
-        case RemoveMultiplicative(keep=None):
-            parameters.pop(edit.parameter, None)
-        case RemoveMultiplicative(keep=keep) if keep is not None:
-            parameters[edit.parameter] = (keep,)
-        case AddCandidate():
-            parameters[edit.parameter] = (*parameters.get(edit.parameter, ()), edit.value)
-        case RemoveCandidate():
-            kept = (value for value in parameters.get(edit.parameter, ()) if not same(value, edit.value))
-            parameters[edit.parameter] = tuple(kept)
-        case AddIndependent(group=None):
-            groups.append([dict(alternative) for alternative in edit.added])
-        case AddIndependent(group=number) if number is not None:
-            groups[number] += [dict(alternative) for alternative in edit.added]
-        case RemoveIndependent():
-            groups[edit.group].remove(next(a for a in groups[edit.group] if a == edit.removed))
-    return replace(group, parameters=parameters, groups=tuple(tuple(entry) for entry in groups))
-
-
-_NO_FILE = Path()
-"""Of nodes that were read before: what they hold is known to be sound."""
-
-
-class _Editor:
-    """Finds the places of a size group in the text."""
-
-    def __init__(self, text: str, root: yaml.MappingNode, node: yaml.Node) -> None:
-        self._text = text
-        self._root = root
-        self._node = node
-
-    def splices(self, edit: Edit) -> list[Splice]:
-        """What an edit changes of the text."""
-        match edit:
-            case AddMultiplicative():
-                return self._set(edit.parameter, edit.values)
-            case RemoveMultiplicative(keep=None):
-                return self._delete(edit.parameter)
-            case RemoveMultiplicative(keep=keep) if keep is not None:
-                return self._set(edit.parameter, [keep])
-            case AddCandidate():
-                values = self._values(edit.parameter)
-                return [append_item(self._text, values, value_text(edit.value))]
-            case RemoveCandidate():
-                return self._drop(edit.parameter, edit.value)
-            case AddIndependent():
-                return self._add_alternatives(edit)
-            case RemoveIndependent():
-                return self._remove_alternative(edit)
-        raise AssertionError(edit)
-
-    # --- parameters
-
-    def _entries(self, name: str) -> list[tuple[yaml.SequenceNode, int, yaml.ScalarNode, yaml.Node]]:
-        """Every place where a parameter stands: section, number of the entry, key and values."""
-        found: list[tuple[yaml.SequenceNode, int, yaml.ScalarNode, yaml.Node]] = []
-        sections = (child(self._node, COMMON), child(self._node, FORK))
-        for section in (section for section in sections if isinstance(section, yaml.SequenceNode)):
-            for number, entry in enumerate(items(section)):
-                found += [(section, number, key, values) for key, values in pairs(entry) if key.value == name]
-        return found
-
-    def _values(self, name: str) -> yaml.SequenceNode:
-        """The list of values that counts: the last one."""
-        values = self._entries(name)[-1][3]
-        self._refuse_shared(values)
-        if not isinstance(values, yaml.SequenceNode):
-            raise Immovable(f"{name} has no list of values")
-        return values
-
-    def _set(self, name: str, values: Sequence[ParameterValue]) -> list[Splice]:
-        text = f"[{', '.join(map(value_text, values))}]"
-        if self._entries(name):
-            node = self._values(name)
-            splice = replace_node(node, text)
-            if not node.flow_style:  # a block list begins below its key
-                key = self._entries(name)[-1][2]
-                return [(self._behind_colon(key), splice[1], f" {text}")]
-            return [splice]
-        return [self._append_fork(f"{name}: {text}")]
-
-    def _behind_colon(self, key: yaml.ScalarNode) -> int:
-        return self._text.index(":", end(key)) + 1
-
-    def _drop(self, name: str, value: ParameterValue) -> list[Splice]:
-        values = self._values(name)
-        numbers = [number for number, node in enumerate(values.value) if same(python_value(node, _NO_FILE), value)]
-        kept = len(values.value) - len(numbers)
-        if len(numbers) == 1 and kept:
-            return [remove_item(self._text, values, numbers[0])]
-        left = [node for number, node in enumerate(values.value) if number not in numbers]
-        texts = ", ".join(self._text[start(node) : end(node)] for node in left)
-        if not values.flow_style:
-            raise Immovable(f"{name} has the value more than once")
-        return [replace_node(values, f"[{texts}]")]
-
-    def _delete(self, name: str) -> list[Splice]:
-        """Take a parameter out, wherever it stands."""
-        return [
-            self._without_entry(section, number, key, values) for section, number, key, values in self._entries(name)
-        ]
-
-    def _without_entry(
-        self, section: yaml.SequenceNode, number: int, key: yaml.ScalarNode, values: yaml.Node
-    ) -> Splice:
-        entry = section.value[number]
-        self._refuse_shared(entry)
-        if len(entry.value) == 1 and len(section.value) == 1:
-            before = self._text[: start(section)].rindex(":") + 1
-            return before, end(section), " []" if section.flow_style else ""
-        if len(entry.value) == 1:
-            return remove_item(self._text, section, number)
-        if entry.flow_style or entry.value[0][0] is key:
-            raise Immovable(f"{key.value} stands in one entry with other parameters")
-        return line_start(self._text, start(key)), line_end(self._text, end(values)), ""
-
-    # --- the section of forks
-
-    def _append_fork(self, item: str) -> Splice:
-        section = child(self._node, FORK)
-        if isinstance(section, yaml.SequenceNode) and section.value:
-            self._refuse_shared(section)
-            return self._after_last_parameter(section, item)
-        return self._new_section(section, item)
-
-    def _after_last_parameter(self, section: yaml.SequenceNode, item: str) -> Splice:
-        """Behind the last entry that is no `Groups`, so that parameters stay together."""
-        plain = [entry for entry in section.value if all(key.value != GROUPS for key, _ in pairs(entry))]
-        if section.flow_style:
-            return append_item(self._text, section, f"{{{item}}}")
-        if not plain:
-            return append_item(self._text, section, item)
-        return insert_below(self._text, plain[-1], column_of(section), f"- {item}")
-
-    def _new_section(self, section: yaml.Node | None, item: str) -> Splice:
-        """`ForkParameters` where there is none, or an empty one."""
-        if not isinstance(self._node, yaml.MappingNode) or self._node.flow_style or not self._node.value:
-            raise Immovable("the size group stands on one line")
-        column = int(self._node.start_mark.column)
-        if section is None:
-            return insert_below(self._text, self._node, column, f"{FORK}:\n  - {item}")
-        behind = self._behind_colon(next(key for key, _ in pairs(self._node) if key.value == FORK))
-        return behind, max(behind, end(section)), f"{newline(self._text)}{' ' * (column + 2)}- {item}"
-
-    # --- groups
-
-    def _groups(self) -> yaml.SequenceNode | None:
-        found: yaml.SequenceNode | None = None
-        for entry in items(child(self._node, FORK)):
-            for key, value in pairs(entry):
-                if key.value == GROUPS and isinstance(value, yaml.SequenceNode):
-                    found = value
-        return found
-
-    def _group(self, number: int) -> yaml.SequenceNode:
-        groups = self._groups()
-        group = None if groups is None else groups.value[number]
-        if not isinstance(group, yaml.SequenceNode):
-            raise Immovable("the group is no list")
-        self._refuse_shared(group)
-        return group
-
-    def _add_alternatives(self, edit: AddIndependent) -> list[Splice]:
-        texts = [alternative_text(alternative) for alternative in edit.added]
-        if edit.group is not None:
-            group = self._group(edit.group)
-            if group.flow_style:
-                return [append_item(self._text, group, ", ".join(texts))]
-            lines = "\n".join(f"- {text}" for text in texts)
-            return [insert_below(self._text, group.value[-1], column_of(group), lines)]
-        groups = self._groups()
-        if groups is None:
-            return [self._append_fork(f"{GROUPS}: [[{', '.join(texts)}]]")]
-        self._refuse_shared(groups)
-        if groups.flow_style:
-            return [append_item(self._text, groups, f"[{', '.join(texts)}]")]
-        return [append_item(self._text, groups, "\n".join(f"- {text}" for text in texts))]
-
-    def _remove_alternative(self, edit: RemoveIndependent) -> list[Splice]:
-        group = self._group(edit.group)
-        number = next(i for i, node in enumerate(group.value) if python_value(node, _NO_FILE) == edit.removed)
-        return [remove_item(self._text, group, number)]
-
-    def _refuse_shared(self, node: yaml.Node) -> None:
-        if is_shared(self._root, node):
-            raise Immovable("an alias lets it stand in several places")

@@ -14,6 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui_tuner.tensile.values import ParameterValue, value_text
 
 
+class EditRefused(ValueError):
+    """An edit that cannot be carried out; the message says why, for the model and for people."""
+
+
 class _Edit(BaseModel):
     """An operation on the fork parameters of one size group.
 

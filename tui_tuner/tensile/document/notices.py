@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import yaml
 
 from tui_tuner.tensile.document.configuration import Configuration, SizeGroup, distinct
-from tui_tuner.tensile.document.judging import Table
-from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes
-from tui_tuner.tensile.document.yaml_text import child, compose, items, line_of, pairs
+from tui_tuner.tensile.document.reading import group_nodes
+from tui_tuner.tensile.document.sections import COMMON, DEAD, FINAL, FORK, GROUPS
+from tui_tuner.tensile.document.table import Table
+from tui_tuner.tensile.document.yaml_text import child, compose, is_null, items, line_of, pairs
 from tui_tuner.tensile.values import value_text
+
+_READ = (COMMON, FORK, FINAL, "CustomKernels", "InternalSupportParams", *DEAD)
+_READ_ALTERNATE = ("GlobalParameters", "ProblemType", COMMON, FORK, "LibraryLogic", "LibraryClient", "TestParameters")
+"""Keys that mean something, of a size group and at the top of the alternate format."""
 
 
 def notices(configuration: Configuration, table: Table) -> list[str]:
@@ -19,11 +24,27 @@ def notices(configuration: Configuration, table: Table) -> list[str]:
     root = compose(configuration.text, configuration.file)
     found: list[str] = []
     for group, (_, _, _, node) in zip(configuration.size_groups, group_nodes(root), strict=True):
+        found += _of_keys(node, _READ_ALTERNATE if configuration.alternate else _READ)
         found += _of_text(node)
         found += [f"line {group.line}: {text}" for text in _of_space(group, table)]
-    if child(root, "GroupForkParameters") is not None:
-        found.append(_unread(child(root, "GroupForkParameters")))
+    outside = child(root, "GroupForkParameters")
+    if outside is not None and not configuration.alternate:
+        found.append(_unread("GroupForkParameters", outside))
     return found
+
+
+def _of_keys(node: yaml.Node, read: Sequence[str]) -> Iterator[str]:
+    """Keys that count for nothing."""
+    keys = [key for key, _ in pairs(node)]
+    for key in keys:
+        if key.value not in read:
+            yield _unread(key.value, key)
+    own = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+    for name in [name for name, times in Counter(key.value for key in own).items() if times > 1]:
+        yield f"line {line_of(_last(own, name))}: {name} stands more than once in its size group: only this one counts"
+    kernels = child(node, "CustomKernels")
+    if not is_null(child(node, "InternalSupportParams")) and (is_null(kernels) or not items(kernels)):
+        yield f"line {line_of(node)}: InternalSupportParams needs CustomKernels beside it: TensileLite ends over it"
 
 
 def _of_text(node: yaml.Node) -> Iterator[str]:
@@ -32,15 +53,20 @@ def _of_text(node: yaml.Node) -> Iterator[str]:
         keys = [key for entry in items(child(node, section)) for key, _ in pairs(entry)]
         for name, times in Counter(key.value for key in keys).items():
             if times > 1:
-                last = [key for key in keys if key.value == name][-1]
-                yield f"line {line_of(last)}: {name} stands {times} times in {section}: only this one counts"
-    if child(node, "GroupForkParameters") is not None:
-        yield _unread(child(node, "GroupForkParameters"))
+                line = line_of(_last(keys, name))
+                yield f"line {line}: {name} stands {times} times in {section}: only this one counts"
+    forked = {key.value: key for entry in items(child(node, FORK)) for key, _ in pairs(entry)}
+    for key in [key for entry in items(child(node, COMMON)) for key, _ in pairs(entry) if key.value in forked]:
+        yield f"line {line_of(key)}: {key.value} stands in {FORK} as well, which wins: this one counts for nothing"
 
 
-def _unread(node: yaml.Node | None) -> str:
-    line = "" if node is None else f"line {line_of(node)}: "
-    return f"{line}GroupForkParameters is read nowhere in Tensile: put the alternatives into {GROUPS} of {FORK}"
+def _last(keys: Sequence[yaml.ScalarNode], name: str) -> yaml.ScalarNode:
+    return [key for key in keys if key.value == name][-1]
+
+
+def _unread(name: str, node: yaml.Node) -> str:
+    way_out = f": put the alternatives into {GROUPS} of {FORK}" if name == "GroupForkParameters" else ""
+    return f"line {line_of(node)}: {name} is read nowhere in Tensile{way_out}"
 
 
 def _of_space(group: SizeGroup, table: Table) -> Iterator[str]:

@@ -9,7 +9,17 @@ from typing import Any
 import yaml
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import Alternative, Configuration, SizeGroup
+from tui_tuner.tensile.document.configuration import Configuration, SizeGroup
+from tui_tuner.tensile.document.sections import (
+    FINAL,
+    FORK,
+    arguments,
+    default_sizes,
+    refuse_dead,
+    short,
+    sizes_in,
+    space,
+)
 from tui_tuner.tensile.document.sizes import ProblemSizes, SizeFault, problem_sizes
 from tui_tuner.tensile.document.yaml_text import (
     child,
@@ -18,19 +28,9 @@ from tui_tuner.tensile.document.yaml_text import (
     is_null,
     items,
     line_of,
-    pairs,
-    parameter_value,
+    mapping_value,
     python_value,
 )
-from tui_tuner.tensile.values import ParameterValue
-
-COMMON, FORK, FINAL = "BenchmarkCommonParameters", "ForkParameters", "BenchmarkFinalParameters"
-GROUPS = "Groups"
-DEAD = ("InitialSolutionParameters", "BenchmarkForkParameters", "JoinParameters", "BenchmarkJoinParameters")
-"""Keys of a protocol that Tensile no longer has: it ends at once where one of them is not empty."""
-_ARGUMENTS = ("ActivationArgs", "BiasTypeArgs", "FactorDimArgs", "ICacheFlush")
-_PASSED_OVER = ("ProblemSizes", "InternalSupportParams")
-"""Names that Tensile takes among parameters, and does not fork."""
 
 
 def read_configuration(file: Path, sizes_file: Path | None = None) -> Configuration:
@@ -72,20 +72,19 @@ def parse_configuration(text: str, file: Path, sizes: ProblemSizes | None = None
     root = compose(text, file)
     alternate = child(root, "BenchmarkProblems") is None
     if alternate:
-        groups: tuple[SizeGroup, ...] = (
-            _size_group(root, child(root, "ProblemType"), (0, 0, 0), file, sizes or ProblemSizes()),
-        )
         _check_alternate(root, file)
+        groups: tuple[SizeGroup, ...] = (_alternate_group(root, file, sizes or ProblemSizes()),)
     else:
         groups = tuple(_all_groups(root, file))
-    parameters = child(root, "GlobalParameters")
-    return Configuration(
-        file, text, alternate, groups, {} if parameters is None else python_value(parameters, file) or {}
-    )
+    parameters = mapping_value(child(root, "GlobalParameters"), "GlobalParameters", file)
+    return Configuration(file, text, alternate, groups, parameters)
 
 
 def group_nodes(root: yaml.MappingNode) -> list[tuple[int, int, yaml.Node, yaml.Node]]:
-    """Number of the problem, place in it, problem type and node of every size group, in the file's order."""
+    """Number of the problem, place in it, problem type and node of every size group, in the file's order.
+
+    A problem with nothing but its type has one all the same, without a key.
+    """
     problems = child(root, "BenchmarkProblems")
     if problems is None:
         return [(0, 0, child(root, "ProblemType") or root, root)]
@@ -93,8 +92,12 @@ def group_nodes(root: yaml.MappingNode) -> list[tuple[int, int, yaml.Node, yaml.
         (problem, place, entries[0], node)
         for problem, entry in enumerate(items(problems))
         if (entries := items(entry))
-        for place, node in enumerate(entries[1:])
+        for place, node in enumerate(entries[1:] or [_nothing(entries[0])])
     ]
+
+
+def _nothing(beside: yaml.Node) -> yaml.MappingNode:
+    return yaml.MappingNode("tag:yaml.org,2002:map", [], beside.start_mark, beside.start_mark, flow_style=False)
 
 
 def _check_alternate(root: yaml.MappingNode, file: Path) -> None:
@@ -116,113 +119,35 @@ def _all_groups(root: yaml.MappingNode, file: Path) -> Iterator[SizeGroup]:
         line = None if problems is None else line_of(problems)
         raise ProblemError("BenchmarkProblems holds no size group", file=file, line=line)
     for number, (problem, place, problem_type, node) in enumerate(found):
-        yield _size_group(node, problem_type, (number, problem, place), file)
+        if not isinstance(node, yaml.MappingNode):
+            raise ProblemError(f"a size group must have keys, it is {short(node)}", file=file, line=line_of(node))
+        yield _size_group(node, mapping_value(problem_type, "ProblemType", file), (number, problem, place), file)
+
+
+def _alternate_group(root: yaml.MappingNode, file: Path, sizes: ProblemSizes) -> SizeGroup:
+    """Of the alternate format Tensile reads the problem type and these two sections, and nothing else."""
+    parameters, groups = space(root, file)
+    problem_type = mapping_value(child(root, "ProblemType"), "ProblemType", file)
+    return SizeGroup(0, 0, 0, problem_type, parameters, groups, sizes, line=line_of(root))
 
 
 def _size_group(
-    node: yaml.Node,
-    problem_type: yaml.Node | None,
-    numbers: tuple[int, int, int],
-    file: Path,
-    sizes: ProblemSizes | None = None,
+    node: yaml.MappingNode, problem_type: Mapping[str, Any], numbers: tuple[int, int, int], file: Path
 ) -> SizeGroup:
-    _refuse_dead(node, file)
-    common, _ = _parameters(child(node, COMMON), COMMON, file)
-    forked, groups = _parameters(child(node, FORK), FORK, file)
+    refuse_dead(node, file)
+    parameters, groups = space(node, file)
     final = child(node, FINAL)
     kernels = child(node, "CustomKernels")
     return SizeGroup(
         *numbers,
-        problem_type={} if problem_type is None else python_value(problem_type, file) or {},
-        parameters={**common, **forked},
-        groups=() if groups is None else tuple(_alternatives(group, file) for group in items(groups)),
-        sizes=_sizes(final, file) if sizes is None else sizes,
-        arguments=_arguments(final, file),
+        problem_type,
+        parameters,
+        groups,
+        sizes=default_sizes(problem_type) if final is None else sizes_in(final, file),
+        arguments=arguments(final, file),
         custom_kernels=0 if is_null(kernels) else len(items(kernels)),
         line=line_of(node),
     )
-
-
-def _refuse_dead(node: yaml.Node, file: Path) -> None:
-    for key in DEAD:
-        value = child(node, key)
-        if value is not None and not is_null(value):
-            raise ProblemError(
-                f"{key} is no longer supported by Tensile, which ends over it",
-                hint=f"leave it empty, and put its parameters into {FORK}",
-                file=file,
-                line=line_of(value),
-            )
-
-
-def _parameters(
-    section: yaml.Node | None, name: str, file: Path
-) -> tuple[dict[str, tuple[ParameterValue, ...]], yaml.Node | None]:
-    """Values by name, and the node of `Groups`; the last one of each wins, as in Tensile."""
-    found: dict[str, tuple[ParameterValue, ...]] = {}
-    groups: yaml.Node | None = None
-    if section is not None and not is_null(section) and not isinstance(section, yaml.SequenceNode):
-        raise ProblemError(f"{name} must be a list of `- Name: [values]`", file=file, line=line_of(section))
-    for entry in items(section):
-        if not isinstance(entry, yaml.MappingNode):
-            raise ProblemError(
-                f"an entry of {name} must be `Name: [values]`, it is {_short(entry)}", file=file, line=line_of(entry)
-            )
-        for key, values in pairs(entry):
-            if key.value == GROUPS and name == FORK:
-                groups = values
-            elif key.value not in _PASSED_OVER:
-                found[key.value] = _values(key.value, values, file)
-    return found, groups
-
-
-def _values(name: str, node: yaml.Node, file: Path) -> tuple[ParameterValue, ...]:
-    if not isinstance(node, yaml.SequenceNode):
-        raise ProblemError(
-            f"{name} must have a list of values, it is {_short(node)}",
-            hint=f"write `{name}: [value]`",
-            file=file,
-            line=line_of(node),
-        )
-    return tuple(parameter_value(item, name, file) for item in items(node))
-
-
-def _short(node: yaml.Node) -> str:
-    return "empty" if is_null(node) else str(node.value)[:40] if isinstance(node, yaml.ScalarNode) else "a collection"
-
-
-def _alternatives(group: yaml.Node, file: Path) -> tuple[Alternative, ...]:
-    if not isinstance(group, yaml.SequenceNode):
-        raise ProblemError(f"an entry of {GROUPS} must be a list of alternatives", file=file, line=line_of(group))
-    return tuple(_alternative(entry, file) for entry in items(group))
-
-
-def _alternative(node: yaml.Node, file: Path) -> Alternative:
-    if not isinstance(node, yaml.MappingNode):
-        raise ProblemError("an alternative of a group must be `Name: value`", file=file, line=line_of(node))
-    return {key.value: parameter_value(value, key.value, file) for key, value in pairs(node)}
-
-
-def _sizes(final: yaml.Node | None, file: Path) -> ProblemSizes:
-    first = items(final)[0] if items(final) else None
-    node = child(first, "ProblemSizes")
-    if node is None:
-        return ProblemSizes((), 1)  # Tensile takes sizes of its own
-    try:
-        return problem_sizes(python_value(node, file))
-    except SizeFault as fault:
-        raise ProblemError(str(fault), file=file, line=line_of(node)) from fault
-
-
-def _arguments(final: yaml.Node | None, file: Path) -> int:
-    """How often every kernel runs at every size, for bias types, activations and the like."""
-    count = 1
-    for entry in items(final)[1:]:
-        said: Mapping[str, Any] = python_value(entry, file) or {}
-        for name in _ARGUMENTS:
-            values = said.get(name)
-            count *= max(1, len(values)) if isinstance(values, list) else 1
-    return count
 
 
 def parse_sizes(text: str, file: Path) -> ProblemSizes:

@@ -54,14 +54,14 @@ def append_item(text: str, sequence: yaml.SequenceNode, item: str) -> Splice:
     """
     if sequence.flow_style:
         return _append_to_flow(sequence, item)
-    return insert_below(text, sequence.value[-1], column_of(sequence), f"- {item.replace(_BREAK, _HANGING)}")
+    return insert_below(text, sequence.value[-1], column_of(text, sequence), f"- {item.replace(_BREAK, _HANGING)}")
 
 
 def _append_to_flow(sequence: yaml.SequenceNode, item: str) -> Splice:
     if _BREAK in item:
         raise Immovable("the list stands on one line")
     if not sequence.value:
-        inside = start(sequence) + 1
+        inside = end(sequence) - 1
         return inside, inside, item
     behind = end(sequence.value[-1])
     return behind, behind, f", {item}"
@@ -79,33 +79,48 @@ def remove_item(text: str, sequence: yaml.SequenceNode, number: int) -> Splice:
     if len(sequence.value) < 2:
         raise Immovable("it is the only item")
     if sequence.flow_style:
-        return _remove_from_flow(text, sequence, number)
-    dash = dash_index(text, sequence, number)
-    begin = line_start(text, dash)
-    if text[begin:dash].strip():  # `- - {...}`: the first item shares its line with what holds the list
-        return dash, dash_index(text, sequence, number + 1), ""
-    return begin, line_end(text, end(sequence.value[number])), ""
+        return _remove_from_flow(text, [(start(node), end(node)) for node in sequence.value], number)
+    following = dash_index(text, sequence, number + 1) if number == 0 else None
+    return _remove_lines(text, dash_index(text, sequence, number), end(sequence.value[number]), following)
 
 
-def _remove_from_flow(text: str, sequence: yaml.SequenceNode, number: int) -> Splice:
-    node = sequence.value[number]
-    if number + 1 < len(sequence.value):
-        splice = start(node), start(sequence.value[number + 1]), ""
-    else:
-        splice = end(sequence.value[number - 1]), end(node), ""
+def remove_pair(text: str, mapping: yaml.MappingNode, number: int) -> Splice:
+    """One key and its value less of a mapping that has others."""
+    spans = [(start(key), max(end(key), end(value))) for key, value in mapping.value]
+    if len(spans) < 2:
+        raise Immovable("it is the only key")
+    if mapping.flow_style:
+        return _remove_from_flow(text, spans, number)
+    return _remove_lines(text, *spans[number], spans[1][0] if number == 0 else None)
+
+
+def _remove_lines(text: str, begin: int, stop: int, following: int | None) -> Splice:
+    """Part of a block and the comment behind it; of a first part also where the next one begins."""
+    behind = line_end(text, stop)
+    if not text[line_start(text, begin) : begin].strip():
+        return line_start(text, begin), behind, ""
+    # `- - {...}`: the first part shares its line with what holds it, the next one takes its place
+    if following is None or not text[behind:following].strip():
+        return begin, behind if following is None else following, ""
+    return len(text[:begin].rstrip(" ")), behind, newline(text)  # but for comments above the next one
+
+
+def _remove_from_flow(text: str, spans: list[tuple[int, int]], number: int) -> Splice:
+    begin, stop = spans[number]
+    last = number + 1 == len(spans)
+    splice = (spans[number - 1][1], stop, "") if last else (begin, spans[number + 1][0], "")
     if "#" not in text[splice[0] : splice[1]]:
         return splice
-    comma = end(node)  # of a list over several lines the comments stay, and so may a comma at its end
-    if number + 1 < len(sequence.value):
-        comma = text.index(",", comma) + 1
-    return start(node), comma, ""
+    # of a list over several lines the comments stay, and so may a comma at its end
+    return begin, stop if last else text.index(",", stop) + 1, ""
 
 
 def dash_index(text: str, sequence: yaml.SequenceNode, number: int) -> int:
     """Index of the dash of an item of a block sequence; all its dashes stand in one column."""
     if number == 0:
-        return start(sequence)
-    column, index = column_of(sequence), start(sequence.value[number])
+        begin = start(sequence)  # or that of an anchor before it
+        return begin if text[begin] == "-" else text.rindex("-", begin, start(sequence.value[0]))
+    column, index = column_of(text, sequence), start(sequence.value[number])
     while True:
         begin = line_start(text, index)
         if text[begin : begin + column + 1].strip() == "-":
@@ -113,9 +128,10 @@ def dash_index(text: str, sequence: yaml.SequenceNode, number: int) -> int:
         index = begin - 1
 
 
-def column_of(sequence: yaml.SequenceNode) -> int:
+def column_of(text: str, sequence: yaml.SequenceNode) -> int:
     """Column of the dashes of a block sequence."""
-    return int(sequence.start_mark.column)
+    dash = dash_index(text, sequence, 0)
+    return dash - line_start(text, dash)
 
 
 def replace_node(node: yaml.Node, new: str) -> Splice:
@@ -124,18 +140,14 @@ def replace_node(node: yaml.Node, new: str) -> Splice:
 
 
 def is_shared(root: yaml.Node, node: yaml.Node) -> bool:
-    """Whether an alias lets a node stand in several places, so that an edit would act on all of them."""
-    seen = 0
-    stack: list[yaml.Node] = [root]
-    visited: set[int] = set()
+    """Whether an alias lets a node, or what holds it, stand in several places: an edit would act on all of them."""
+    stack: list[tuple[yaml.Node, bool]] = [(root, False)]
+    shared: dict[int, bool] = {}
     while stack:
-        here = stack.pop()
-        seen += here is node
-        if id(here) in visited:
+        here, held = stack.pop()
+        if shared.get(id(here)):
             continue
-        visited.add(id(here))
-        if isinstance(here, yaml.MappingNode):
-            stack += [part for pair in here.value for part in pair]
-        else:
-            stack += items(here)
-    return seen > 1
+        shared[id(here)] = held = held or id(here) in shared
+        parts = [part for pair in here.value for part in pair] if isinstance(here, yaml.MappingNode) else items(here)
+        stack += [(part, held) for part in parts]
+    return shared.get(id(node), False)

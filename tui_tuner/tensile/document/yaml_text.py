@@ -22,6 +22,8 @@ MAX_BYTES = 16 * 2**20
 _DEPTH = "it is nested too deeply"
 _MOST_NESTED = 200
 _BLOCKS = re.compile(rf"^ *(?:[-?:] +){{{_MOST_NESTED},}}", re.MULTILINE)
+_MERGE = "tag:yaml.org,2002:merge"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def compose(text: str, file: Path) -> yaml.MappingNode:
@@ -44,10 +46,11 @@ def compose_any(text: str, file: Path) -> yaml.Node | None:
     """
     if len(text) > MAX_BYTES:
         raise ProblemError(f"this is larger than {MAX_BYTES // 2**20} MB: no benchmark configuration", file=file)
-    if _nested(text) > _MOST_NESTED or _BLOCKS.search(text):  # libyaml's own recursion would end the process
-        raise ProblemError(f"this cannot be read: {_DEPTH}", file=file)
+    loader = yaml.SafeLoader if text.startswith(_BYTE_ORDER_MARK) else Loader  # libyaml does not count the mark
     try:
-        return yaml.compose(text, Loader=Loader)
+        if (_nested(text) > _MOST_NESTED or _BLOCKS.search(text)) and _is_deep(text):
+            raise ProblemError(f"this cannot be read: {_DEPTH}", file=file)  # libyaml's recursion would end the process
+        return yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         raise ProblemError(f"this is not YAML: {error.problem or error.context}", file=file, line=line) from error
@@ -64,6 +67,18 @@ def _nested(text: str) -> int:
         depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
         deepest = max(deepest, depth)
     return deepest
+
+
+def _is_deep(text: str) -> bool:
+    """Whether it is nested too deeply, brackets in comments and quotes aside."""
+    depth = 0
+    for token in yaml.scan(text, Loader=Loader):
+        name = type(token).__name__
+        depth += name.endswith(("SequenceStartToken", "MappingStartToken"))
+        depth -= name.endswith(("SequenceEndToken", "MappingEndToken", "BlockEndToken"))
+        if depth > _MOST_NESTED:
+            return True
+    return False
 
 
 def python_value(node: yaml.Node, file: Path) -> Any:  # noqa: ANN401  # whatever the file says
@@ -88,10 +103,8 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
         ProblemError: it is nothing that a parameter can be.
     """
     value = python_value(node, file)
-    if isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list) and all(isinstance(item, int) for item in value):
-        return value
+    if _is_value(value):
+        return value  # type: ignore[no-any-return]
     raise ProblemError(
         f"{name} has the value {str(value)[:60]}, which is neither number, word nor list of numbers",
         file=file,
@@ -99,11 +112,35 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
     )
 
 
-def pairs(node: yaml.Node | None) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
-    """Keys and values of a mapping whose keys are words; nothing of anything else."""
-    if not isinstance(node, yaml.MappingNode):
+def _is_value(value: object) -> bool:
+    """A number, a word, or a list of such; some parameters have lists of lists, as `SFCWGM: [[1, 1], [1, 1]]`."""
+    if isinstance(value, list):
+        return all(map(_is_value, value))
+    return isinstance(value, bool | int | float | str)
+
+
+def mapping_value(node: yaml.Node | None, name: str, file: Path) -> dict[str, Any]:
+    """What a mapping says; nothing where there is none.
+
+    Raises:
+        ProblemError: it is no mapping.
+    """
+    if node is None or is_null(node):
+        return {}
+    value = python_value(node, file)
+    if not isinstance(value, dict):
+        raise ProblemError(f"{name} must have keys and values", file=file, line=line_of(node))
+    return value
+
+
+def pairs(node: yaml.Node | None, within: tuple[yaml.Node, ...] = ()) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    """Keys and values of a mapping whose keys are words, first those that `<<` takes over; nothing of anything else."""
+    if not isinstance(node, yaml.MappingNode) or node in within:
         return []
-    return [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+    own = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+    sources = [source for key, value in own if key.tag == _MERGE for source in reversed(items(value) or [value])]
+    merged = [pair for source in sources for pair in pairs(source, (*within, node))]
+    return merged + [(key, value) for key, value in own if key.tag != _MERGE]
 
 
 def child(node: yaml.Node | None, key: str) -> yaml.Node | None:

@@ -8,7 +8,8 @@ import yaml
 
 from tui_tuner.tensile.document.configuration import Alternative, Configuration, SizeGroup
 from tui_tuner.tensile.document.edits import alternative_text
-from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes, parse_configuration
+from tui_tuner.tensile.document.reading import group_nodes, parse_configuration
+from tui_tuner.tensile.document.sections import COMMON, FORK, GROUPS
 from tui_tuner.tensile.document.sizes import ProblemSizes
 from tui_tuner.tensile.document.splices import Immovable, Splice, newline, spliced
 from tui_tuner.tensile.document.yaml_text import child, compose, end, items, pairs, start

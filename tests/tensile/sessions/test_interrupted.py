@@ -1,0 +1,189 @@
+"""Interrupted sessions go on where they stopped, nothing that is recorded is done again, and replays show the same."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.program import kinds
+from tests.llm.fakes import said
+from tests.tensile.running.programs import is_running
+from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, MORE_TILES, SPLIT, STOP, advice, drop
+from tests.tensile.sessions.world import (
+    UNREACHABLE,
+    A,
+    B,
+    Told,
+    World,
+    finished,
+    measured,
+    model,
+    of,
+    played,
+    prompts,
+    states,
+    winners,
+)
+from tui_tuner.errors import JournalError
+from tui_tuner.session import events
+from tui_tuner.session.instructions import Say
+from tui_tuner.session.tensile.session import TensileSession
+from tui_tuner.strategies.steps import Approver, Decision, Proposal, StepState
+
+_LIVE_ONLY = (events.BenchmarkOutput, events.ModelText, events.ApprovalAsked)
+_OF_THE_PROCESS = {"elapsed", "resumed", "result", "run", "directory"}
+"""What a replay, or a resumed session, does not have in common with the first one."""
+
+
+def essence(story: Sequence[events.Event]) -> list[dict[str, object]]:
+    """What every replay must show."""
+    return [event.model_dump(exclude=_OF_THE_PROCESS) for event in story if not isinstance(event, _LIVE_ONLY)]
+
+
+async def interrupted(session: TensileSession, when: Callable[[], bool], approver: Approver | None = None) -> None:
+    """Play until something is so, then cancel."""
+    task = asyncio.create_task(played(session, approver))
+    while not when():
+        assert not task.done()
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+class Absent:
+    """A user who is away."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        self.asked = True
+        await asyncio.sleep(60)
+        raise AssertionError
+
+
+async def test_a_run_that_is_interrupted_leaves_no_process_and_is_made_again(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    world, backend = World(tmp_path, fault=f"2:offspring={child},2:hang"), model(DEEPER)
+    await interrupted(world.begin(backend), lambda: child.exists() and bool(child.read_text()))
+    pid = int(child.read_text())
+    for _ in range(100):
+        if not is_running(pid):
+            break
+        await asyncio.sleep(0.02)
+    else:
+        os.kill(pid, 9)
+        pytest.fail("a child of Tensile's lives on")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(os.getpgid(pid) if Path(f"/proc/{pid}").exists() else pid, 0)
+    assert (world.runs, kinds(world.path).count("benchmark")) == (2, 1)
+
+    world.file.write_text("something else")
+    again = model(SPLIT, STOP)
+    story = await played(world.resume(again))
+    assert (len(backend.requests), len(again.requests)) == (1, 2)
+    assert world.runs == 2 + 2, "the first run is not made again"
+    assert measured(story) == [(0, 2), (1, 4), (2, 8)]
+    assert winners(story) == {A: (72_000, 2), B: (72_000, 1)}
+    assert {"01", "01-2"} <= {path.name for path in (world.path / "rounds").iterdir()}
+
+
+async def test_a_reply_that_is_interrupted_is_asked_for_again(tmp_path: Path) -> None:
+    world, backend = World(tmp_path), model([60.0])
+    await interrupted(world.begin(backend), lambda: bool(backend.requests))
+    again = model(DEEPER, STOP)
+    story = await played(world.resume(again))
+    assert prompts(again)[0] == prompts(backend)[0]
+    assert world.runs == 2
+    assert winners(story)[A] == (48_000, 1)
+
+
+async def test_an_open_question_is_put_to_the_user_again(tmp_path: Path) -> None:
+    world, away, back = World(tmp_path), Absent(), Told()
+    await interrupted(world.begin(model(DEEPER)), lambda: away.asked, away)
+    story = await played(world.resume(model(STOP)), back)
+    assert [proposal.step.title for proposal in back.proposals] == ["Round 1"]
+    assert measured(story) == [(0, 2), (1, 4)]
+
+
+async def test_an_end_in_the_last_runs_costs_only_the_one_under_way(tmp_path: Path) -> None:
+    world = World(tmp_path, fault="4:hang")
+    await interrupted(world.begin(model(DEEPER, STOP), repeats=3), lambda: world.runs == 4)
+    story = await played(world.resume(model()))
+    assert world.runs == 4 + 2
+    assert finished(story).speedup == pytest.approx((1.2, 1.2, 1.2))
+
+
+async def test_a_finished_session_is_resumed_without_model_or_run(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    story = await played(world.begin(model(DEEPER, SPLIT, STOP), repeats=1))
+    runs, files = world.runs, [(world.path / name).read_bytes() for name in ("best.yaml", "winners.yaml")]
+    backend = model()
+    again = await played(world.resume(backend))
+    assert (backend.requests, world.runs) == ([], runs)
+    assert essence(again) == essence(story)
+    assert [(world.path / name).read_bytes() for name in ("best.yaml", "winners.yaml")] == files
+
+
+async def test_a_replay_shows_the_same_with_neither_tensile_nor_model(tmp_path: Path) -> None:
+    world = World(tmp_path, fault="3:crash")
+    replies = (DEEPER, [UNREACHABLE], SPLIT, advice(drop(INSTRUCTION, BEST)), MORE_TILES, STOP)
+    user = Told(Decision(action="approve"), Decision(action="reject", message="Not now."))
+    session = world.begin(model(*replies), patience=6, repeats=1)
+    session.tell(Say(text="Memory is slow here."))
+    story = await played(session, user)
+    journal = (world.path / "journal.jsonl").read_bytes()
+    world.program.unlink()
+    again = await played(world.replay(), Told())
+    assert essence(again) == essence(story)
+    assert [event.elapsed for event in of(again, events.BenchmarkFinished)] == pytest.approx(
+        [event.elapsed for event in of(story, events.BenchmarkFinished)], abs=0.05
+    )
+    assert (world.path / "journal.jsonl").read_bytes() == journal
+
+
+async def test_a_replay_of_an_interrupted_session_ends_where_the_record_does(tmp_path: Path) -> None:
+    world = World(tmp_path, fault="2:hang")
+    await interrupted(world.begin(model(DEEPER)), lambda: world.runs == 2)
+    story = await played(world.replay())
+    assert (finished(story).status, finished(story).reason) == ("interrupted", "the record ends here")
+    assert states(story)["Round 1"] is StepState.RUNNING
+
+
+async def test_a_session_is_not_resumed_with_another_tensile(tmp_path: Path) -> None:
+    world = World(tmp_path, fault="2:hang")
+    await interrupted(world.begin(model(DEEPER)), lambda: world.runs == 2)
+    world.version = "5.0.0"
+    with pytest.raises(JournalError, match=r"measured with Tensile 4\.33\.0; here is 5\.0\.0") as refused:
+        await played(world.resume(model(STOP)))
+    assert refused.value.hint
+    assert world.runs == 2
+
+
+async def test_a_call_that_failed_is_made_again_on_resume(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    story = await played(world.begin(model([UNREACHABLE], [UNREACHABLE])))
+    assert finished(story).reason.startswith("the model is gone")
+    again = model(DEEPER, STOP)
+    story = await played(world.resume(again))
+    assert len(again.requests) == 2
+    assert winners(story)[A] == (48_000, 1)
+    assert world.runs == 2
+
+
+async def test_a_record_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await played(world.begin(model(DEEPER, STOP)))
+    journal = world.path / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if b'"kind": "benchmark"' in line)
+    journal.write_bytes(b"".join(lines[:last]) + lines[last][:-40])
+    backend = model(said(STOP))
+    story = await played(world.resume(backend))
+    assert (world.runs, len(backend.requests)) == (3, 1)
+    assert winners(story) == {A: (48_000, 1), B: (72_000, 1)}
