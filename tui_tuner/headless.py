@@ -15,6 +15,10 @@ from tui_tuner.strategies.steps import Decision, Factor, Proposal, Step, StepSta
 from tui_tuner.text import clean
 
 
+_LONGEST = 500
+"""Characters of a rationale in a line of the story; the journal and `--output json` have all of it."""
+
+
 class ExitCode(IntEnum):
     """What the program returns to the shell."""
 
@@ -183,7 +187,8 @@ class Story:
 def _plain_line(event: events.Event) -> str | None:
     match event:
         case events.CandidateProposed():
-            return f"proposed for step {event.step}: {' '.join(event.rationale.split()) or event.candidate.title}"
+            words = " ".join(event.rationale.split()) or event.candidate.title
+            return f"proposed for step {event.step}: {words if len(words) <= _LONGEST else f'{words[:_LONGEST]} ...'}"
         case events.PromptSent():
             return f"prompt {event.call} ({event.purpose}): about {event.tokens} tokens"
         case events.ReplyReceived():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from tui_tuner.errors import UserError
@@ -9,6 +10,7 @@ from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.llm.choose import choose
 from tui_tuner.settings import Settings, settings_file
+from tui_tuner.tensile.running.find import find_tensile
 
 
 async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
@@ -20,6 +22,15 @@ async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
         yield "device", line
     async for finding in _models(settings):
         yield finding
+    yield "tensile", await asyncio.to_thread(_tensile, settings)
+
+
+def _tensile(settings: Settings) -> str:
+    try:
+        found = find_tensile(settings.tensile.tensile)
+    except UserError as error:
+        return error.message
+    return f"{found.program}{f', version {found.version}' if found.version else ''}"
 
 
 async def _models(settings: Settings) -> AsyncIterator[tuple[str, str]]:
