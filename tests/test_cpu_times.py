@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Timing
-from tui_tuner.headless import Story
+from tui_tuner.headless.story import Story
 from tui_tuner.prompts.facts import device_facts, evaluation_facts
 from tui_tuner.session import events
 from tui_tuner.tui.formatting import time_label

@@ -10,7 +10,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tensile.outcome import FINALS, FailureKind, RoundOutcome, RunFailure
-from tui_tuner.tensile_words import gflops_words, outcome_words, seconds_words, values_words
+from tui_tuner.tensile.words import gflops_words, outcome_words, seconds_words, values_words
 from tui_tuner.tui.approval_bar import permutations_change
 from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.dialogs.tensile_texts import size_dialog, tensile_result

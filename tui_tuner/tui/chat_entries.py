@@ -23,7 +23,7 @@ from tui_tuner.session.events import (
     UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tensile_words import outcome_words, round_words
+from tui_tuner.tensile.words import outcome_words, round_words
 from tui_tuner.tui.formatting import cost, counted
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.plain import plain

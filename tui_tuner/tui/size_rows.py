@@ -8,7 +8,7 @@ from typing import Literal
 
 from tui_tuner.tensile.outcome import SizeOutcome, Winner, size_text
 from tui_tuner.tensile.values import value_text
-from tui_tuner.tensile_words import gflops_words, round_words, seconds_words, values_words, work_words
+from tui_tuner.tensile.words import gflops_words, round_words, seconds_words, values_words, work_words
 from tui_tuner.text import clean
 from tui_tuner.tui.formatting import factor
 from tui_tuner.tui.tensile_picture import SizeKey, TensilePicture

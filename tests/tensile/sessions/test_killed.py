@@ -33,7 +33,8 @@ def test_a_program_that_is_killed_leaves_no_tensile_behind_and_is_gone_on_with(
     arguments = ("--auto", "--repeats", 1, "--llm", double.name, "--run-dir", "run")
     with orphans_come_here() as descendants:
         process = start("tensile", "gemm.yaml", *arguments, cwd=tmp_path, PATH=path)
-        wait_until(lambda: world.runs == 3, "the third run of Tensile")
+        wait_until(lambda: world.runs == 3 or process.poll() is not None, "the third run of Tensile")
+        assert process.poll() is None, end_of(process).err
         log = world.path / "rounds" / "02" / "tensile.log"
         wait_until(lambda: log.exists() and b"Contraction" in log.read_bytes(), "kernels that run")
         os.kill(process.pid, number)

@@ -62,9 +62,8 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Loop:
 def test_every_edited_configuration_is_measured_and_then_the_finalists(loop: Loop) -> None:
     assert measured(loop.story) == [(0, 2), (1, 4), (2, 8), (1000, 3), (1001, 3)]
     assert loop.world.runs == 5
-    assert sorted(path.name for path in (loop.world.path / "rounds").iterdir()) == [
-        *("00", "01", "02", "finals-1", "finals-2")
-    ]
+    kept = sorted(path.name for path in (loop.world.path / "rounds").iterdir())
+    assert kept == ["00", "01", "02", "finals-1", "finals-2"]
     assert (loop.world.path / "rounds" / "01" / "tensile.log").stat().st_size
 
 
@@ -163,9 +162,8 @@ def test_the_winners_file_holds_exactly_the_winners_and_tensile_takes_it(loop: L
     kept = loop.world.configuration("winners.yaml")
     (group,) = kept.size_groups
     assert group.constants == {"KernelLanguage": "Assembly", "MatrixInstruction": BEST, "DepthU": 64}
-    assert [dict(one) for (alternatives) in group.groups for one in alternatives] == [
-        *({"GlobalSplitU": 4}, {"GlobalSplitU": 1})
-    ]
+    (alternatives,) = group.groups
+    assert [*map(dict, alternatives)] == [{"GlobalSplitU": 4}, {"GlobalSplitU": 1}]
     output = loop.world.directory / "again"
     subprocess.run([loop.world.program, kept.file, output], check=True, capture_output=True)
     (table,) = read_results(output)

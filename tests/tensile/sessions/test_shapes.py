@@ -144,8 +144,7 @@ async def test_alternatives_of_a_group_are_edited_and_kept(tmp_path: Path) -> No
     assert winners(story) == {A: (72_000, 2), B: (72_000, 2)}
     kept = world.configuration("best.yaml")
     assert "- - {GlobalSplitU: 1, StaggerU: 0}   # one part\n" in kept.text
-    assert [dict(alternative) for alternative in kept.size_groups[0].groups[0]] == [
-        *({"GlobalSplitU": 1, "StaggerU": 0}, {"GlobalSplitU": 4, "StaggerU": 8})
-    ]
+    (alternatives,) = kept.size_groups[0].groups
+    assert [*map(dict, alternatives)] == [{"GlobalSplitU": 1, "StaggerU": 0}, {"GlobalSplitU": 4, "StaggerU": 8}]
     alone = world.configuration("winners.yaml").size_groups[0]
     assert (alone.permutations, alone.constants[INSTRUCTION], alone.constants["DepthU"]) == (2, BEST, 64)

@@ -71,7 +71,7 @@ class World:
     def runs(self) -> int:
         """How often Tensile was run."""
         counter = self.directory / "bin" / "runs"
-        return int(counter.read_text()) if counter.exists() else 0
+        return int(counter.read_text() or 0) if counter.exists() else 0
 
     def begin(self, model: FakeBackend | None, **options: Any) -> TensileSession:
         """A new session; `options` are those of either kind, a single final run and not three by default."""

@@ -9,7 +9,7 @@ from textual.content import Content
 from tui_tuner.session.events import SessionFinished
 from tui_tuner.tensile.outcome import Contender, SizeOutcome, Winner, size_text
 from tui_tuner.tensile.values import value_text
-from tui_tuner.tensile_words import gflops_words, seconds_words, values_words
+from tui_tuner.tensile.words import gflops_words, seconds_words, values_words
 from tui_tuner.tui.dialogs.texts import model_effort, pairs_table, way_on
 from tui_tuner.tui.formatting import counted, factor, factor_interval
 from tui_tuner.tui.picture import Picture

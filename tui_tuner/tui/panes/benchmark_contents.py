@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import DataTable
 
 from tui_tuner.session import events
-from tui_tuner.tensile_words import gflops_words
+from tui_tuner.tensile.words import gflops_words
 from tui_tuner.tui.benchmark_rows import Order, tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.dialogs.tensile_texts import size_dialog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_tuner.session import events
 from tui_tuner.tensile.outcome import RoundOutcome, Winner, geometric_mean, size_text
-from tui_tuner.tensile_words import gflops_words, outcome_words, round_words, seconds_words, values_words, work_words
+from tui_tuner.tensile.words import gflops_words, outcome_words, round_words, seconds_words, values_words, work_words
 
 _QUIET_S = 10.0
 """Seconds between two lines of Tensile's own that are passed on."""

@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator
 from typing import cast
 
 from tests.tui import tensile_script
-from tui_tuner.headless import Story, run_headless
-from tui_tuner.headless_tensile import SIZES_TOLD, TensileStory
+from tui_tuner.headless import run_headless
+from tui_tuner.headless.story import Story
+from tui_tuner.headless.tensile import SIZES_TOLD, TensileStory
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
 
