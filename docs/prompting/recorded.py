@@ -35,7 +35,8 @@ def recorded_replies() -> list[RecordedReply]:
     """Every reply of every recorded session, in their order."""
     samples = samples_directory()
     journals = {path.parent.name: path for path in sorted(samples.glob("recorded/*/journal.jsonl"))}
-    journals |= {"tensile": path for path in samples.glob("tensile/recorded/journal.jsonl")}
+    tensile = samples / "tensile" / "recorded" / "journal.jsonl"
+    journals |= {"tensile": tensile} if tensile.exists() else {}
     return [reply for session, journal in journals.items() for reply in _replies(session, journal)]
 
 

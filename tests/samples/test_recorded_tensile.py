@@ -73,7 +73,7 @@ async def test_the_recorded_session_found_the_best_of_every_size_with_less_than_
     assert finished.status == "finished"
     assert finished.evaluations < grid() / 2
     assert finished.evaluations == sum(e.outcome.permutations for e in events if isinstance(e, BenchmarkFinished))
-    assert sum(record["kind"] == "ask" for record in journal[1:]) == finished.model_calls == 5
+    assert sum(record["kind"] == "ask" for record in journal[1:]) == finished.model_calls == 3
 
 
 async def test_the_run_that_tensile_refused_cost_its_round_and_nothing_else() -> None:

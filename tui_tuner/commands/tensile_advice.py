@@ -72,7 +72,7 @@ async def _write(
     rules = Rules(knowledge.table, tensile.limit(given.configuration), history.incumbents())
     backend, notes = await model_of(options, settings)
     if backend is None:
-        raise no_model(notes)
+        raise no_model(notes, "name one with --llm")
     try:
         advice = await _asked(backend, history, knowledge, tensile, rules, settings.model.max_tokens)
     finally:

@@ -70,10 +70,10 @@ def new_tensile_session(
     return replace(_ready(run, knowledge, bench, backend, settings), is_new=True)
 
 
-def no_model(notes: list[str]) -> SettingsError:
+def no_model(notes: list[str], hint: str = "name one with --llm, or measure only with --max-rounds 0") -> SettingsError:
     """There is none, and why."""
     why = f": {'; '.join(notes)}" if notes else ""
-    return SettingsError(f"{NO_MODEL}{why}", hint="name one with --llm, or measure only with --max-rounds 0")
+    return SettingsError(f"{NO_MODEL}{why}", hint=hint)
 
 
 def resumed_tensile_session(

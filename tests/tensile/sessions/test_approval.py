@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tensile.sessions.replies import DEEPER, MORE_TILES, SPLIT, STOP
+from tests.tensile.sessions.replies import BEST, DEEPER, MORE_TILES, SMALL_32, SPLIT, STOP
 from tests.tensile.sessions.world import (
     SMALL_SPACE,
     A,
@@ -61,10 +61,11 @@ async def test_words_with_a_rejection_reach_the_next_prompt(tmp_path: Path) -> N
     assert winners(story) == {A: (60_000, 2), B: (60_000, 0)}
 
 
-async def test_rounds_that_the_user_refuses_count_as_rounds_without_a_gain(tmp_path: Path) -> None:
-    no = Decision(action="reject")
-    story = await played(World(tmp_path).begin(model(DEEPER, SPLIT, MORE_TILES)), Told(no, no, no))
-    assert finished(story).reason == "2 rounds without a gain"
+async def test_rounds_that_the_user_refuses_are_no_rounds_without_a_gain(tmp_path: Path) -> None:
+    no, backend = Decision(action="reject"), model(DEEPER, SPLIT, MORE_TILES)
+    story = await played(World(tmp_path).begin(backend, max_rounds=3, patience=1), Told(no, no, no))
+    assert finished(story).reason == "the 3 rounds are done"
+    assert "brought no gain" not in "".join(prompts(backend))
     assert measured(story) == [(0, 2)]
 
 
@@ -115,3 +116,22 @@ async def test_what_the_user_says_is_in_every_prompt_from_then_on(tmp_path: Path
     story = await played(session, on=speak)
     assert ["Try a split of K." in prompt for prompt in prompts(backend)] == [False, True, True]
     assert [said.text for said in of(story, events.UserSaid)] == ["Try a split of K."]
+
+
+async def test_what_the_user_takes_out_by_hand_stays_out(tmp_path: Path) -> None:
+    world, backend = World(tmp_path), model(MORE_TILES, SPLIT, STOP)
+    smaller = SMALL_SPACE.replace(f", {BEST}", f", {SMALL_32}")
+    story = await played(world.begin(backend, repeats=1), Told(edited(smaller)))
+    assert not of(story, events.ReplyRefused), "the best so far need not come back"
+    assert measured(story) == [(0, 2), (1, 2), (2, 4), (1000, 2)]
+    assert winners(story)[A] == (57_000, 2)
+    assert winners(story)[B] == (60_000, 0)
+
+
+async def test_the_user_may_also_change_the_problem_sizes(tmp_path: Path) -> None:
+    world, backend = World(tmp_path), model(MORE_TILES, SPLIT, STOP)
+    one_size = BY_HAND.replace(f"          - Exact: {list(B)}\n", "")
+    story = await played(world.begin(backend, repeats=1), Told(edited(one_size)))
+    assert measured(story) == [(0, 2), (1, 4), (2, 8), (1000, 2)]
+    assert winners(story) == {A: (72_000, 2), B: (60_000, 0)}
+    assert finished(story).speedup == pytest.approx((1.8, 1.8, 1.8))

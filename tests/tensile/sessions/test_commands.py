@@ -174,3 +174,21 @@ async def test_a_configuration_is_no_kernel(recorded: World, here: TuneHere) -> 
     ended = here("gemm.yaml", "--auto", "--llm", "none")
     assert ended.code in {1, 2}
     assert "tuner-tui tensile gemm.yaml" in ended.err
+
+
+def test_a_run_is_gone_on_with_where_tensile_is_elsewhere_now(
+    tmp_path: Path, here: TuneHere, double: ModelDouble
+) -> None:
+    world = World(tmp_path)
+    command = ("tensile", "gemm.yaml", "--auto", "--repeats", "0", "--llm", double.name, "--run-dir", "run")
+    here(*command, "--max-calls", 0, "--tensile", "bin/Tensile")
+    (tmp_path / "bin").rename(tmp_path / "moved")
+    lost = here("resume", "run", "--auto", "--max-calls", 5)
+    assert (lost.code, lost.err.splitlines()[0]) == (2, "tuner-tui: there is no bin/Tensile")
+    program = (tmp_path / "moved" / "Tensile").read_text().replace("bin/options.json", "moved/options.json")
+    (tmp_path / "moved" / "Tensile").write_text(program)
+    found = here("resume", "run", "--auto", "--max-calls", 5, "--tensile", "moved/Tensile")
+    assert found.code == 0, found.err
+    assert json.loads((world.path / "result.json").read_text())["tensile"] == "4.33.0"
+    refused = here("resume", "nothing", "--auto")
+    assert (refused.code, "no run is there" in refused.err) == (1, True)

@@ -129,7 +129,12 @@ class Benchmarks:
         def tell(line: str) -> None:
             self._emit(events.BenchmarkOutput(round=number, text=line))
 
-        return await measure(self._bench, configuration, self._run.directory_of(label), tell)
+        directory = self._run.directory_of(label)
+        try:
+            return await measure(self._bench, configuration, directory, tell)
+        except OSError as error:
+            hint = "make room or mend what is wrong there, then resume the run"
+            raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=directory) from error
 
     def _stopped(self, configuration: Configuration) -> str:
         """Why this run is not begun; empty if it may be."""

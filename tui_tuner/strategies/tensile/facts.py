@@ -97,7 +97,8 @@ def history_facts(history: History) -> str:
 
 
 def _round(one: Round) -> Iterator[str]:
-    what = "; ".join(edit.words() for edit, _, _ in one.edits) or "the configuration as given"
+    given = "edited by hand" if one.number else "the configuration as given"
+    what = "; ".join(edit.words() for edit, _, _ in one.edits) or given
     yield f"round {one.number}, {one.configuration.permutations:,} permutations: {what}"
     if one.outcome.failure is not None:
         failure = one.outcome.failure
@@ -124,7 +125,8 @@ def _size(size: SizeOutcome, history: History, varied: Sequence[str], ranked: in
     failed = f", {size.failed} failed validation" if size.failed else ""
     yield f"size group {size.group}, {size_text(size.size)}: {size.measured} solutions timed{failed}"
     best = history.winners.get((size.group, tuple(size.size)))
-    if best is not None and (size.winner is None or best.values != size.winner.values):
+    held = history.held.get((size.group, tuple(size.size)))
+    if best is not None and held and (size.winner is None or not history.is_same(size.winner.values, held)):
         yield f"  best so far, of round {best.round}: {best.gflops:.0f} GFLOP/s: {values_text(best.values)}"
     yield from (_contender(number, one, varied) for number, one in enumerate(size.ranked[:ranked], start=1))
     if slowest:

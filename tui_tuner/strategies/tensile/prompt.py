@@ -147,7 +147,7 @@ def _count(configuration: Configuration) -> str:
 
 
 def _cost(history: History) -> str:
-    timed = [one for one in history.successes if one.configuration.permutations]
+    timed = [one for one in history.successes if one.configuration.permutations and one.outcome.seconds]
     if not timed:
         return "not measured yet."
     last = timed[-1]

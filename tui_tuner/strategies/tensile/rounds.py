@@ -111,8 +111,7 @@ class Rounds:
             self._session.update_step(step.now(StepState.SKIPPED, reason=advice.analysis))
             return "the model sees nothing left that is worth a run"
         wanted, step = await self._approved(number, step, edited, advice)
-        if wanted is None:
-            self._flat += 1
+        if wanted is None:  # not measured, so it says nothing about what is left to gain
             return ""
         added = await self._measured(number, wanted, step)
         self._settle(step, added)

@@ -68,6 +68,7 @@ def carry_out(configuration: Configuration, edits: Sequence[Edit], rules: Rules)
         The configuration after those that can be, and why the others cannot. The limit and the best so far count at
         the end only: of two edits one may make room for the other.
     """
+    before = configuration
     steps: list[tuple[Edit, int, int]] = []
     refused: list[str] = []
     for number, wanted in enumerate(edits, start=1):
@@ -81,7 +82,7 @@ def carry_out(configuration: Configuration, edits: Sequence[Edit], rules: Rules)
             continue
         steps.append((edit, configuration.permutations, after.permutations))
         configuration = after
-    refused += _beyond(configuration, rules) + _dropped(configuration, rules)
+    refused += _beyond(configuration, rules) + _dropped(before, configuration, rules)
     return Edited(configuration, tuple(steps)), refused
 
 
@@ -111,12 +112,16 @@ def _beyond(configuration: Configuration, rules: Rules) -> list[str]:
     ]
 
 
-def _dropped(configuration: Configuration, rules: Rules) -> list[str]:
-    """The incumbents that no permutation has any more."""
+def _dropped(before: Configuration, after: Configuration, rules: Rules) -> list[str]:
+    """The incumbents that no permutation has any more; what the user took out by hand need not come back."""
+
+    def gone(configuration: Configuration, incumbent: Incumbent) -> str:
+        return why_gone(configuration.size_groups[incumbent.size_group], incumbent.values, rules.table)
+
     return [
         f"the best so far at {incumbent.sizes} would no longer be measured: {reason}"
         for incumbent in rules.incumbents
-        if (reason := why_gone(configuration.size_groups[incumbent.size_group], incumbent.values, rules.table))
+        if (reason := gone(after, incumbent)) and not gone(before, incumbent)
     ]
 
 
