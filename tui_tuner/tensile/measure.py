@@ -68,7 +68,7 @@ def outcome_of(configuration: Configuration, ended: Ended, output: Path) -> Roun
     )
     failure = explain(ended)
     if failure is not None:
-        failure = failure.model_copy(update={"detail": redact(failure.detail, {output.parent: "."})})
+        failure = failure.model_copy(update={"detail": redact(failure.detail, {output.parent.absolute(): "."})})
         return base.model_copy(update={"failure": failure})
     try:
         summary = summarise(configuration, read_results(output), [group.name for group in ended.said.groups])
