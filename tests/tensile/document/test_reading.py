@@ -4,8 +4,10 @@ import pytest
 
 from tests.tensile.document.samples import ALTERNATE, GROUPS, PLAIN, parsed
 from tui_tuner.errors import ProblemError
+from tui_tuner.tensile.document.notices import notices
 from tui_tuner.tensile.document.reading import parse_sizes, read_configuration
 from tui_tuner.tensile.document.sizes import SizeFault, problem_sizes
+from tui_tuner.tensile.knowledge.valid_values import table_for, tables
 
 
 def _forked(lines: str) -> str:
@@ -129,3 +131,10 @@ def test_ranges_expand_as_in_tensile() -> None:
 def test_sizes_that_tensile_could_not_read_are_refused(entry: object) -> None:
     with pytest.raises(SizeFault):
         problem_sizes([entry])
+
+
+def test_custom_kernels_are_told_since_they_are_no_permutations() -> None:
+    text = PLAIN.replace("      ForkParameters:", '      CustomKernels: ["One"]\n      ForkParameters:')
+    table = table_for(["DepthU"], tables())
+    assert any("CustomKernels are built" in notice for notice in notices(parsed(text), table))
+    assert not notices(parsed(PLAIN), table)

@@ -82,6 +82,8 @@ def _of_space(group: SizeGroup, table: Table) -> Iterator[str]:
         for alternative in alternatives:
             faults = (fault for pair in alternative.items() if (fault := table.fault(*pair)) is not None)
             yield from (f"not in the table of valid values: {fault}" for fault in faults)
+    if group.custom_kernels:
+        yield "CustomKernels are built and timed as well, and not counted among the permutations"
     if not group.permutations:
         yield "there is no permutation at all"
     if not group.sizes.count:

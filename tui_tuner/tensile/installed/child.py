@@ -94,7 +94,7 @@ def _loaded(text: str) -> Any:  # noqa: ANN401 - whatever the file says
 
 def _permutations(structs: Any, problem: Any, group: Any) -> int:  # noqa: ANN401
     process = structs.BenchmarkProcess(*_arguments(structs.BenchmarkProcess, problem, group))
-    if not group["ForkParameters"]:
+    if "ForkParameters" in group and not group["ForkParameters"]:
         return 0
     step = process[0]
     count = prod(map(len, [*step.forkParams.values(), *step.paramGroups]))
