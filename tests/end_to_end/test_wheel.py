@@ -51,7 +51,7 @@ def shipped() -> set[str]:
     """Where each file of the repository that the program reads belongs in the wheel."""
     samples = ROOT / "sample_kernels"
     data = {*ROOT.glob("themes/*.toml"), *samples.glob("*.*"), *samples.glob("steps/*.toml")}
-    data |= {*samples.glob("recorded/*/journal.jsonl")}
+    data |= {*samples.glob("recorded/*/journal.jsonl"), *samples.glob("tensile/**/*.*")}
     inside = {path.relative_to(ROOT) for path in (ROOT / "tui_tuner").rglob("*.*")}
     return {f"tui_tuner/{path.relative_to(ROOT)}" for path in data} | {
         str(path) for path in inside if "__pycache__" not in path.parts
@@ -69,6 +69,11 @@ def test_the_wheel_holds_every_file_that_the_program_reads(wheel: Path) -> None:
         "sample_kernels/matmul_reference.py",
         "sample_kernels/steps/few.toml",
         "sample_kernels/recorded/one_prompt-matmul/journal.jsonl",
+        "sample_kernels/tensile/gemm.yaml",
+        "sample_kernels/tensile/recorded/journal.jsonl",
+        "tensile/knowledge/gpus.toml",
+        "tensile/knowledge/terminology.toml",
+        "tensile/knowledge/valid_values/tensilelite.toml",
         "strategies/default_steps.toml",
         "prompts/one_prompt.md",
         "prompts/plan.md",
