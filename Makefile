@@ -11,7 +11,7 @@ demo: $(VENV)/demo
 	    --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest
 
 check: $(VENV)/dev
 	$(BIN)/ruff check
