@@ -22,11 +22,9 @@ from tui_tuner.commands.check import check_front_end
 from tui_tuner.commands.front_ends import show
 from tui_tuner.commands.prepared import Ready
 from tui_tuner.commands.sessions import new_session, replayed_session, resumed_session
-from tui_tuner.commands.tensile_sessions import replayed_tensile_session, resumed_tensile_session
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.session.tensile.run_directory import is_tensile
 from tui_tuner.settings import Settings, load_settings
 
 
@@ -78,6 +76,9 @@ def tune_command(arguments: Sequence[str]) -> int:
 
 def resume_command(arguments: Sequence[str]) -> int:
     """Go on with a run."""
+    from tui_tuner.commands.tensile_sessions import resumed_tensile_session
+    from tui_tuner.session.tensile.run_directory import is_tensile
+
     parser = parser_for("resume", "Go on with a run; nothing that is known is asked, built or measured again.")
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
     parser.add_argument("--tensile", type=Path, metavar="PATH", help="where Tensile is now, for a run that it measures")
@@ -97,6 +98,9 @@ def resume_command(arguments: Sequence[str]) -> int:
 
 def replay_command(arguments: Sequence[str]) -> int:
     """Show a run again."""
+    from tui_tuner.commands.tensile_sessions import replayed_tensile_session
+    from tui_tuner.session.tensile.run_directory import is_tensile
+
     parser = parser_for("replay", "Show a run again from its journal; needs neither GPU nor model.")
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory, or a journal")
     add_front_end(parser)

@@ -19,7 +19,7 @@ from tui_tuner.dataset.questions import questions_in
 from tui_tuner.errors import JournalError, SettingsError, UserError
 from tui_tuner.headless import ApproveAll, ExitCode
 from tui_tuner.session.events import Event, ModelText
-from tui_tuner.session.journal import FILE
+from tui_tuner.session.journal import journal_of
 from tui_tuner.text import clean
 
 
@@ -86,7 +86,7 @@ def _examples(path: Path) -> Examples:
     Raises:
         UserError: it cannot be read or gone through again.
     """
-    file = path / FILE if path.is_dir() else path
+    file = journal_of(path)
     asked = questions_in(file)
     prepared = replayed_session(path)
     try:

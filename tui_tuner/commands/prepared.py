@@ -4,26 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 from tui_tuner.errors import JournalError
 from tui_tuner.session.journal import Journal
-from tui_tuner.session.stream import EventStream
-
-
-class Run(Protocol):
-    """Where a session is kept."""
-
-    @property
-    def path(self) -> Path:
-        """Its directory."""
-        ...
-
-    @property
-    def journal(self) -> Journal:
-        """Its journal."""
-        ...
+from tui_tuner.session.stream import EventStream, KeptRun
 
 
 @dataclass(frozen=True)
@@ -35,7 +19,7 @@ class Ready:
     """
 
     session: EventStream
-    run: Run
+    run: KeptRun
     notes: list[str]
     is_new: bool = False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tuner.session import events
-from tui_tuner.tensile.outcome import RoundOutcome, Winner, geometric_mean, size_text
+from tui_tuner.tensile.outcome import RoundOutcome, Winner, mean_gain, mean_speed, size_text
 from tui_tuner.tensile.words import gflops_words, outcome_words, round_words, seconds_words, values_words, work_words
 
 _QUIET_S = 10.0
@@ -51,7 +51,7 @@ class TensileStory:
         return f"{round_words(event.round)}: Tensile: {event.text}"
 
     def _best(self, event: events.WinnersChanged) -> str | None:
-        mean = geometric_mean(winner.gflops for winner in event.winners if winner.gflops > 0)
+        mean = mean_speed(event.winners)
         if mean is None:
             return None
         count = len(event.winners)
@@ -62,7 +62,7 @@ class TensileStory:
         return f"{round_words(event.round)}: {what} {gflops_words(mean)} GFLOP/s{more}"
 
     def _gain(self) -> float | None:
-        return geometric_mean(winner.gain for winner in self._winners if winner.gain is not None)
+        return mean_gain(self._winners)
 
     def result(self, event: events.SessionFinished) -> list[str]:
         """The best at every problem size, then the gain over all; as lines."""

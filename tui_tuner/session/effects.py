@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.llm.base import Message
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
@@ -24,7 +23,7 @@ from tui_tuner.session.recall import Recall
 from tui_tuner.session.remembering import Remembering
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Emit, Talk
-from tui_tuner.strategies.base import ATTEMPTS, Incumbent, Listener, ReplyType
+from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Step
 
@@ -140,19 +139,9 @@ class SessionEffects(Talk):
             self._emit(events.ParametersFrozen(frozen=wanted))
         self._inbox.operation_done()
 
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-        listener: Listener | None = None,
-    ) -> ReplyType:
-        """A validated reply of the model; the prompt carries what the user said."""
+    def _check_asking(self) -> None:
         self._budget.check_target(self.incumbent.speedup[0])
         self._budget.check_evaluations()
-        return await super().ask(purpose, messages, reply_type, check, attempts, listener)
 
     def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
         """Begin with an evaluation that will probably be asked for."""

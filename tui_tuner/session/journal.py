@@ -10,7 +10,8 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,7 @@ from tui_tuner.errors import JournalError
 
 VERSION = 1
 FILE = "journal.jsonl"
+_WAY_OUT = "`tuner-tui runs` lists the runs"
 
 
 def key_of(kind: str, content: Mapping[str, Any]) -> str:
@@ -41,6 +43,11 @@ class Record:
     elapsed: float
     result: dict[str, Any]
     content: dict[str, Any] | None = None
+
+
+def stopped_or_failed(record: Record) -> bool:
+    """Whether an effect was not done for want of budget or of a model, so that a resume tries it again."""
+    return record.kind == "stopped" or not record.result.keys().isdisjoint({"failed", "stopped"})
 
 
 class Journal:
@@ -131,6 +138,25 @@ class Journal:
         os.fsync(self._file.fileno())
 
 
+def journal_of(path: Path) -> Path:
+    """The journal of a run, named by its directory or itself."""
+    return path / FILE if path.is_dir() else path
+
+
+def header_of(path: Path) -> dict[str, Any]:
+    """The header of a run's journal, without what came after it.
+
+    Raises:
+        JournalError: there is none, or it is no journal.
+    """
+    file = journal_of(path)
+    with _told(file), file.open("rb") as stream:
+        content = _object(stream.readline())
+    if content is None:
+        raise _no_journal(file)
+    return _checked(content, file)
+
+
 def _lock(file: IO[bytes], path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -143,14 +169,8 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 def _parse(path: Path) -> tuple[dict[str, Any], list[Record], int]:
     """Header, records and the length of the sound part, bytes."""
-    try:
+    with _told(path):
         lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise JournalError(
-            "no run is there" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}",
-            hint="`tuner-tui runs` lists the runs",
-            file=path,
-        ) from error
     contents: list[dict[str, Any]] = []
     length = 0
     for number, line in enumerate(lines, start=1):
@@ -159,13 +179,33 @@ def _parse(path: Path) -> tuple[dict[str, Any], list[Record], int]:
             if number == len(lines) and contents:
                 break
             if not contents:
-                raise JournalError("is no journal", hint="`tuner-tui runs` lists the runs", file=path, line=1)
+                raise _no_journal(path)
             raise JournalError("is damaged here", hint="restore the file from a copy", file=path, line=number)
         contents.append(content)
         length += len(line)
-    if not contents or contents[0].get("journal") != VERSION:
+    header = _checked(contents[0] if contents else {}, path)
+    return header, [_record(content, path, i) for i, content in enumerate(contents[1:], start=2)], length
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What goes wrong while a journal is read, in words."""
+    try:
+        yield
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        message = "no run is there" if missing else f"cannot be read: {error.strerror}"
+        raise JournalError(message, hint=_WAY_OUT, file=path) from error
+
+
+def _no_journal(path: Path) -> JournalError:
+    return JournalError("is no journal", hint=_WAY_OUT, file=path, line=1)
+
+
+def _checked(header: dict[str, Any], path: Path) -> dict[str, Any]:
+    if header.get("journal") != VERSION:
         raise JournalError(f"is no journal of version {VERSION}", file=path, line=1)
-    return contents[0], [_record(content, path, i) for i, content in enumerate(contents[1:], start=2)], length
+    return header
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

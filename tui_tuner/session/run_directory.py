@@ -113,7 +113,7 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         JournalError: there is none, or it cannot be used.
         ProblemError: its problem no longer fits this version of the program.
     """
-    file = path / journals.FILE if path.is_dir() else path
+    file = journals.journal_of(path)
     journal = Journal.reopen(file) if resume else Journal.read(file)
     header = journal.header
     if "kind" in header:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
@@ -13,17 +11,12 @@ from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report.result import Outcome
 from tui_tuner.report.tuned_kernel import write_as_written, write_best
-from tui_tuner.session.budget import Budget
-from tui_tuner.session.clock import Clock
 from tui_tuner.session.conclusion import conclude
-from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.effects import SessionEffects
-from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionFinished, SessionStarted
-from tui_tuner.session.inbox import Inbox
-from tui_tuner.session.instructions import Instruction
+from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
-from tui_tuner.session.recall import Recall, RecordEnds
+from tui_tuner.session.recall import RecordEnds
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
@@ -52,46 +45,15 @@ class Session(EventStream):
         max_tokens: int = 16384,
         memory: Memory | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(run, backend, max_tokens, f"{run.problem.kernel.source} | {strategy.name}")
         self._run = run
         self._strategy = strategy
-        self._backend = backend
         self._memory = memory
-        self._resumed = run.journal.writable and run.journal.last_elapsed > 0
-        self._recall = Recall(run.journal, Clock(run.journal.last_elapsed))
-        self._budget = Budget(run.options)
         self._machine = Machine(run.problem, evaluator, self._recall)
-        self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
-        self._inbox = Inbox(self._recall)
-        self.title = f"{run.problem.kernel.source} | {strategy.name}"
-
-    def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says at any time: words for the model, changes of the plan.
-
-        Returns:
-            False if the session is a replay, which nobody can change.
-        """
-        return self._inbox.tell(instruction)
-
-    @property
-    def _elapsed(self) -> float:
-        return self._recall.elapsed
 
     async def _close(self) -> None:
         await self._machine.close()
-        if self._backend is not None:
-            await self._backend.aclose()
-        self._run.journal.close()
-
-    async def _drive(self, approver: Approver) -> None:
-        self._emit(self._started())
-        try:
-            await self._tune(approver)
-        except RecordEnds:
-            self._emit(self._finished("interrupted", "the record ends here", None))
-        except UserError as error:
-            self._emit(self._finished("failed", error.message, None))
-            raise
+        await super()._close()
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))
@@ -173,7 +135,9 @@ class Session(EventStream):
             write_as_written(self._run.path, best.candidate.kernel, written)
             result = str(outcome.write(self._run.path))
             await self._remember(effects, outcome)
-        self._emit(self._finished(outcome.status, reason, outcome, result))
+        self._emit(
+            self._finished(outcome.status, reason, speedup=outcome.speedup, times=outcome.paired_times, result=result)
+        )
 
     async def _remember(self, effects: SessionEffects, outcome: Outcome) -> None:
         best = effects.incumbent
@@ -183,34 +147,5 @@ class Session(EventStream):
             effects.note(failed, warning=True)
 
     def _started(self) -> SessionStarted:
-        run = self._run
-        return SessionStarted(
-            run=str(run.path),
-            directory=str(run.path),
-            kernel=str(run.problem.kernel.source),
-            language=run.problem.language,
-            strategy=self._strategy.name,
-            model=run.model,
-            seed=run.options.seed,
-            baseline=baseline(run.problem),
-            max_evaluations=run.options.max_evaluations,
-            resumed=self._resumed,
-        )
-
-    def _finished(
-        self,
-        status: Literal["finished", "no_improvement", "failed", "interrupted"],
-        reason: str,
-        outcome: Outcome | None,
-        result: str | None = None,
-    ) -> SessionFinished:
-        return SessionFinished(
-            status=status,
-            reason=reason,
-            evaluations=self._budget.evaluations,
-            model_calls=self._budget.model_calls,
-            cost=self._budget.cost,
-            speedup=None if outcome is None else outcome.speedup,
-            times=None if outcome is None else outcome.paired_times,
-            result=result,
-        )
+        problem = self._run.problem
+        return self._begun(str(problem.kernel.source), problem.language, self._strategy.name, baseline(problem))

@@ -1,4 +1,4 @@
-"""A session as one stream of events: what drives it runs in a task of its own, and ends with whoever listens."""
+"""What every kind of session is made of, and its story as one stream of events."""
 
 from __future__ import annotations
 
@@ -6,22 +6,70 @@ import asyncio
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Literal, Protocol
 
-from tui_tuner.session.events import Event
+from tui_tuner.errors import UserError
+from tui_tuner.llm.base import Backend
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.session.budget import Budget
+from tui_tuner.session.clock import Clock
+from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.events import Event, SessionFinished, SessionStarted
+from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.instructions import Instruction
-from tui_tuner.strategies.steps import Approver
+from tui_tuner.session.journal import Journal
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.recall import Recall, RecordEnds
+from tui_tuner.strategies.steps import Approver, Factor
+
+Status = Literal["finished", "no_improvement", "failed", "interrupted"]
+
+
+class KeptRun(Protocol):
+    """Where a session is kept, and what its user chose."""
+
+    @property
+    def path(self) -> Path:
+        """Its directory."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """Its journal."""
+        ...
+
+    @property
+    def options(self) -> SessionOptions:
+        """What all sessions have in common."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """Name of the model, None where there is none."""
+        ...
 
 
 class EventStream(ABC):
-    """What every kind of session has in common with the front ends.
+    """A session: what drives it runs in a task of its own, and ends with whoever listens.
 
-    Attributes:
+    Args:
+        kept: where it is kept.
+        backend: None where there is no model, and in a replay.
+        max_tokens: limit of each reply.
         title: a few words for the terminal's title.
     """
 
-    title: str
-
-    def __init__(self) -> None:
+    def __init__(self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str) -> None:
+        self.title = title
+        self._kept = kept
+        self._backend = backend
+        journal = kept.journal
+        self._resumed = journal.writable and journal.last_elapsed > 0
+        self._recall = Recall(journal, Clock(journal.last_elapsed))
+        self._budget = Budget(kept.options)
+        self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
+        self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
@@ -42,22 +90,74 @@ class EventStream(ABC):
                 await task
             await self._close()
 
-    @abstractmethod
     def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says at any time; False if the session is a replay, which nobody can change."""
+        """Take what the user says at any time: words for the model, changes of the plan.
 
-    @property
-    @abstractmethod
-    def _elapsed(self) -> float:
-        """Seconds since the session began."""
+        Returns:
+            False if the session is a replay, which nobody can change.
+        """
+        return self._inbox.tell(instruction)
 
     def _emit(self, event: Event) -> None:
-        self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._elapsed, 3)}))
+        self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))
+
+    async def _drive(self, approver: Approver) -> None:
+        self._emit(self._started())
+        try:
+            await self._tune(approver)
+        except RecordEnds:
+            self._emit(self._finished("interrupted", "the record ends here"))
+        except UserError as error:
+            self._emit(self._finished("failed", error.message))
+            raise
 
     @abstractmethod
-    async def _drive(self, approver: Approver) -> None:
+    def _started(self) -> SessionStarted:
+        """The first event; see `_begun`."""
+
+    @abstractmethod
+    async def _tune(self, approver: Approver) -> None:
         """Run the session to its end."""
 
-    @abstractmethod
     async def _close(self) -> None:
         """Give back what the session holds."""
+        if self._backend is not None:
+            await self._backend.aclose()
+        self._kept.journal.close()
+
+    def _begun(self, kernel: str, language: str, strategy: str, baseline: Candidate) -> SessionStarted:
+        """The first event of a session about this."""
+        kept = self._kept
+        return SessionStarted(
+            run=str(kept.path),
+            directory=str(kept.path),
+            kernel=kernel,
+            language=language,
+            strategy=strategy,
+            model=kept.model,
+            seed=kept.options.seed,
+            baseline=baseline,
+            max_evaluations=kept.options.max_evaluations,
+            resumed=self._resumed,
+        )
+
+    def _finished(
+        self,
+        status: Status,
+        reason: str,
+        *,
+        speedup: Factor | None = None,
+        times: tuple[float, float] | None = None,
+        result: str | None = None,
+    ) -> SessionFinished:
+        """The last event, with what was spent."""
+        return SessionFinished(
+            status=status,
+            reason=reason,
+            evaluations=self._budget.evaluations,
+            model_calls=self._budget.model_calls,
+            cost=self._budget.cost,
+            speedup=speedup,
+            times=times,
+            result=result,
+        )

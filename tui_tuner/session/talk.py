@@ -65,7 +65,15 @@ class Talk:
         listener: Listener | None = None,
     ) -> ReplyType:
         """A validated reply of the model; the prompt carries what the user said."""
+        self._check_asking()
         return await self._conversation.ask(purpose, messages, reply_type, check, attempts, listener)
+
+    def _check_asking(self) -> None:
+        """Whether there is anything left to ask for.
+
+        Raises:
+            BudgetSpent: a reply would be of no use any more.
+        """
 
     async def prompt_tokens(self) -> int | None:
         """How many tokens a prompt may have; None if unknown."""

@@ -79,7 +79,54 @@ class Proposals(Protocol):
         ...
 
 
-class Effects(Protocol):
+class Dialogue(Protocol):
+    """What a session of any kind offers that has to do with people and the model; all of it journaled."""
+
+    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
+        """A new line of the plan, at its end or after another step."""
+        ...
+
+    def update_step(self, step: Step) -> Step:
+        """Show a step in another state, as in `update_step(step.now(StepState.RUNNING))`; returns it."""
+        ...
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """A line of the story for people."""
+        ...
+
+    async def ask(
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        reply_type: type[ReplyType],
+        check: Callable[[ReplyType], list[str]],
+        attempts: int = ATTEMPTS,
+        listener: Listener | None = None,
+    ) -> ReplyType:
+        """A reply of the model, validated; what the user told the session goes with the prompt.
+
+        Args:
+            purpose: names the prompt, as in "plan".
+            check: lists what else is wrong with a reply that has the right form, in words for the model.
+            attempts: calls at most; all but the first put the faults of a reply back to the model.
+            listener: hears a reply while it arrives; in a replay, where none does, nothing.
+
+        Raises:
+            ModelFailed: it gives no usable reply.
+            BudgetSpent: the budget allows no further call, or the model is gone.
+        """
+        ...
+
+    async def prompt_tokens(self) -> int | None:
+        """How many tokens a prompt may have; None if unknown."""
+        ...
+
+    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
+        """Put a step to the user."""
+        ...
+
+
+class Effects(Dialogue, Protocol):
     """What the session offers a strategy. Asked again with the same content, the journal answers."""
 
     @property
@@ -142,51 +189,12 @@ class Effects(Protocol):
         """The tunables that are held at a value."""
         ...
 
-    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
-        """A new line of the plan, at its end or after another step."""
-        ...
-
-    def update_step(self, step: Step) -> Step:
-        """Show a step in another state, as in `update_step(step.now(StepState.RUNNING))`; returns it."""
-        ...
-
     def proposed_steps(self) -> list[Step]:
         """The steps that are still to come, in the order of the plan, as the user left them."""
         ...
 
     def freeze(self, frozen: Configuration) -> None:
         """Hold tunables at a value from now on, where the user does not want them free."""
-        ...
-
-    def note(self, text: str, *, warning: bool = False) -> None:
-        """A line of the story for people."""
-        ...
-
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-        listener: Listener | None = None,
-    ) -> ReplyType:
-        """A reply of the model, validated; what the user told the session goes with the prompt.
-
-        Args:
-            purpose: names the prompt, as in "plan".
-            check: lists what else is wrong with a reply that has the right form, in words for the model.
-            attempts: calls at most; all but the first put the faults of a reply back to the model.
-            listener: hears a reply while it arrives; in a replay, where none does, nothing.
-
-        Raises:
-            ModelFailed: it gives no usable reply.
-            BudgetSpent: the budget allows no further call, or the model is gone.
-        """
-        ...
-
-    async def prompt_tokens(self) -> int | None:
-        """How many tokens a prompt may have; None if unknown."""
         ...
 
     def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
@@ -235,10 +243,6 @@ class Effects(Protocol):
 
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether a comparison makes the challenger the incumbent."""
-        ...
-
-    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
         ...
 
 

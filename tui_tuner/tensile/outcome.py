@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.tensile.values import ParameterValue
 
+Place = tuple[int, tuple[int, ...]]
+"""A size group's number and a problem size."""
 Values = dict[str, ParameterValue]
 """Forked parameters by name, with the value that a solution has of each."""
 FINALS = 1000
@@ -78,6 +80,11 @@ class SizeOutcome(_Result):
     measured: int
     failed: int = 0
     microseconds: float | None = None
+
+    @property
+    def place(self) -> Place:
+        """Group and size."""
+        return self.group, tuple(self.size)
 
     @property
     def winner(self) -> Contender | None:
@@ -160,6 +167,11 @@ class Winner(_Result):
     first_gflops: float | None = None
 
     @property
+    def place(self) -> Place:
+        """Group and size."""
+        return self.group, tuple(self.size)
+
+    @property
     def gain(self) -> float | None:
         """Over the first run's winner, as a factor."""
         return None if self.first_gflops is None else self.gflops / self.first_gflops
@@ -174,3 +186,13 @@ def geometric_mean(factors: Iterable[float]) -> float | None:
     """Of positive factors; None of none."""
     logs = [math.log(factor) for factor in factors]
     return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def mean_gain(winners: Iterable[Winner]) -> float | None:
+    """Geometric mean of the gains over the first run's winners; None where none of them is known."""
+    return geometric_mean(winner.gain for winner in winners if winner.gain is not None)
+
+
+def mean_speed(winners: Iterable[Winner]) -> float | None:
+    """Geometric mean of the winners' GFLOP/s; None without one."""
+    return geometric_mean(winner.gflops for winner in winners if winner.gflops > 0)

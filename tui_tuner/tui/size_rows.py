@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_tuner.tensile.outcome import SizeOutcome, Winner, size_text
+from tui_tuner.tensile.outcome import Place, SizeOutcome, Winner, size_text
 from tui_tuner.tensile.values import value_text
 from tui_tuner.tensile.words import gflops_words, round_words, seconds_words, values_words, work_words
 from tui_tuner.text import clean
 from tui_tuner.tui.formatting import factor
-from tui_tuner.tui.tensile_picture import SizeKey, TensilePicture
+from tui_tuner.tui.tensile_picture import TensilePicture
 
 SizeOrder = Literal["file", "gain"]
 
@@ -51,7 +51,7 @@ def size_rows(picture: TensilePicture) -> list[SizeRow]:
     return [_row(place, key, picture) for place, key in enumerate(keys)]
 
 
-def _row(place: int, key: SizeKey, picture: TensilePicture) -> SizeRow:
+def _row(place: int, key: Place, picture: TensilePicture) -> SizeRow:
     measured_in, measured = picture.outcomes.get(key, (None, None))
     return SizeRow(place, *key, picture.winners.get(key), measured, measured_in)
 

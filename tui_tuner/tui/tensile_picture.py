@@ -6,10 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
-from tui_tuner.tensile.outcome import FINALS, RoundOutcome, SizeOutcome, Winner, geometric_mean
-
-SizeKey = tuple[int, tuple[int, ...]]
-"""A problem size: number of its size group, and the size itself."""
+from tui_tuner.tensile.outcome import FINALS, Place, RoundOutcome, SizeOutcome, Winner, mean_gain, mean_speed
 
 
 @dataclass(frozen=True)
@@ -37,8 +34,8 @@ class TensilePicture:
     """
 
     runs: dict[int, TensileRun] = field(default_factory=dict)
-    outcomes: dict[SizeKey, tuple[int, SizeOutcome]] = field(default_factory=dict)
-    winners: dict[SizeKey, Winner] = field(default_factory=dict)
+    outcomes: dict[Place, tuple[int, SizeOutcome]] = field(default_factory=dict)
+    winners: dict[Place, Winner] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
     in_force: TensileRun | None = None
     line: str = ""
@@ -75,7 +72,7 @@ class TensilePicture:
         """Geometric mean of the gains over the first run's winners; None before a second run gave results."""
         if len(self.means) < 2:
             return None
-        return geometric_mean(winner.gain for winner in self.winners.values() if winner.gain is not None)
+        return mean_gain(self.winners.values())
 
     def apply(self, event: events.Event) -> None:
         """Fold one event in; those of other sessions change nothing that is shown."""
@@ -106,10 +103,10 @@ class TensilePicture:
         if outcome.failure is None and event.round < FINALS:
             self.in_force = self.runs[event.round]
             for size in outcome.sizes:
-                self.outcomes[size.group, tuple(size.size)] = (event.round, size)
+                self.outcomes[size.place] = (event.round, size)
 
     def _take(self, event: events.WinnersChanged) -> None:
-        self.winners = {(winner.group, tuple(winner.size)): winner for winner in event.winners}
-        mean = geometric_mean(winner.gflops for winner in event.winners if winner.gflops > 0)
+        self.winners = {winner.place: winner for winner in event.winners}
+        mean = mean_speed(event.winners)
         if mean is not None:
             self.means[event.round] = mean

@@ -61,10 +61,13 @@ class Benchmarks:
             )
         return recorded
 
-    def _here(self) -> dict[str, Any]:
+    def _have_bench(self) -> Bench:
         if self._bench is None:
             raise RuntimeError("a replay runs nothing")
-        tensile = self._bench.tensile
+        return self._bench
+
+    def _here(self) -> dict[str, Any]:
+        tensile = self._have_bench().tensile
         return {"program": tensile.program.name, "version": tensile.version}
 
     async def refusal(self, configuration: Configuration) -> str:
@@ -72,9 +75,7 @@ class Benchmarks:
         content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
 
         async def live() -> dict[str, Any]:
-            if self._bench is None:
-                raise RuntimeError("a replay asks nobody")
-            verdict = await check_installed(self._bench.tensile, configuration.text, self._run.sizes_text)
+            verdict = await check_installed(self._have_bench().tensile, configuration.text, self._run.sizes_text)
             return verdict.model_dump(mode="json")
 
         verdict = Verdict.model_validate(await self._recall.once("installed", content, live))
@@ -122,8 +123,6 @@ class Benchmarks:
         return outcome
 
     async def _measure(self, number: int, configuration: Configuration) -> RoundOutcome:
-        if self._bench is None:
-            raise RuntimeError("a replay runs nothing")
         label = f"{number:02d}" if number < FINALS else f"finals-{number - FINALS + 1}"
 
         def tell(line: str) -> None:
@@ -131,7 +130,7 @@ class Benchmarks:
 
         directory = self._run.directory_of(label)
         try:
-            return await measure(self._bench, configuration, directory, tell)
+            return await measure(self._have_bench(), configuration, directory, tell)
         except OSError as error:
             hint = "make room or mend what is wrong there, then resume the run"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=directory) from error

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from tui_tuner.llm.base import Message
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
@@ -14,11 +13,10 @@ from tui_tuner.session.recall import Recall
 from tui_tuner.session.talk import Emit, Talk
 from tui_tuner.session.tensile.bench import Benchmarks
 from tui_tuner.session.tensile.run_directory import UNLIMITED, TensileRun
-from tui_tuner.strategies.base import ATTEMPTS, Listener, ReplyType
 from tui_tuner.strategies.tensile.options import TensileOptions
 from tui_tuner.tensile.document.configuration import Configuration
 from tui_tuner.tensile.document.sizes import ProblemSizes
-from tui_tuner.tensile.outcome import RoundOutcome, Winner, geometric_mean
+from tui_tuner.tensile.outcome import RoundOutcome, Winner, mean_gain
 
 
 class TensileSessionEffects(Talk):
@@ -71,21 +69,11 @@ class TensileSessionEffects(Talk):
 
     def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
         """Tell the best at every problem size, after a round."""
-        self._gain = geometric_mean(w.gain for w in winners if w.gain is not None) or 1.0
+        self._gain = mean_gain(winners) or 1.0
         self._emit(events.WinnersChanged(round=number, winners=list(winners)))
 
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-        listener: Listener | None = None,
-    ) -> ReplyType:
-        """A validated reply of the model; a target that is met ends the session before it."""
+    def _check_asking(self) -> None:
         self._budget.check_target(self._gain)
-        return await super().ask(purpose, messages, reply_type, check, attempts, listener)
 
     async def refusal(self, configuration: Configuration) -> str:
         """Why the installed Tensile itself would not take a configuration."""

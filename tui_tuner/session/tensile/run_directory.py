@@ -98,7 +98,7 @@ def is_tensile(path: Path) -> bool:
     Raises:
         JournalError: there is none, or it cannot be read.
     """
-    return bool(Journal.read(path / journals.FILE if path.is_dir() else path).header.get("kind") == KIND)
+    return bool(journals.header_of(path).get("kind") == KIND)
 
 
 def open_run(path: Path, *, resume: bool) -> TensileRun:
@@ -108,7 +108,7 @@ def open_run(path: Path, *, resume: bool) -> TensileRun:
         JournalError: there is none, or it cannot be used.
         ProblemError: its configuration no longer fits this version of the program.
     """
-    file = path / journals.FILE if path.is_dir() else path
+    file = journals.journal_of(path)
     journal = Journal.reopen(file) if resume else Journal.read(file)
     header: dict[str, Any] = journal.header
     try:

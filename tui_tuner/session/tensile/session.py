@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from tui_tuner import __version__
-from tui_tuner.errors import UserError
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.llm.base import Backend
 from tui_tuner.report.tensile.outcome import RoundSummary, TensileOutcome
 from tui_tuner.report.tensile.text import write_report
-from tui_tuner.session.budget import Budget
-from tui_tuner.session.clock import Clock
-from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.events import DeviceReady, Note, SessionFinished, SessionStarted
-from tui_tuner.session.inbox import Inbox
-from tui_tuner.session.instructions import Instruction
+from tui_tuner.session.events import DeviceReady, Note, SessionStarted
 from tui_tuner.session.plan import Plan
-from tui_tuner.session.recall import Recall, RecordEnds
 from tui_tuner.session.stream import EventStream
 from tui_tuner.session.tensile.bench import Benchmarks
 from tui_tuner.session.tensile.effects import TensileSessionEffects
@@ -32,7 +25,7 @@ from tui_tuner.strategies.tensile.rounds import Rounds
 from tui_tuner.tensile.document.notices import notices
 from tui_tuner.tensile.known import Knowledge
 from tui_tuner.tensile.measure import Bench
-from tui_tuner.tensile.outcome import geometric_mean
+from tui_tuner.tensile.outcome import mean_gain
 
 EDITED, WINNERS = "best.yaml", "winners.yaml"
 _SANDBOX = "Tensile builds and runs kernels as it always does; a model reaches it through checked values only"
@@ -55,40 +48,10 @@ class TensileSession(EventStream):
         *,
         max_tokens: int = 16384,
     ) -> None:
-        super().__init__()
+        super().__init__(run, backend, max_tokens, f"{run.configuration.file.name} | tensile")
         self._run = run
         self._knowledge = knowledge
-        self._backend = backend
-        self._resumed = run.journal.writable and run.journal.last_elapsed > 0
-        self._recall = Recall(run.journal, Clock(run.journal.last_elapsed))
-        self._budget = Budget(run.options)
         self._benchmarks = Benchmarks(run, bench, self._recall, self._budget, self._emit)
-        self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
-        self._inbox = Inbox(self._recall)
-        self.title = f"{run.configuration.file.name} | tensile"
-
-    def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says at any time; False if the session is a replay, which nobody can change."""
-        return self._inbox.tell(instruction)
-
-    @property
-    def _elapsed(self) -> float:
-        return self._recall.elapsed
-
-    async def _close(self) -> None:
-        if self._backend is not None:
-            await self._backend.aclose()
-        self._run.journal.close()
-
-    async def _drive(self, approver: Approver) -> None:
-        self._emit(self._started())
-        try:
-            await self._tune(approver)
-        except RecordEnds:
-            self._emit(self._finished("interrupted", "the record ends here"))
-        except UserError as error:
-            self._emit(self._finished("failed", error.message))
-            raise
 
     async def _tune(self, approver: Approver) -> None:
         started = await self._benchmarks.start()
@@ -135,7 +98,7 @@ class TensileSession(EventStream):
                 (path / WINNERS).write_bytes(finals.winners.text.encode("utf-8"))
             write_report(path, outcome)
             result = str(outcome.write(path))
-        self._emit(self._finished(outcome.status, reason, outcome.gain, result))
+        self._emit(self._finished(outcome.status, reason, speedup=outcome.gain, result=result))
 
     def _outcome(self, history: History, finals: Finals, reason: str, version: str) -> TensileOutcome:
         return TensileOutcome(
@@ -164,7 +127,7 @@ class TensileSession(EventStream):
             return "failed"
         if finals.gains:
             return "finished" if min(finals.gains) > 1 else "no_improvement"
-        gain = geometric_mean(w.gain for w in history.winners.values() if w.gain is not None) or 1.0
+        gain = mean_gain(history.winners.values()) or 1.0
         return "finished" if gain >= 1 + self._run.settings.min_gain else "no_improvement"
 
     def _gpu(self, history: History) -> str:
@@ -177,35 +140,8 @@ class TensileSession(EventStream):
 
     def _started(self) -> SessionStarted:
         run = self._run
-        return SessionStarted(
-            run=str(run.path),
-            directory=str(run.path),
-            kernel=run.configuration.file.name,
-            language="yaml",
-            strategy=run.options.strategy,
-            model=run.model,
-            seed=run.options.seed,
-            baseline=as_candidate(run.configuration, "as given"),
-            max_evaluations=run.options.max_evaluations,
-            resumed=self._resumed,
-        )
-
-    def _finished(
-        self,
-        status: Literal["finished", "no_improvement", "failed", "interrupted"],
-        reason: str,
-        gain: tuple[float, float, float] | None = None,
-        result: str | None = None,
-    ) -> SessionFinished:
-        return SessionFinished(
-            status=status,
-            reason=reason,
-            evaluations=self._budget.evaluations,
-            model_calls=self._budget.model_calls,
-            cost=self._budget.cost,
-            speedup=gain,
-            result=result,
-        )
+        given = as_candidate(run.configuration, "as given")
+        return self._begun(run.configuration.file.name, "yaml", run.options.strategy, given)
 
 
 def _summary_of(one: Round) -> RoundSummary:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
-from tui_tuner.strategies.base import ATTEMPTS, ReplyType
-from tui_tuner.strategies.steps import Decision, Step
+from tui_tuner.strategies.base import Dialogue
 from tui_tuner.strategies.tensile.options import TensileOptions
 from tui_tuner.tensile.document.configuration import Configuration
 from tui_tuner.tensile.document.sizes import ProblemSizes
 from tui_tuner.tensile.outcome import RoundOutcome, Winner
 
 
-class TensileEffects(Protocol):
+class TensileEffects(Dialogue, Protocol):
     """The session as the rounds see it. Asked again with the same content, the journal answers."""
 
     @property
@@ -44,44 +42,8 @@ class TensileEffects(Protocol):
         """How many more may be measured; None for no limit."""
         ...
 
-    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
-        """A new line of the plan."""
-        ...
-
-    def update_step(self, step: Step) -> Step:
-        """Show a step in another state."""
-        ...
-
-    def note(self, text: str, *, warning: bool = False) -> None:
-        """A line of the story for people."""
-        ...
-
     def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
         """Tell the best at every problem size, after a round."""
-        ...
-
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-    ) -> ReplyType:
-        """A validated reply of the model.
-
-        Raises:
-            ModelFailed: it gives no usable reply.
-            BudgetSpent: the budget allows no further call.
-        """
-        ...
-
-    async def prompt_tokens(self) -> int | None:
-        """How many tokens a prompt may have; None if unknown."""
-        ...
-
-    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
         ...
 
     async def refusal(self, configuration: Configuration) -> str:

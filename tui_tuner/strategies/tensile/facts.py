@@ -124,8 +124,8 @@ def result_facts(history: History, ranked: int, *, slowest: bool) -> str:
 def _size(size: SizeOutcome, history: History, varied: Sequence[str], ranked: int, *, slowest: bool) -> Iterator[str]:
     failed = f", {size.failed} failed validation" if size.failed else ""
     yield f"size group {size.group}, {size_text(size.size)}: {size.measured} solutions timed{failed}"
-    best = history.winners.get((size.group, tuple(size.size)))
-    held = history.held.get((size.group, tuple(size.size)))
+    best = history.winners.get(size.place)
+    held = history.held.get(size.place)
     if best is not None and held and (size.winner is None or not history.is_same(size.winner.values, held)):
         yield f"  best so far, of round {best.round}: {best.gflops:.0f} GFLOP/s: {values_text(best.values)}"
     yield from (_contender(number, one, varied) for number, one in enumerate(size.ranked[:ranked], start=1))

@@ -9,12 +9,12 @@ from statistics import median
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.strategies.steps import StepState
 from tui_tuner.strategies.tensile.effects import TensileEffects
-from tui_tuner.strategies.tensile.history import History, Place
+from tui_tuner.strategies.tensile.history import History
 from tui_tuner.strategies.tensile.metrics import ratio_in
 from tui_tuner.tensile.document.configuration import Configuration
 from tui_tuner.tensile.document.excerpt import only
 from tui_tuner.tensile.document.splices import Immovable
-from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Values, geometric_mean
+from tui_tuner.tensile.outcome import FINALS, Place, RoundOutcome, Values, geometric_mean
 
 
 @dataclass(frozen=True)

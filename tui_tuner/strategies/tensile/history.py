@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from tui_tuner.tensile.document.configuration import Configuration
 from tui_tuner.tensile.document.edits import Edit
 from tui_tuner.tensile.document.judging import Incumbent
-from tui_tuner.tensile.outcome import RoundOutcome, SizeOutcome, Values, Winner, geometric_mean, size_text
+from tui_tuner.tensile.outcome import Place, RoundOutcome, SizeOutcome, Values, Winner, geometric_mean, size_text
 from tui_tuner.tensile.values import ParameterValue, same
 
-Place = tuple[int, tuple[int, ...]]
-"""A size group's number and a problem size."""
 Defaults = Callable[[str], ParameterValue | None]
 """Tensile's default of a parameter, None where it is not known."""
 
@@ -93,7 +91,7 @@ class History:
 
     def _take(self, number: int, configuration: Configuration, size: SizeOutcome) -> float:
         """Keep the better of a size's winner and the best so far; returns the gain, 1 where there is none."""
-        place, new = place_of(size), size.ranked[0]
+        place, new = size.place, size.ranked[0]
         old = self.winners.get(place)
         before = new.gflops
         if old is not None:  # its speed in the same run, where it was measured again
@@ -139,11 +137,6 @@ class History:
             else:
                 known[2].append(size_text(size))
         return [Incumbent(group, values, _sizes(sizes)) for group, values, sizes in found]
-
-
-def place_of(size: SizeOutcome) -> Place:
-    """Group and size."""
-    return size.group, tuple(size.size)
 
 
 def place_text(place: Place) -> str:

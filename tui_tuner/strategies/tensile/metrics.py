@@ -12,8 +12,8 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.strategies.tensile.history import History, Place, place_of, place_text
-from tui_tuner.tensile.outcome import RoundOutcome, geometric_mean
+from tui_tuner.strategies.tensile.history import History, place_text
+from tui_tuner.tensile.outcome import Place, RoundOutcome, geometric_mean
 
 
 class Metrics(BaseModel):
@@ -96,7 +96,7 @@ def compared(history: History, finals: Sequence[RoundOutcome], place: Place) -> 
 
 def ratio_in(history: History, run: RoundOutcome, place: Place) -> float | None:
     """Speed of the best over the first run's winner at a size in one run; None where one of them has none."""
-    size = next((size for size in run.sizes if place_of(size) == place), None)
+    size = next((size for size in run.sizes if size.place == place), None)
     if size is None or place not in history.starts:
         return None
     best = history.speed_of(size, history.held[place])
@@ -107,9 +107,9 @@ def ratio_in(history: History, run: RoundOutcome, place: Place) -> float | None:
 def consistency(history: History, finals: Sequence[RoundOutcome]) -> float | None:
     """WC: how often, over runs and sizes, the best so far won again; None without runs."""
     won = [
-        history.is_same(size.ranked[0].values, history.held[place_of(size)])
+        history.is_same(size.ranked[0].values, history.held[size.place])
         for run in finals
         for size in run.sizes
-        if size.ranked and place_of(size) in history.held
+        if size.ranked and size.place in history.held
     ]
     return sum(won) / len(won) if won else None

@@ -96,7 +96,7 @@ class Rounds:
         step = self._session.add_step(f"Round {number}")
         step = self._session.update_step(step.now(StepState.RUNNING))
         try:
-            advice = await self._advice(number)
+            advice, edited = await self._advice(number)
         except ModelFailed as failed:
             self._session.update_step(step.now(StepState.SKIPPED, reason=f"the model failed: {failed}"))
             if self.history.first is None:
@@ -106,7 +106,6 @@ class Rounds:
         except BudgetSpent as spent:
             self._session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
             raise
-        edited, _ = carry_out(self.history.current, advice.edits, self._rules())
         if advice.stop and not advice.edits:
             self._session.update_step(step.now(StepState.SKIPPED, reason=advice.analysis))
             return "the model sees nothing left that is worth a run"
@@ -127,8 +126,8 @@ class Rounds:
     def _rules(self) -> Rules:
         return Rules(self._knowledge.table, self._limit, self.history.incumbents())
 
-    async def _advice(self, number: int) -> Advice:
-        """Edits that can be carried out, and that Tensile itself takes where it can be asked.
+    async def _advice(self, number: int) -> tuple[Advice, Edited]:
+        """Edits carried out, which Tensile itself takes where it can be asked.
 
         Raises:
             ModelFailed: there is no usable reply.
@@ -138,7 +137,7 @@ class Rounds:
             edited, _ = carry_out(self.history.current, advice.edits, self._rules())
             refusal = await self._session.refusal(edited.configuration) if edited.steps else ""
             if not refusal:
-                return advice
+                return advice, edited
             words = "; ".join(edit.words() for edit in advice.edits)
             self.history.remarks.append(f"round {number}: Tensile itself refuses these edits: {words}: {refusal}")
             self._session.note(f"Tensile refuses the edited configuration: {refusal}", warning=True)
