@@ -7,8 +7,9 @@ import pytest
 from tests.problem.examples import KERNEL, PROBLEM
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply, candidate_of
-from tui_tuner.strategies.rewriting.rewrite_faults import faults_of
+from tui_tuner.strategies.base import FaultyReply
+from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
+from tui_tuner.strategies.rewriting.rewrite_faults import read_rewrite
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +33,15 @@ def reply_with(restrictions, block_sizes=(32, 64)):
     )
 
 
+def faults_of(reply, context):
+    with pytest.raises(FaultyReply) as caught:
+        read_rewrite(reply, context)
+    return caught.value.faults
+
+
 def test_restrictions_of_a_rewrite_are_split_and_those_that_restrict_nothing_are_dropped(context):
     reply = reply_with(["block_size_x % 32 == 0 and block_size_x < 64", "block_size_x <= 1024", "n > 0"])
-    assert candidate_of(reply, context, "").restrictions == ["block_size_x < 64"]
-    assert faults_of(reply, context) == []
+    assert read_rewrite(reply, context).candidate.restrictions == ["block_size_x < 64"]
 
 
 def test_the_model_is_told_which_of_its_restrictions_contradict_each_other(context):

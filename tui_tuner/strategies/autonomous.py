@@ -25,7 +25,8 @@ from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFaile
 from tui_tuner.strategies.history import UNANSWERED, Outcome
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.planning import PartReply, PlannedStep, PlanReply, ask_for_parts, ask_for_plan, ask_if_valid
-from tui_tuner.strategies.rewriting.carrying_out import Brief, StartingPoint, best_so_far, carry_out, kernel_of
+from tui_tuner.strategies.rewriting.carrying_out import StepBrief, best_so_far, carry_out, kernel_of
+from tui_tuner.strategies.rewriting.development import StartingPoint
 from tui_tuner.strategies.steps import Decision, Step, StepState
 
 ENABLING_FROM = 0.5
@@ -189,7 +190,7 @@ class _Work:
         self.outcomes.append(Outcome(self.session.update_step(step), told=told))
 
     async def _carry_out(self, step: Step, intent: _Intent, to_come: int) -> None:
-        brief = Brief(
+        brief = StepBrief(
             self._start(intent),
             share_of(self.session, to_come),
             self.outcomes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
@@ -22,6 +22,7 @@ from tui_tuner.strategies.steps import Decision, Factor, Step
 ATTEMPTS = 3
 """Calls for one question at most, where a strategy does not say otherwise."""
 ReplyType = TypeVar("ReplyType", bound=BaseModel)
+Parsed = TypeVar("Parsed")
 Listener = Callable[[], Callable[[str], None]]
 """Called at the start of each live call of the model; what it returns is given the words as they arrive."""
 
@@ -44,6 +45,43 @@ class ModelFailed(Exception):
     def __init__(self, reason: str, partial: str = "") -> None:
         super().__init__(reason)
         self.partial = partial
+
+
+class FaultyReply(Exception):
+    """A reply of the right form that cannot be used.
+
+    Attributes:
+        faults: everything that is wrong with it, in words for the model.
+    """
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = [*faults]
+
+
+async def ask_and_read(
+    ask: Callable[[Callable[[ReplyType], list[str]]], Awaitable[ReplyType]], read: Callable[[ReplyType], Parsed]
+) -> Parsed:
+    """What `read` makes of a reply of the model; it is the check of the reply as well, and reads it once.
+
+    Args:
+        ask: asks with the check that it is given, as the effect `ask` does.
+        read: raises `FaultyReply` for a reply that is to be put back to the model.
+
+    Raises:
+        FaultyReply: `ask` brings a faulty reply without checking it.
+    """
+    last: list[Parsed] = []
+
+    def check(reply: ReplyType) -> list[str]:
+        try:
+            last[:] = [read(reply)]
+        except FaultyReply as faulty:
+            return faulty.faults
+        return []
+
+    reply = await ask(check)
+    return last[0] if last else read(reply)
 
 
 @dataclass(frozen=True)

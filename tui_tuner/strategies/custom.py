@@ -15,13 +15,14 @@ from tui_tuner.strategies.base import Effects, ReplyType
 from tui_tuner.strategies.history import Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.parameters.best import best_of
-from tui_tuner.strategies.parameters.held import hold_settled
+from tui_tuner.strategies.parameters.held import freeze_settled
 from tui_tuner.strategies.parameters.searching import search_parameters
 from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject, rejected
-from tui_tuner.strategies.rewriting.carrying_out import Brief, StartingPoint, carry_out
+from tui_tuner.strategies.rewriting.carrying_out import StepBrief, carry_out
+from tui_tuner.strategies.rewriting.development import StartingPoint
 from tui_tuner.strategies.rewriting.extraction import kernel_in
 from tui_tuner.strategies.rewriting.failures import Rejected
-from tui_tuner.strategies.rewriting.fixing import Ask, with_parameters, with_restrictions
+from tui_tuner.strategies.rewriting.fixing import AskPrompt, with_parameters, with_restrictions
 from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -77,7 +78,7 @@ class CustomStrategy(ModelStrategy):
         known = best_of(session.evaluations_of(base))
         start = base.default_configuration if known is None else known.configuration
         evaluations = evaluations or share_of(session, len(session.proposed_steps()))
-        brief = Brief(
+        brief = StepBrief(
             StartingPoint(base, start), evaluations, outcomes, parameters=parameters or {}, neutral_from=neutral_from
         )
         return await carry_out(session, step, brief, self.retry_policy)
@@ -153,7 +154,7 @@ class CustomStrategy(ModelStrategy):
         """
         return await with_restrictions(self._asking(session), session, candidate)
 
-    def _asking(self, session: Effects) -> Ask:
+    def _asking(self, session: Effects) -> AskPrompt:
         async def ask(
             purpose: str, prompt: str, reply_type: type[ReplyType], check: Callable[[ReplyType], list[str]]
         ) -> ReplyType:
@@ -221,5 +222,5 @@ class CustomStrategy(ModelStrategy):
             reason = "no configuration passed the checks"
             return session.update_step(step.now(StepState.REJECTED, reason=reason))
         step = await challenge_or_reject(session, step, candidate, best, neutral_from)
-        hold_settled(session, Outcome(step, candidate, best))
+        freeze_settled(session, Outcome(step, candidate, best))
         return step

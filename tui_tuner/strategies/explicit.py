@@ -29,7 +29,8 @@ from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.rewriting.carrying_out import Brief, StartingPoint, best_so_far, carry_out, kernel_of
+from tui_tuner.strategies.rewriting.carrying_out import StepBrief, best_so_far, carry_out, kernel_of
+from tui_tuner.strategies.rewriting.development import StartingPoint
 from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.step_files import default_steps, steps_prompt
 from tui_tuner.strategies.steps import Step, StepState
@@ -186,7 +187,7 @@ class _Work:
 
     async def _carry_out(self, step: Step, tuning: TuningStep, to_come: int) -> Outcome:
         start = self._start(tuning)
-        brief = Brief(
+        brief = StepBrief(
             start,
             share_of(self.session, to_come),
             self.outcomes,

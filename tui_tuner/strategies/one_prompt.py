@@ -8,7 +8,7 @@ from tui_tuner.prompts.render import render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.model_strategy import ModelStrategy, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.recollected import recollected
-from tui_tuner.strategies.rewriting.development import Task, develop
+from tui_tuner.strategies.rewriting.development import RewriteJob, StartingPoint, develop
 from tui_tuner.strategies.situation import rewrite_answer, situation
 
 
@@ -24,7 +24,7 @@ class OnePromptStrategy(ModelStrategy):
         evaluations = max(1, session.evaluations_left * 2 // 3)
         facts = situation(session, session.baseline, await recollected(session))
         prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
-        start = session.incumbent.evaluation.configuration
-        task = Task("one_prompt", prompt, session.baseline, start, evaluations, puts_back_slow=True)
-        await develop(session, step, task, self.retry_policy)
+        start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
+        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)
+        await develop(session, step, job, self.retry_policy)
         await tune_incumbent_last(session)

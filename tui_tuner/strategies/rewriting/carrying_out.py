@@ -1,28 +1,19 @@
-"""Carrying out a step of a plan: its prompt, its kernel, and what is held afterwards."""
+"""Carrying out a step of a plan: its prompt, its kernel, and what is frozen afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.model import Value
 from tui_tuner.prompts.render import render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, history_facts
-from tui_tuner.strategies.parameters.held import hold_settled
-from tui_tuner.strategies.rewriting.development import Task, develop
+from tui_tuner.strategies.parameters.held import freeze_settled
+from tui_tuner.strategies.rewriting.development import RewriteJob, StartingPoint, develop
 from tui_tuner.strategies.rewriting.retry import RetryPolicy
 from tui_tuner.strategies.situation import rewrite_answer, situation
 from tui_tuner.strategies.steps import Step
-
-
-@dataclass(frozen=True)
-class StartingPoint:
-    """The kernel that a step rewrites, with the best configuration known of it."""
-
-    candidate: Candidate
-    configuration: Configuration
 
 
 def best_so_far(session: Effects) -> StartingPoint:
@@ -38,8 +29,8 @@ def kernel_of(outcome: Outcome) -> StartingPoint | None:
 
 
 @dataclass(frozen=True)
-class Brief:
-    """With what a step is carried out.
+class StepBrief:
+    """What a step is carried out with.
 
     Attributes:
         evaluations: configurations that may be measured for it.
@@ -57,7 +48,7 @@ class Brief:
     neutral_from: float | None = None
 
 
-async def carry_out(session: Effects, step: Step, brief: Brief, policy: RetryPolicy) -> Outcome:
+async def carry_out(session: Effects, step: Step, brief: StepBrief, policy: RetryPolicy) -> Outcome:
     """Let the model rewrite a kernel as a step says, until it is accepted, neutral or given up.
 
     Raises:
@@ -72,17 +63,9 @@ async def carry_out(session: Effects, step: Step, brief: Brief, policy: RetryPol
         situation=situation(session, start.candidate, history_facts(brief.outcomes)),
         answer=rewrite_answer(brief.evaluations),
     )
-    task = Task(
-        "apply_step",
-        prompt,
-        start.candidate,
-        start.configuration,
-        brief.evaluations,
-        brief.parameters,
-        brief.neutral_from,
-    )
-    outcome = await develop(session, step, task, policy)
-    hold_settled(session, outcome)
+    job = RewriteJob("apply_step", prompt, start, brief.evaluations, brief.parameters, brief.neutral_from)
+    outcome = await develop(session, step, job, policy)
+    freeze_settled(session, outcome)
     return outcome
 
 

@@ -14,16 +14,16 @@ from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts.render import question
-from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
+from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Outcome
 from tui_tuner.strategies.parameters.best import best_of
-from tui_tuner.strategies.parameters.held import release
+from tui_tuner.strategies.parameters.held import unfreeze
 from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent, rejected
 from tui_tuner.strategies.rewriting.failures import CandidateFailed, NotFaster, Rejected, failure_of, failure_of_all
 from tui_tuner.strategies.rewriting.retry import RetryPolicy
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply, candidate_of, with_names_in_use
-from tui_tuner.strategies.rewriting.rewrite_faults import faults_of
+from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
+from tui_tuner.strategies.rewriting.rewrite_faults import CheckedRewrite, read_rewrite
 from tui_tuner.strategies.steps import Decision, Step, StepState
 
 HOPELESS = frozenset(FailureKind) - {FailureKind.INVALID, FailureKind.LAUNCH, FailureKind.IMPLAUSIBLE}
@@ -31,14 +31,20 @@ HOPELESS = frozenset(FailureKind) - {FailureKind.INVALID, FailureKind.LAUNCH, Fa
 
 
 @dataclass(frozen=True)
-class Task:
+class StartingPoint:
+    """The kernel that a step rewrites, with the best configuration known of it."""
+
+    candidate: Candidate
+    configuration: Configuration
+
+
+@dataclass(frozen=True)
+class RewriteJob:
     """What the model is asked for.
 
     Attributes:
         purpose: names the prompt.
         prompt: the whole text.
-        base: the kernel that is rewritten.
-        start: the best configuration known of it.
         evaluations: configurations that may be measured for it.
         parameters: tunables that the kernel must have, with their values.
         neutral_from: factor over the incumbent from which a kernel that is not accepted counts as neutral;
@@ -48,15 +54,14 @@ class Task:
 
     purpose: str
     prompt: str
-    base: Candidate
-    start: Configuration
+    start: StartingPoint
     evaluations: int
     parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     neutral_from: float | None = None
     puts_back_slow: bool = False
 
 
-async def develop(session: Effects, step: Step, task: Task, policy: RetryPolicy) -> Outcome:
+async def develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPolicy) -> Outcome:
     """Ask for a kernel until one is accepted, found neutral, or given up; the outcome stands in its step.
 
     Raises:
@@ -64,45 +69,52 @@ async def develop(session: Effects, step: Step, task: Task, policy: RetryPolicy)
     """
     step = session.update_step(step.now(StepState.RUNNING))
     try:
-        return await _develop(session, step, task, policy)
+        return await _develop(session, step, job, policy)
     except BudgetSpent as spent:
         session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
         raise
 
 
-async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy) -> Outcome:
-    limit = session.device.max_threads_per_block
-    context = RewriteContext(session.problem, task.base, task.start, limit, task.parameters, session.frozen)
-    messages = question(task.prompt)
+async def _develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPolicy) -> Outcome:
+    context = _context(session, job)
+    messages = question(job.prompt)
     last = session.model_calls + policy.attempts
     outcome = Outcome(step)
     while True:
         try:
-            reply = await session.ask(
-                task.purpose,
-                messages,
-                RewriteReply,
-                lambda reply: faults_of(reply, context),
-                last - session.model_calls,
-            )
+            rewrite = await _ask(session, job.purpose, messages, context, step.title, last - session.model_calls)
         except ModelFailed as failed:
             return _given_up(session, outcome, str(failed))
-        candidate = candidate_of(reply, context, step.title)
-        release(session, candidate, with_names_in_use(reply, context))
-        decision = await session.approve(step, candidate, reply.summary)
+        candidate = rewrite.candidate
+        unfreeze(session, candidate, rewrite.searched)
+        decision = await session.approve(step, candidate, rewrite.reply.summary)
         if decision.action == "skip":
             return Outcome(session.update_step(step.now(StepState.SKIPPED, reason="skipped by hand")), candidate)
         candidate = decision.applied_to(candidate)
         try:
-            return await _settle(session, step, candidate, task, decision)
+            return await _settle(session, step, candidate, job, decision)
         except CandidateFailed as failed:
             outcome = _failed(session, step, candidate, failed)
-            final = isinstance(failed, NotFaster) and not task.puts_back_slow
+            final = isinstance(failed, NotFaster) and not job.puts_back_slow
             if session.model_calls >= last or final or not policy.puts_back(failed):
                 return outcome
-            said = reply.model_copy(update={"code": candidate.source}).model_dump_json()
+            said = rewrite.reply.model_copy(update={"code": candidate.source}).model_dump_json()
             messages += [Message("assistant", said), Message("user", policy.message(failed))]
             step = session.update_step(step.now(StepState.RUNNING, reason=f"asked again: {failed.reason}"))
+
+
+def _context(session: Effects, job: RewriteJob) -> RewriteContext:
+    start, limit = job.start, session.device.max_threads_per_block
+    return RewriteContext(session.problem, start.candidate, start.configuration, limit, job.parameters, session.frozen)
+
+
+async def _ask(
+    session: Effects, purpose: str, messages: Sequence[Message], context: RewriteContext, title: str, attempts: int
+) -> CheckedRewrite:
+    return await ask_and_read(
+        lambda check: session.ask(purpose, messages, RewriteReply, check, attempts),
+        lambda reply: read_rewrite(reply, context, title),
+    )
 
 
 def _given_up(session: Effects, last: Outcome, reason: str) -> Outcome:
@@ -117,7 +129,7 @@ def _failed(session: Effects, step: Step, candidate: Candidate, failed: Candidat
     return Outcome(rejected(session, step, failed), candidate, best)
 
 
-async def _settle(session: Effects, step: Step, candidate: Candidate, task: Task, decision: Decision) -> Outcome:
+async def _settle(session: Effects, step: Step, candidate: Candidate, job: RewriteJob, decision: Decision) -> Outcome:
     """Do as the user decided: evaluate, search, challenge.
 
     Raises:
@@ -126,12 +138,12 @@ async def _settle(session: Effects, step: Step, candidate: Candidate, task: Task
     if decision.action == "reject":
         raise Rejected(decision.message)
     step = session.update_step(step.now(StepState.RUNNING))
-    best = await tried(session, candidate, task.evaluations, task.start)
-    step = await challenge_incumbent(session, step, candidate, best, task.neutral_from)
+    best = await best_evaluation(session, candidate, job.evaluations, job.start.configuration)
+    step = await challenge_incumbent(session, step, candidate, best, job.neutral_from)
     return Outcome(step, candidate, best)
 
 
-async def tried(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
+async def best_evaluation(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
     """The best evaluation of a candidate: its default configuration first, then a search.
 
     Args:

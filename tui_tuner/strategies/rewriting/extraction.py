@@ -10,10 +10,10 @@ from tui_tuner.llm.thinking import split_thinking
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Expression, Problem
 from tui_tuner.problem.signature import find_kernel, strip_definitions
-from tui_tuner.strategies.base import Effects
+from tui_tuner.strategies.base import Effects, FaultyReply
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
-from tui_tuner.strategies.rewriting.rewrite_faults import faults_of
+from tui_tuner.strategies.rewriting.rewrite_faults import read_rewrite
 
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 _BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
@@ -36,14 +36,17 @@ def kernel_in(text: str, session: Effects) -> str:
     """
     problem, base = session.problem, session.incumbent.candidate
     code = strip_definitions(_block(split_thinking(text)[0], problem), {*problem.tunables, *base.tunables})
-    faults = faults_of(reply_of(base.model_copy(update={"source": code})), context_of(session, base))
-    if faults:
-        raise UnusableKernel(faults)
+    try:
+        read_rewrite(reply_of(base.model_copy(update={"source": code})), context_of(session, base))
+    except FaultyReply as faulty:
+        raise UnusableKernel(faulty.faults) from None
     return f"{code.strip()}\n"
 
 
 def _block(text: str, problem: Problem) -> str:
     blocks: list[str] = _FENCED.findall(text) or [text]
+    if len(blocks) == 1:
+        return blocks[0]
     return next((block for block in blocks if _defines_kernel(block, problem)), blocks[0])
 
 

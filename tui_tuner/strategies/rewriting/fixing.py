@@ -11,32 +11,38 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.signature import identifiers
 from tui_tuner.problem.tautologies import without_tautologies
 from tui_tuner.prompts.render import render
-from tui_tuner.strategies.base import Effects, ReplyType
+from tui_tuner.strategies.base import Effects, FaultyReply, ReplyType, ask_and_read
 from tui_tuner.strategies.rewriting.extraction import UnusableKernel, context_of, reply_of
 from tui_tuner.strategies.rewriting.names import conflicts, rename_identifiers, renames
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply, TunableReply, candidate_of
-from tui_tuner.strategies.rewriting.rewrite_faults import faults_of
+from tui_tuner.strategies.rewriting.rewrite import (
+    RewriteContext,
+    RewriteReply,
+    TunableReply,
+    candidate_of,
+    with_names_in_use,
+)
+from tui_tuner.strategies.rewriting.rewrite_faults import read_rewrite
 from tui_tuner.strategies.situation import situation
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ParametersReply(_Reply):
+class ParametersReply(BaseModel):
     """Values for listed parameters; explained in the prompt."""
+
+    model_config = ConfigDict(extra="forbid")
 
     parameters: list[TunableReply]
 
 
-class RestrictionsReply(_Reply):
+class RestrictionsReply(BaseModel):
     """What every configuration must satisfy; explained in the prompt."""
+
+    model_config = ConfigDict(extra="forbid")
 
     restrictions: list[str]
 
 
-class Ask(Protocol):
-    """Puts a prompt to the model."""
+class AskPrompt(Protocol):
+    """Puts the text of a prompt to the model."""
 
     async def __call__(
         self, purpose: str, prompt: str, reply_type: type[ReplyType], check: Callable[[ReplyType], list[str]]
@@ -45,7 +51,7 @@ class Ask(Protocol):
         ...
 
 
-async def with_parameters(ask: Ask, session: Effects, candidate: Candidate, names: Sequence[str]) -> Candidate:
+async def with_parameters(ask: AskPrompt, session: Effects, candidate: Candidate, names: Sequence[str]) -> Candidate:
     """The candidate with these names in its code made tunables.
 
     Tunables that it has stay as they are, and another spelling of one becomes that one. Definitions of new ones are
@@ -58,19 +64,19 @@ async def with_parameters(ask: Ask, session: Effects, candidate: Candidate, name
     context = context_of(session, candidate)
     reply, new = _renamed(candidate, names, context)
 
-    def merged(answer: ParametersReply) -> RewriteReply:
-        return reply.model_copy(update={"tunables": answer.parameters})
+    if not new:
+        return _with_its_launch(_candidate(reply, context, candidate.title), context)
 
-    def check(answer: ParametersReply) -> list[str]:
-        return _unlisted(answer, new) or faults_of(merged(answer), context)
+    def read(answer: ParametersReply) -> Candidate:
+        if faults := _unlisted(answer, new):
+            raise FaultyReply(faults)
+        merged = reply.model_copy(update={"tunables": answer.parameters})
+        return read_rewrite(merged, context, candidate.title).candidate
 
-    answer = ParametersReply(parameters=[])
-    if new:
-        facts = situation(session, candidate.model_copy(update={"source": reply.code}))
-        left = session.evaluations_left
-        prompt = render("fix_parameters", situation=facts, names="\n".join(new), evaluations=left)
-        answer = await ask("fix_parameters", prompt, ParametersReply, check)
-    return _with_its_launch(candidate_of(merged(answer), context, candidate.title), context)
+    facts = situation(session, candidate.model_copy(update={"source": reply.code}))
+    prompt = render("fix_parameters", situation=facts, names="\n".join(new), evaluations=session.evaluations_left)
+    fixed = await ask_and_read(lambda check: ask("fix_parameters", prompt, ParametersReply, check), read)
+    return _with_its_launch(fixed, context)
 
 
 def _renamed(candidate: Candidate, names: Sequence[str], context: RewriteContext) -> tuple[RewriteReply, list[str]]:
@@ -84,9 +90,13 @@ def _renamed(candidate: Candidate, names: Sequence[str], context: RewriteContext
     return reply_of(candidate.model_copy(update={"source": code})), [name for name in wanted if name not in known]
 
 
+def _candidate(reply: RewriteReply, context: RewriteContext, title: str) -> Candidate:
+    return candidate_of(with_names_in_use(reply, context), context, title)
+
+
 def _with_its_launch(fixed: Candidate, context: RewriteContext) -> Candidate:
     """The candidate with the launch as its base writes it, if it is still the same."""
-    same = fixed.launch == candidate_of(reply_of(context.base), context, "").launch
+    same = fixed.launch == _candidate(reply_of(context.base), context, "").launch
     return fixed.model_copy(update={"launch": context.base.launch}) if same else fixed
 
 
@@ -96,7 +106,7 @@ def _unlisted(answer: ParametersReply, wanted: Sequence[str]) -> list[str]:
     return missing + [f"parameters: '{name}' was not asked for" for name in named if name not in wanted]
 
 
-async def with_restrictions(ask: Ask, session: Effects, candidate: Candidate) -> Candidate:
+async def with_restrictions(ask: AskPrompt, session: Effects, candidate: Candidate) -> Candidate:
     """The candidate with what the model says that every configuration of it must satisfy, tautologies dropped.
 
     Raises:
@@ -104,11 +114,12 @@ async def with_restrictions(ask: Ask, session: Effects, candidate: Candidate) ->
     """
     context, plain = context_of(session, candidate), reply_of(candidate)
 
-    def check(answer: RestrictionsReply) -> list[str]:
-        return faults_of(plain.model_copy(update={"restrictions": answer.restrictions}), context)
+    def read(answer: RestrictionsReply) -> list[str]:
+        read_rewrite(plain.model_copy(update={"restrictions": answer.restrictions}), context)
+        return answer.restrictions
 
     prompt = render("restrictions", situation=situation(session, candidate))
-    answer = await ask("restrictions", prompt, RestrictionsReply, check)
-    texts = [*candidate.restrictions, *answer.restrictions]
+    further = await ask_and_read(lambda check: ask("restrictions", prompt, RestrictionsReply, check), read)
+    texts = [*candidate.restrictions, *further]
     restrictions = without_tautologies(texts, candidate.tunables, session.problem.sizes)
     return candidate.model_copy(update={"restrictions": restrictions})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import ExpressionError, names_in
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
-from tui_tuner.problem.signature import identifiers, strip_definitions
+from tui_tuner.problem.signature import KernelSignature, find_kernel, identifiers, strip_definitions
 from tui_tuner.problem.tautologies import without_tautologies
 from tui_tuner.strategies.rewriting.names import rename_identifiers, rename_in_expression, renames
 
@@ -51,7 +52,7 @@ class RewriteContext:
         start: the best configuration known of it.
         max_threads: of a block on the device.
         parameters: tunables that the rewritten kernel must have, with their values.
-        held: tunables that are held at a value.
+        frozen: tunables that are held at a value.
     """
 
     problem: Problem
@@ -59,24 +60,44 @@ class RewriteContext:
     start: Configuration
     max_threads: int | None
     parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    held: Configuration = field(default_factory=dict)
+    frozen: Configuration = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def signature(self) -> KernelSignature:
+        """What the kernel as given takes.
+
+        Raises:
+            ProblemError: the source as given does not define it.
+        """
+        return find_kernel(self.problem.source_text, self.problem.language, self.problem.kernel.name)
+
+    @cached_property
     def in_use(self) -> dict[str, Sequence[Value]]:
         """The tunables that have a name already, with their values."""
         return {**self.problem.tunables, **self.base.tunables}
 
 
-def candidate_of(reply: RewriteReply, context: RewriteContext, title: str) -> Candidate:
-    """The reply as a candidate, its tunables fixed up.
+@dataclass(frozen=True)
+class NamedRewrite:
+    """A reply in which every tunable has its established name.
 
-    Other spellings of names that are in use are replaced, definitions of tunables are taken out of the code, and
-    tunables in use that the code still names but the reply does not list are kept with their values.
+    Attributes:
+        names: every name in the code and in the launch.
     """
-    reply = with_names_in_use(reply, context)
-    listed = _listed(reply, context)
-    used = names_of(reply, context.problem)
-    kept = {name: [*values] for name, values in context.in_use.items() if name in used and name not in listed}
+
+    reply: RewriteReply
+    names: frozenset[str]
+
+
+def candidate_of(rewrite: NamedRewrite, context: RewriteContext, title: str) -> Candidate:
+    """The rewritten kernel as a candidate.
+
+    Definitions of tunables are taken out of the code, and tunables in use that the code still names but the reply
+    does not list are kept with their values.
+    """
+    reply, names = rewrite.reply, rewrite.names
+    listed = _listed(rewrite, context)
+    kept = {name: [*values] for name, values in context.in_use.items() if name in names and name not in listed}
     tunables = listed | kept
     restrictions = [*reply.restrictions, *_kept_restrictions(context.base, kept)]
     return Candidate(
@@ -90,11 +111,17 @@ def candidate_of(reply: RewriteReply, context: RewriteContext, title: str) -> Ca
     )
 
 
-def with_names_in_use(reply: RewriteReply, context: RewriteContext) -> RewriteReply:
+def with_names_in_use(reply: RewriteReply, context: RewriteContext) -> NamedRewrite:
     """The reply with the established name of each tunable that it spells in another way."""
-    names = renames([t.name for t in reply.tunables], list(context.in_use), names_of(reply, context.problem))
+    used = _names_of(reply, context.problem)
+    names = renames([t.name for t in reply.tunables], list(context.in_use), used)
     if not names:
-        return reply
+        return NamedRewrite(reply, used)
+    renamed = _renamed(reply, names)
+    return NamedRewrite(renamed, _names_of(renamed, context.problem))
+
+
+def _renamed(reply: RewriteReply, names: Mapping[str, str]) -> RewriteReply:
     tunables = [t.model_copy(update={"name": names.get(t.name, t.name)}) for t in reply.tunables]
     code = rename_identifiers(reply.code, names)
     expressions = {
@@ -105,8 +132,7 @@ def with_names_in_use(reply: RewriteReply, context: RewriteContext) -> RewriteRe
     return reply.model_copy(update=changes)
 
 
-def names_of(reply: RewriteReply, problem: Problem) -> frozenset[str]:
-    """Every name in the code and in the launch."""
+def _names_of(reply: RewriteReply, problem: Problem) -> frozenset[str]:
     return identifiers(reply.code, problem.language) | frozenset(_launch_names(reply))
 
 
@@ -114,15 +140,14 @@ _LAUNCH_LISTS = ("block_size", "grid", "grid_div_x", "grid_div_y", "grid_div_z")
 _EXPRESSION_LISTS = (*_LAUNCH_LISTS, "restrictions")
 
 
-def _listed(reply: RewriteReply, context: RewriteContext) -> dict[str, list[Value]]:
+def _listed(rewrite: NamedRewrite, context: RewriteContext) -> dict[str, list[Value]]:
     """The reply's tunables and those that the step introduces, which come with values of their own.
 
-    One that is listed with the value that it is held at is not: it keeps the values that it can be freed to.
+    One that is listed with the value that it is frozen at is not: it keeps the values that it can be freed to.
     """
-    listed: dict[str, list[Value]] = {t.name: [*sorted({t.default, *t.values})] for t in reply.tunables}
-    listed = {name: values for name, values in listed.items() if values != [context.held.get(name)]}
-    used = names_of(reply, context.problem)
-    return listed | {name: [*values] for name, values in context.parameters.items() if name in used}
+    listed: dict[str, list[Value]] = {t.name: [*sorted({t.default, *t.values})] for t in rewrite.reply.tunables}
+    listed = {name: values for name, values in listed.items() if values != [context.frozen.get(name)]}
+    return listed | {name: [*values] for name, values in context.parameters.items() if name in rewrite.names}
 
 
 def _defaults(wanted: Configuration, tunables: Mapping[str, Sequence[Value]]) -> Configuration:
@@ -157,4 +182,4 @@ def _launch_names(reply: RewriteReply) -> Iterator[str]:
         try:
             yield from names_in(text)
         except ExpressionError:
-            continue  # named by `faults_of`, with the reason
+            continue  # named among the faults, with the reason

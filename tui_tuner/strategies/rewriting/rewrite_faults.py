@@ -1,9 +1,10 @@
-"""What is wrong with a rewritten kernel before anything is built, in words for the model."""
+"""Checking a rewritten kernel before anything is built: the candidate, or what is wrong in words for the model."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.datasets import test_sizes
@@ -13,15 +14,15 @@ from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.expressions import check as check_expression
 from tui_tuner.problem.geometry import geometry
-from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reserved import why_no_tunable
 from tui_tuner.problem.signature import find_kernel, same_signature
+from tui_tuner.strategies.base import FaultyReply
 from tui_tuner.strategies.rewriting.names import conflicts
 from tui_tuner.strategies.rewriting.rewrite import (
+    NamedRewrite,
     RewriteContext,
     RewriteReply,
     candidate_of,
-    names_of,
     with_names_in_use,
 )
 
@@ -30,25 +31,56 @@ MOST_COMBINATIONS = 200_000
 """Of all values, valid or not: the searches keep every configuration in memory."""
 
 
-def faults_of(reply: RewriteReply, context: RewriteContext) -> list[str]:
-    """Everything that is wrong with a reply; empty if it can be evaluated."""
-    reply = with_names_in_use(reply, context)
-    faults = [
-        *_code_faults(reply, context.problem),
-        *_tunable_faults(reply, context),
-        *_parameter_faults(reply, context),
-        *_length_faults(reply),
-    ]
+@dataclass(frozen=True)
+class CheckedRewrite:
+    """A rewritten kernel that can be evaluated.
+
+    Attributes:
+        reply: as the model gave it.
+        searched: the tunables that it lists with several values, by their established names.
+    """
+
+    reply: RewriteReply
+    candidate: Candidate
+    searched: frozenset[str]
+
+
+def read_rewrite(reply: RewriteReply, context: RewriteContext, title: str = "") -> CheckedRewrite:
+    """The reply as a candidate with this title.
+
+    Raises:
+        FaultyReply: it cannot be evaluated.
+    """
+    rewrite = with_names_in_use(reply, context)
+    faults = _reply_faults(rewrite, context)
     if faults:
-        return faults
-    candidate = candidate_of(reply, context, "")
+        raise FaultyReply(faults)
+    candidate = candidate_of(rewrite, context, title)
+    faults = _candidate_faults(rewrite.reply, candidate, context)
+    if faults:
+        raise FaultyReply(faults)
+    searched = frozenset(tunable.name for tunable in rewrite.reply.tunables if len(set(tunable.values)) > 1)
+    return CheckedRewrite(reply, candidate, searched)
+
+
+def _reply_faults(rewrite: NamedRewrite, context: RewriteContext) -> list[str]:
+    return [
+        *_code_faults(rewrite.reply, context),
+        *_tunable_faults(rewrite, context),
+        *_parameter_faults(rewrite, context),
+        *_length_faults(rewrite.reply),
+    ]
+
+
+def _candidate_faults(reply: RewriteReply, candidate: Candidate, context: RewriteContext) -> list[str]:
     combinations = math.prod(len(values) for values in candidate.tunables.values())
     if combinations > MOST_COMBINATIONS:
         return [f"tunables: {combinations} combinations of values, at most {MOST_COMBINATIONS}: offer fewer"]
-    return [*_expression_faults(reply, candidate, context.problem)] or [*_launch_faults(candidate, context)]
+    return [*_expression_faults(reply, candidate, context)] or [*_launch_faults(candidate, context)]
 
 
-def _code_faults(reply: RewriteReply, problem: Problem) -> Iterator[str]:
+def _code_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
+    problem = context.problem
     refused = refuse(reply.code, problem.language)
     if refused is not None:
         yield f"code: {refused.message}"
@@ -57,7 +89,7 @@ def _code_faults(reply: RewriteReply, problem: Problem) -> Iterator[str]:
         yield "code: it launches a kernel (<<<...>>>); answer with device code only"
     try:
         theirs = find_kernel(reply.code, problem.language, problem.kernel.name)
-        ours = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+        ours = context.signature
     except ProblemError as error:
         yield f"code: {error.message}"
         return
@@ -66,32 +98,29 @@ def _code_faults(reply: RewriteReply, problem: Problem) -> Iterator[str]:
         yield f"code: the kernel must take the same arguments: {different}"
 
 
-def _tunable_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
-    language = context.problem.language
-    used = names_of(reply, context.problem)
+def _tunable_faults(rewrite: NamedRewrite, context: RewriteContext) -> Iterator[str]:
     seen: set[str] = set()
-    for tunable in reply.tunables:
+    for tunable in rewrite.reply.tunables:
         name = tunable.name
-        reserved = why_no_tunable(name, language)
+        reserved = why_no_tunable(name, context.problem.language)
         if reserved is not None:
             yield f"tunables: '{name}' cannot be a tunable: {reserved}"
         if name in seen:
             yield f"tunables: '{name}' is listed twice"
-        if name not in used:
+        if name not in rewrite.names:
             yield f"tunables: '{name}' occurs neither in the code nor in the launch"
         if not tunable.values or len(set(tunable.values)) > MOST_VALUES:
             yield f"tunables: '{name}' needs 1 to {MOST_VALUES} values, it has {len(set(tunable.values))}"
         if tunable.default not in tunable.values:
             yield f"tunables: the default {tunable.default} of '{name}' is not among its values"
         seen.add(name)
-    yield from conflicts([t.name for t in reply.tunables], list(context.in_use), used)
+    yield from conflicts([t.name for t in rewrite.reply.tunables], list(context.in_use), rewrite.names)
 
 
-def _parameter_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
-    used = names_of(reply, context.problem)
-    defaults = {t.name: t.default for t in reply.tunables}
+def _parameter_faults(rewrite: NamedRewrite, context: RewriteContext) -> Iterator[str]:
+    defaults = {t.name: t.default for t in rewrite.reply.tunables}
     for name, values in context.parameters.items():
-        if name not in used:
+        if name not in rewrite.names:
             yield f"tunables: the step introduces '{name}', which occurs neither in the code nor in the launch"
         elif defaults.get(name, values[0]) not in values:
             yield f"tunables: the default of '{name}' must be one of the step's values {list(values)}"
@@ -103,8 +132,8 @@ def _length_faults(reply: RewriteReply) -> Iterator[str]:
             yield f"{field}: at most three expressions, along x, y, z"
 
 
-def _expression_faults(reply: RewriteReply, candidate: Candidate, problem: Problem) -> Iterator[str]:
-    known = {*candidate.tunables, *problem.sizes}
+def _expression_faults(reply: RewriteReply, candidate: Candidate, context: RewriteContext) -> Iterator[str]:
+    known = {*candidate.tunables, *context.problem.sizes}
     launch = candidate.launch
     fields = {
         "block_size": launch.block_size,

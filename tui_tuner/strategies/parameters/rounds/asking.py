@@ -11,7 +11,7 @@ from tui_tuner.llm.schema import schema_of
 from tui_tuner.llm.tokens import estimate
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.strategies.base import ATTEMPTS, Effects, ModelFailed
+from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ask_and_read
 from tui_tuner.strategies.parameters.rounds.chooser import Chooser
 from tui_tuner.strategies.parameters.rounds.prompt import Known, Round, first_prompt, next_prompt
 from tui_tuner.strategies.parameters.rounds.reply import ConfigurationsReply, reply_type
@@ -51,8 +51,11 @@ class Question:
         if left_out:
             self.session.note(f"the model's context has no room for {left_out}", warning=True)
         try:
-            reply = await self.session.ask(
-                FIRST if is_first else MORE, messages, form, self._faults, ATTEMPTS, self._listener
+            return await ask_and_read(
+                lambda check: self.session.ask(
+                    FIRST if is_first else MORE, messages, form, check, ATTEMPTS, self._listener
+                ),
+                self._read,
             )
         except ModelFailed as failed:
             arrived = self._chosen(ArrivingObjects("configurations").feed(failed.partial))
@@ -60,16 +63,17 @@ class Question:
                 raise
             self.session.note(f"the reply broke off, {len(arrived.chosen)} configurations of it are used: {failed}")
             return arrived
-        return self._chosen(reply.proposals)
 
     async def _room(self, form: type[ConfigurationsReply]) -> int | None:
         """Tokens for the prompt beside the form of the reply, which goes with it; None if unknown."""
         tokens = await self.session.prompt_tokens()
         return None if tokens is None else tokens - estimate(json.dumps(schema_of(form)))
 
-    def _faults(self, reply: ConfigurationsReply) -> list[str]:
+    def _read(self, reply: ConfigurationsReply) -> Chooser:
         chooser = self._chosen(reply.proposals)
-        return [] if chooser.chosen else ["none of the configurations is new and valid", *chooser.remarks]
+        if not chooser.chosen:
+            raise FaultyReply(["none of the configurations is new and valid", *chooser.remarks])
+        return chooser
 
     def _chosen(self, proposals: Iterable[Mapping[str, object]]) -> Chooser:
         chooser = self._chooser()
