@@ -17,12 +17,13 @@ from docs.prompting.failures import example_failures
 from docs.prompting.scenes import default_steps_scene, good_path, good_scenes, other_scenes
 from docs.prompting.session import H200, Scene, is_first, requests_of, sample
 from tests.documents import ROOT
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.tokens import estimate, estimate_messages
 from tui_tuner.problem.model import LANGUAGES, Problem
 from tui_tuner.resources import samples_directory
-from tui_tuner.strategies.rewriting.failures import CandidateFailed
-from tui_tuner.strategies.rewriting.retry import DEFAULT_HANDLERS, RetryPolicy
+from tui_tuner.strategies.rewriting.failures import CandidateFailed, EvaluationFailed, NoneRight, NotFaster, Rejected
+from tui_tuner.strategies.rewriting.retry import RetryPolicy
 
 TEMPLATES = ROOT / "tui_tuner/prompts"
 SAMPLES = sorted(path.stem for path in samples_directory().iterdir() if path.suffix in LANGUAGES)
@@ -71,11 +72,13 @@ async def test_an_example_answer_that_is_of_no_use_makes_the_script_fail():
         good_path(requests)
 
 
-def test_every_kind_of_failure_that_has_a_handler_has_its_row():
+def test_every_kind_of_failure_that_has_advice_of_its_own_has_its_row():
     shown = TARGET.read_text("utf-8")
-    for kind in DEFAULT_HANDLERS.keys() - {CandidateFailed}:
-        assert f"| `{kind.__name__}` | " in shown
+    assert {*FailureKind} <= {failed.kind for failed in example_failures() if isinstance(failed, EvaluationFailed)}
+    assert {NoneRight, NotFaster, Rejected} <= {type(failed) for failed in example_failures()}
     for failed in example_failures():
+        assert failed.advice != CandidateFailed.advice
+        assert f"| `{type(failed).__name__}` | " in shown
         assert RetryPolicy().message(failed).startswith("The kernel of your last answer is not accepted.")
 
 

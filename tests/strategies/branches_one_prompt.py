@@ -25,10 +25,10 @@ from tests.strategies.branch import (
 from tests.strategies.world import kernel, rewrite
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
-from tui_tuner.strategies.rewriting.development import HOPELESS
 from tui_tuner.strategies.search import SearchStrategy
 
 ONE = OnePromptStrategy()
+SHARED = {kind for kind in FailureKind if kind.is_shared}
 STEP = "Rewrite the kernel"
 SEARCH = "Tune the parameters of the kernel as given"
 TUNABLE = [("work", [1, 2], 1)]
@@ -140,7 +140,7 @@ FAILURES = [
             [f"{STEP}: accepted"],
             best=2, calls=1,
         )
-        for kind in sorted(set(FailureKind) - HOPELESS)
+        for kind in sorted(set(FailureKind) - SHARED)
     ),
     *(
         Branch(
@@ -149,7 +149,7 @@ FAILURES = [
             [f"{STEP}: rejected ({kind}: told by {kind})"],
             best=1, calls=3,
         )
-        for kind in sorted(HOPELESS)
+        for kind in sorted(SHARED)
     ),
     Branch(
         "every configuration fails, for several reasons, then a faster kernel", ONE,
@@ -172,7 +172,7 @@ FAILURES = [
             [f"{STEP}: rejected ({why(kind)})"],
             best=1, calls=3,
         )
-        for kind in sorted(set(FailureKind) - HOPELESS)
+        for kind in sorted(set(FailureKind) - SHARED)
     ),
     Branch(
         "not faster, then faster", ONE,

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from tests.strategies.branch import YES, apply, nonsense, one_prompt, planned, replanned, silence
 from tests.strategies.world import FIXED, kernel, played, rewrite
 from tui_tuner.errors import SettingsError
-from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, FailureStage, Timing
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
+from tui_tuner.strategies.rewriting import failures
 from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent
 from tui_tuner.strategies.rewriting.failures import (
     BuildFailed,
@@ -24,7 +27,7 @@ from tui_tuner.strategies.rewriting.failures import (
     WrongResult,
     failure_of,
 )
-from tui_tuner.strategies.rewriting.retry import DEFAULT_HANDLERS, RetryPolicy
+from tui_tuner.strategies.rewriting.retry import RetryPolicy
 from tui_tuner.strategies.steps import Step, StepState
 
 
@@ -151,12 +154,41 @@ def test_without_a_default_handler_the_others_are_told_as_always():
     )
 
 
-def test_a_subclass_of_ones_own_falls_to_the_nearest_default_handler():
+def test_a_subclass_of_ones_own_is_told_with_the_advice_of_its_kind():
     class StrangeResult(WrongResult):
         pass
 
     evaluation = failed(FailureKind.WRONG_RESULT)
-    assert RetryPolicy().message(StrangeResult(evaluation)) == DEFAULT_HANDLERS[WrongResult](StrangeResult(evaluation))
+    assert RetryPolicy().message(StrangeResult(evaluation)) == RetryPolicy().message(failure_of(evaluation))
+    assert FailureKind.WRONG_RESULT.advice in RetryPolicy().message(StrangeResult(evaluation))
+
+
+STAGES = {FailureStage.CHECK: InvalidConfiguration, FailureStage.BUILD: BuildFailed, FailureStage.RUN: RunFailed}
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_the_class_of_a_kind_stands_below_the_class_of_its_stage(kind):
+    failure = failure_of(failed(kind))
+    assert isinstance(failure, STAGES[kind.stage])
+    assert failure.kind is kind
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_a_kind_is_written_down_and_read_by_its_words_alone(kind):
+    failure = failed(kind).failure
+    assert failure.model_dump(mode="json")["kind"] == str(kind) == kind.value
+    assert Failure.model_validate_json(failure.model_dump_json()).kind is kind
+    assert copy.deepcopy(kind) is kind
+
+
+@pytest.mark.parametrize("stage", FailureStage)
+def test_a_kind_without_a_class_of_its_own_is_told_as_a_failure_of_its_stage(monkeypatch, stage):
+    kind = next(kind for kind in FailureKind if kind.stage is stage)
+    monkeypatch.delitem(failures._BY_KIND, kind)
+    failure = failure_of(failed(kind))
+    assert type(failure) is STAGES[stage]
+    assert failure.kind is kind
+    assert kind.advice in RetryPolicy().message(failure)
 
 
 def test_final_failures_and_their_subclasses_are_not_put_back():

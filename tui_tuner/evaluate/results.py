@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,19 +16,97 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class FailureKind(StrEnum):
-    """Why a candidate configuration is not usable."""
+class FailureStage(Enum):
+    """How far a configuration came before it failed."""
 
-    INVALID = "invalid configuration"  # restrictions, device limits, bad expression
-    REFUSED = "refused source"  # text that is not built at all
-    COMPILE = "compile error"
-    BUILD_TIMEOUT = "build time-out"
-    LAUNCH = "launch failure"  # too many resources, bad geometry
-    WRONG_RESULT = "wrong result"
-    ILLEGAL_ACCESS = "illegal access"  # out of bounds, misaligned
-    TIMEOUT = "time-out"
-    CRASH = "crash"  # the process died for another reason
-    IMPLAUSIBLE = "implausible time"  # below what the hardware can do
+    CHECK = auto()  # nothing was built, and no budget was spent
+    BUILD = auto()
+    RUN = auto()
+
+
+class FailureKind(StrEnum):
+    """Why a candidate configuration is not usable; the value stands in journals and is shown to people.
+
+    Attributes:
+        stage: how far the configuration came.
+        advice: what a model is told to look at.
+        is_shared: whether every other configuration of the kernel would fail alike, so that none is tried.
+    """
+
+    stage: FailureStage
+    advice: str
+    is_shared: bool
+
+    def __new__(cls, value: str, stage: FailureStage, advice: str, is_shared: bool) -> Self:
+        """A kind with its traits."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.stage, kind.advice, kind.is_shared = stage, advice, is_shared
+        return kind
+
+    INVALID = (  # restrictions, device limits, bad expression
+        "invalid configuration",
+        FailureStage.CHECK,
+        "The default configuration must satisfy the restrictions and the device's limits.",
+        False,
+    )
+    REFUSED = (  # text that is not built at all
+        "refused source",
+        FailureStage.BUILD,
+        "The program does not build such text. Leave out what is named above.",
+        True,
+    )
+    COMPILE = (
+        "compile error",
+        FailureStage.BUILD,
+        "These are the compiler's own words. Correct the code for this compiler and device.",
+        True,
+    )
+    BUILD_TIMEOUT = (
+        "build time-out",
+        FailureStage.BUILD,
+        "Make it quicker to compile: unroll less, instantiate less, or offer smaller values.",
+        True,
+    )
+    LAUNCH = (  # too many resources, bad geometry
+        "launch failure",
+        FailureStage.RUN,
+        "The launch asks for more than the device gives: threads, registers or shared memory. Choose smaller "
+        "defaults, or restrict the parameters so that every configuration fits.",
+        False,
+    )
+    WRONG_RESULT = (
+        "wrong result",
+        FailureStage.RUN,
+        "Named are the size, the first wrong element, its value and the expected one. Think about bounds at "
+        "sizes that are no multiples, the grid's divisors, elements that no thread writes, missing barriers.",
+        True,
+    )
+    ILLEGAL_ACCESS = (  # out of bounds, misaligned
+        "illegal access",
+        FailureStage.RUN,
+        "Check every index at the sizes that are no multiples, alignment of vector accesses, and shared memory.",
+        True,
+    )
+    TIMEOUT = (
+        "time-out",
+        FailureStage.RUN,
+        "It was ended after the time named. Look for a loop without end, a barrier that not all threads reach, or far "
+        "too much work a thread.",
+        True,
+    )
+    CRASH = (  # the process died for another reason
+        "crash",
+        FailureStage.RUN,
+        "It ended the process that ran it. Check indices, array sizes on the stack, and recursion.",
+        True,
+    )
+    IMPLAUSIBLE = (  # below what the hardware can do
+        "implausible time",
+        FailureStage.RUN,
+        "No device does this work in that time: it leaves out work. Do all of it.",
+        False,
+    )
 
 
 class Failure(Result):
@@ -41,6 +120,11 @@ class Failure(Result):
     kind: FailureKind
     message: str
     detail: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """Kind and reason in one line."""
+        return f"{self.kind}: {self.message}"
 
 
 class Resources(Result):
@@ -172,6 +256,11 @@ class Evaluation(Result):
     def ok(self) -> bool:
         """Whether it was verified and timed."""
         return self.timing is not None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts as an evaluation: one that fails before it is built does not."""
+        return self.failure is None or self.failure.kind.stage is not FailureStage.CHECK
 
 
 class Comparison(Result):

@@ -156,7 +156,7 @@ def evaluation_facts(evaluation: Evaluation) -> str:
 def failure_facts(evaluation: Evaluation) -> str:
     """Kind and reason of a failure in one line."""
     failure = evaluation.failure
-    return "not measured" if failure is None else f"{failure.kind}: {failure.message}"
+    return "not measured" if failure is None else failure.in_words
 
 
 def _resources(resources: Resources) -> Iterable[str]:

@@ -64,7 +64,7 @@ def failures(measured: Sequence[Measured], names: Sequence[str]) -> str:
     for one in measured:
         failure = one.evaluation.failure
         if failure is not None:
-            reason = f"{failure.kind}: {failure.message}" if failure.message else str(failure.kind)
+            reason = failure.in_words if failure.message else str(failure.kind)
             groups[reason].append(one.evaluation.configuration)
     return "\n".join(f"{reason} ({len(some)}): {_described(some, names)}" for reason, some in groups.items())
 

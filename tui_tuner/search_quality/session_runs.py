@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from tui_tuner.choices import Choices, prepare
 from tui_tuner.errors import ModelError
-from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.headless import ApproveAll
 from tui_tuner.search_quality.tasks import Task
 from tui_tuner.session import events
@@ -63,11 +63,7 @@ def _in_order(told: Sequence[events.Event]) -> list[float | None]:
         raise ModelError(f"the model gave no reply: {warnings[0] if warnings else 'nobody says why'}")
     given = [event.given for event in told if isinstance(event, events.BaselineMeasured) and event.tuned is None]
     others = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
-    return [_time(evaluation) for evaluation in (*given, *others) if _costs(evaluation)]
-
-
-def _costs(evaluation: Evaluation) -> bool:
-    return evaluation.failure is None or evaluation.failure.kind is not FailureKind.INVALID
+    return [_time(evaluation) for evaluation in (*given, *others) if evaluation.is_counted]
 
 
 def _time(evaluation: Evaluation) -> float | None:

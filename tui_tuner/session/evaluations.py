@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
@@ -120,7 +120,7 @@ class Evaluations:
                 self._recall.record("stopped", content, {"reason": str(spent)})
                 return spent
         evaluation = Evaluation.model_validate(result)
-        if evaluation.failure is None or evaluation.failure.kind is not FailureKind.INVALID:
+        if evaluation.is_counted:
             self._budget.evaluations += 1
         self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
         return evaluation

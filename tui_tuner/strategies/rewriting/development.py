@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.llm.base import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
@@ -25,9 +25,6 @@ from tui_tuner.strategies.rewriting.retry import RetryPolicy
 from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
 from tui_tuner.strategies.rewriting.rewrite_faults import CheckedRewrite, read_rewrite
 from tui_tuner.strategies.steps import Decision, Step, StepState
-
-HOPELESS = frozenset(FailureKind) - {FailureKind.INVALID, FailureKind.LAUNCH, FailureKind.IMPLAUSIBLE}
-"""Failures of the default configuration that every other configuration would share."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ async def best_evaluation(session: Effects, candidate: Candidate, evaluations: i
     searched = narrowed(session, candidate)
     default = searched.default_configuration
     first = (await session.evaluate(candidate, [default]))[0]
-    if first.failure is not None and first.failure.kind in HOPELESS:
+    if first.failure is not None and first.failure.kind.is_shared:
         raise failure_of(first)
     carried = {**default, **{name: value for name, value in start.items() if name in default}}
     if evaluations > 2 and space_of(session, searched).is_valid(carried) is None:

@@ -1,15 +1,19 @@
-"""Why a proposed kernel did not become the incumbent: one class a kind, so that each can have its own handler."""
+"""Why a proposed kernel did not become the incumbent, as classes that can each have a handler of their own.
+
+The kinds of failed evaluations are in `tui_tuner.evaluate.results.FailureKind`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TypeVar
 
-from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.evaluate.results import Evaluation, FailureKind, FailureStage
 from tui_tuner.prompts.facts import configuration_facts, evaluation_facts
 from tui_tuner.strategies.steps import Factor
 
 _MOST_TOLD = 5
+_Failed = TypeVar("_Failed", bound="CandidateFailed")
 
 
 class CandidateFailed(Exception):
@@ -18,7 +22,10 @@ class CandidateFailed(Exception):
     Attributes:
         reason: one line, for people.
         told: what really happened, for the model; may have many lines.
+        advice: what the model is told to do about it.
     """
+
+    advice = "Correct what is named above."
 
     def __init__(self, reason: str, told: str = "") -> None:
         super().__init__(reason)
@@ -30,19 +37,21 @@ class EvaluationFailed(CandidateFailed):
     """A configuration that was not built, not verified or not timed.
 
     Attributes:
-        kind: of the failure.
+        kind: of the failure; a class that stands for one kind names it.
+
+    Raises:
+        ValueError: the evaluation did not fail.
     """
 
-    kind: ClassVar[FailureKind]
+    kind: FailureKind
 
     def __init__(self, evaluation: Evaluation) -> None:
         failure = evaluation.failure
-        message = "not measured" if failure is None else failure.message
-        detail = "" if failure is None else failure.detail
-        super().__init__(
-            f"{self.kind}: {message}",
-            f"configuration: {configuration_facts(evaluation.configuration)}\n{self.kind}: {message}\n{detail}".strip(),
-        )
+        if failure is None:
+            raise ValueError("the evaluation did not fail")
+        configuration = f"configuration: {configuration_facts(evaluation.configuration)}"
+        super().__init__(failure.in_words, f"{configuration}\n{failure.in_words}\n{failure.detail}".strip())
+        self.kind, self.advice = failure.kind, failure.kind.advice
         self.evaluation = evaluation
 
 
@@ -117,6 +126,8 @@ class ImplausibleTime(RunFailed):
 class NoneRight(CandidateFailed):
     """No configuration passed the checks, and they failed for several reasons."""
 
+    advice = "Offer values and restrictions that leave configurations which are right and fit the device."
+
     def __init__(self, evaluations: Sequence[Evaluation]) -> None:
         failures = [failure_of(evaluation) for evaluation in evaluations if evaluation.failure is not None]
         told = list(dict.fromkeys(failure.told for failure in failures))[:_MOST_TOLD]
@@ -134,6 +145,8 @@ class NotFaster(CandidateFailed):
         factor: over the incumbent, with the ends of its interval.
     """
 
+    advice = "Take another approach than the one that was measured."
+
     def __init__(self, reason: str, best: Evaluation, factor: Factor) -> None:
         times = "{:.3g} times the speed of the best so far, interval [{:.3g}, {:.3g}]".format(*factor)
         told = f"It is right, but {reason}: {times}. Its best: {configuration_facts(best.configuration)}: "
@@ -145,37 +158,40 @@ class NotFaster(CandidateFailed):
 class Rejected(CandidateFailed):
     """The programmer does not want it."""
 
+    advice = "Answer with a kernel that the programmer would accept."
+
     def __init__(self, words: str) -> None:
         said = f": {words}" if words else ""
         super().__init__(f"rejected by hand{said}", f"The programmer rejected it{said or ', without a reason'}.")
 
 
-_CLASSES: dict[FailureKind, type[EvaluationFailed]] = {
-    failed.kind: failed
-    for failed in (
-        SourceRefused,
-        CompileFailed,
-        BuildTimedOut,
-        InvalidConfiguration,
-        LaunchFailed,
-        WrongResult,
-        IllegalAccess,
-        TimedOut,
-        Crashed,
-        ImplausibleTime,
-    )
+def _below(kind: type[_Failed]) -> Iterator[type[_Failed]]:
+    """The class and all below it."""
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _below(below)
+
+
+_BY_STAGE: dict[FailureStage, type[EvaluationFailed]] = {
+    FailureStage.CHECK: InvalidConfiguration,
+    FailureStage.BUILD: BuildFailed,
+    FailureStage.RUN: RunFailed,
+}
+_BY_KIND: dict[FailureKind, type[EvaluationFailed]] = {
+    failed.kind: failed for failed in _below(EvaluationFailed) if "kind" in vars(failed)
 }
 
 
 def failure_of(evaluation: Evaluation) -> EvaluationFailed:
-    """The failure of an evaluation, as the class of its kind.
+    """The failure of an evaluation, as the class of its kind, or of its stage where the kind has no class of its own.
 
     Raises:
         ValueError: it did not fail.
     """
     if evaluation.failure is None:
         raise ValueError("the evaluation did not fail")
-    return _CLASSES[evaluation.failure.kind](evaluation)
+    kind = evaluation.failure.kind
+    return _BY_KIND.get(kind, _BY_STAGE[kind.stage])(evaluation)
 
 
 def failure_of_all(evaluations: Sequence[Evaluation]) -> CandidateFailed:
@@ -191,13 +207,7 @@ def failure_named(name: str) -> type[CandidateFailed]:
     Raises:
         ValueError: there is none.
     """
-    kinds = {kind.__name__: kind for kind in _kinds(CandidateFailed)}
+    kinds = {kind.__name__: kind for kind in _below(CandidateFailed)}
     if name not in kinds:
         raise ValueError(f"there is no class of failures '{name}'; there are {', '.join(kinds)}")
     return kinds[name]
-
-
-def _kinds(kind: type[CandidateFailed]) -> Iterator[type[CandidateFailed]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _kinds(below)
