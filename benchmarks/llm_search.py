@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tui_tuner.report.result import FILE, Outcome
+from tui_tuner.report.result import FILE, SessionOutcome
 
 PROGRAM = Path(sys.executable).with_name("tuner-tui")
 MODEL_METHODS = {"llm": ["--search", "llm"], "hybrid": []}
@@ -49,7 +49,7 @@ class Session:
         apart = ["--no-memory", "--no-cache-replies", "--run-dir", str(self.directory)]
         return [str(PROGRAM), str(self.kernel), "--auto", "--output", "json", *how, *budget, *apart]
 
-    def run(self, options: argparse.Namespace) -> Outcome | None:
+    def run(self, options: argparse.Namespace) -> SessionOutcome | None:
         """What the session found; None, with what it said on standard error, if it failed."""
         result = self.directory / FILE
         if not result.exists():
@@ -58,10 +58,10 @@ class Session:
             if not result.exists():
                 print(done.stderr, file=sys.stderr, flush=True)
                 return None
-        return Outcome.model_validate_json(result.read_text("utf-8"))
+        return SessionOutcome.model_validate_json(result.read_text("utf-8"))
 
 
-def row(session: Session, found: Outcome | None, against: Outcome | None) -> str:
+def row(session: Session, found: SessionOutcome | None, against: SessionOutcome | None) -> str:
     """One line of the table; `against` is what `versus` divides by."""
     if found is None:
         return COLUMNS.format(session.kernel.stem, session.method, *["failed", *["-"] * 7])
@@ -80,7 +80,7 @@ def row(session: Session, found: Outcome | None, against: Outcome | None) -> str
     )
 
 
-def best_time(found: Outcome) -> float:
+def best_time(found: SessionOutcome) -> float:
     """Of the last comparison, ms; where nothing was faster, that of the kernel as given."""
     if found.paired_times is not None:
         return found.paired_times[1]

@@ -14,7 +14,7 @@ from tui_tuner.commands.sessions import Prepared
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.report.result import Outcome
+from tui_tuner.report.result import SessionOutcome
 from tui_tuner.session import events
 from tui_tuner.session.instructions import Instruction
 from tui_tuner.strategies.steps import Factor
@@ -35,7 +35,7 @@ class TuningResult:
         notes: what the user should know, as that there was no model.
     """
 
-    outcome: Outcome
+    outcome: SessionOutcome
     source: str
     configuration: Configuration
     run_directory: Path
@@ -168,7 +168,7 @@ def _loop_runs() -> bool:
 
 def _result(prepared: Prepared, file: Path) -> TuningResult:
     run = prepared.run
-    outcome = Outcome.model_validate_json(file.read_text(encoding="utf-8"))
+    outcome = SessionOutcome.model_validate_json(file.read_text(encoding="utf-8"))
     best = run.path / f"best{run.problem.kernel.source.suffix}"
     return TuningResult(
         outcome=outcome,

@@ -18,7 +18,7 @@ from tui_tuner.commands import choosing, sessions
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.llm.ways import Structured
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.report.result import Outcome
+from tui_tuner.report.result import SessionOutcome
 
 PYTHON_API = (ROOT / "docs/python-api.md").read_text("utf-8")
 COMING = (ROOT / "docs/coming-from-llm-kernel-tuner.md").read_text("utf-8")
@@ -77,7 +77,7 @@ def run(block: str) -> dict[str, Any]:
 def test_every_example_of_the_python_api_runs(heading: str, number: int, block: str) -> None:
     result = run(block).get("result")
     if result is not None:
-        assert isinstance(result.outcome, Outcome)
+        assert isinstance(result.outcome, SessionOutcome)
         assert result.speedup[1] > 1
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.memory.entry import Entry
-from tui_tuner.memory.features import Features, features_of
-from tui_tuner.memory.recollection import Wanted
+from tui_tuner.memory.entry import MemoryEntry
+from tui_tuner.memory.features import KernelFeatures, features_of
+from tui_tuner.memory.recollection import RecallQuery
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem
@@ -22,17 +22,17 @@ def sample(name: str) -> Problem:
     return load_problem(samples_directory() / f"{name}.toml")
 
 
-def features(name: str = "matmul", **changes: Any) -> Features:
+def features(name: str = "matmul", **changes: Any) -> KernelFeatures:
     return features_of(sample(name)).model_copy(update=changes)
 
 
-def wanted(name: str = "matmul", device: DeviceInfo = H200) -> Wanted:
+def wanted(name: str = "matmul", device: DeviceInfo = H200) -> RecallQuery:
     problem = sample(name)
     space = baseline(problem).space(sizes=problem.sizes, max_threads=device.max_threads_per_block)
-    return Wanted(features_of(problem), device, space)
+    return RecallQuery(features_of(problem), device, space)
 
 
-def entry(best: Configuration | None = None, **changes: Any) -> Entry:
+def entry(best: Configuration | None = None, **changes: Any) -> MemoryEntry:
     """What a session with the sample `matmul` on an H200 found, with some of it changed."""
     content = {
         "created": "2026-11-21T20:00:00+00:00",
@@ -46,4 +46,4 @@ def entry(best: Configuration | None = None, **changes: Any) -> Entry:
         "speedup": (8.4, 8.3, 8.5),
         "helped": [{"title": "shared-memory tiling", "factor": 3.1}],
     }
-    return Entry.model_validate({**content, **changes})
+    return MemoryEntry.model_validate({**content, **changes})

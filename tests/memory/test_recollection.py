@@ -10,7 +10,7 @@ import pytest
 
 from tests.memory.entries import A100, EMULATOR, H200, entry, features, sample, wanted
 from tui_tuner.memory.database import Database
-from tui_tuner.memory.entry import Entry
+from tui_tuner.memory.entry import MemoryEntry
 from tui_tuner.memory.memory import Memory
 from tui_tuner.memory.recollection import MOST_LINES, MOST_SEEDS, lines_of, ranked, seeds_of
 from tui_tuner.memory.sessions import RememberedSessions
@@ -24,7 +24,7 @@ def memory(tmp_path: Path) -> Memory:
     return Memory(Database(tmp_path / "memory.sqlite3"))
 
 
-def remember(memory: Memory, *entries: Entry) -> None:
+def remember(memory: Memory, *entries: MemoryEntry) -> None:
     for number, kept in enumerate(entries):
         RememberedSessions(memory.database).add(str(number), kept)
 

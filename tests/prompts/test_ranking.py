@@ -2,21 +2,25 @@ from __future__ import annotations
 
 from tui_tuner.evaluate.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Resources, Timing
-from tui_tuner.prompts.ranking import Measured, failures, noise, ranking
+from tui_tuner.prompts.ranking import MeasuredConfiguration, failures, noise, ranking
 from tui_tuner.prompts.regions import shared_facts, untried_facts, value_facts
 
 NAMES = ["a", "text"]
 
 
-def timed(a: int, milliseconds: float, text: str = "x,y", **facts: object) -> Measured:
+def timed(a: int, milliseconds: float, text: str = "x,y", **facts: object) -> MeasuredConfiguration:
     timing = Timing(median=milliseconds, low=milliseconds * 0.99, high=milliseconds * 1.01, samples=10)
     configuration = {"a": a, "text": text}
-    return Measured(Evaluation(candidate="c", configuration=configuration, timing=timing, **facts), round=a)
+    return MeasuredConfiguration(
+        Evaluation(candidate="c", configuration=configuration, timing=timing, **facts), round=a
+    )
 
 
-def failed(a: int, message: str, kind: FailureKind = FailureKind.LAUNCH) -> Measured:
+def failed(a: int, message: str, kind: FailureKind = FailureKind.LAUNCH) -> MeasuredConfiguration:
     failure = Failure(kind=kind, message=message)
-    return Measured(Evaluation(candidate="c", configuration={"a": a, "text": "x"}, failure=failure), round=1)
+    return MeasuredConfiguration(
+        Evaluation(candidate="c", configuration={"a": a, "text": "x"}, failure=failure), round=1
+    )
 
 
 def test_the_fastest_come_first_with_the_round_that_proposed_them():
@@ -33,7 +37,9 @@ def test_what_is_left_out_is_told():
 def test_a_column_stands_where_some_row_knows_something():
     resources = Resources(registers=40, spill_bytes=0, shared_bytes=1024)
     plain = timed(1, 2.0, resources=resources, share=0.5)
-    held = Measured(plain.evaluation, 1, Occupancy(2, 16, 64, ("registers", "warps")), Waves(300, 264, 2, 0.1))
+    held = MeasuredConfiguration(
+        plain.evaluation, 1, Occupancy(2, 16, 64, ("registers", "warps")), Waves(300, 264, 2, 0.1)
+    )
     lines = ranking([held, timed(2, 4.0)], ["a"], 10).splitlines()
     assert lines[0] == "rank,ms,round,a,registers,spilled_bytes,shared_bytes,occupancy,waves,of_roofline"
     assert lines[1] == "1,2,1,1,40,0,1024,25% by registers+warps,1.14,50%"

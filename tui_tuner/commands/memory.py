@@ -9,7 +9,7 @@ from pathlib import Path
 from tui_tuner.errors import SettingsError
 from tui_tuner.memory.database import Database
 from tui_tuner.memory.replies import KeptReplies
-from tui_tuner.memory.sessions import Remembered, RememberedSessions
+from tui_tuner.memory.sessions import RememberedSessions, StoredEntry
 
 _HEAD = ("id", "date", "kernel", "device", "speed-up", "best configuration")
 
@@ -82,7 +82,7 @@ def forget(file: Path, what: Forgetting) -> str:
     return f"forgot {' and '.join(told)}"
 
 
-def _row(remembered: Remembered) -> tuple[str, ...]:
+def _row(remembered: StoredEntry) -> tuple[str, ...]:
     entry = remembered.entry
     if entry is None:
         return (str(remembered.id), "?", "?", "?", "?", "cannot be read: forget it")

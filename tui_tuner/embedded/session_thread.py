@@ -14,7 +14,7 @@ from tui_tuner.embedded.batches import BatchingEvaluator
 from tui_tuner.errors import UserError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.in_python import Written
-from tui_tuner.report.result import Outcome
+from tui_tuner.report.result import SessionOutcome
 from tui_tuner.session import events
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings
@@ -47,8 +47,8 @@ class SessionThread:
         self._evaluator = evaluator
         self._tell = tell
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[Outcome] | None = None
-        self._outcome: Outcome | None = None
+        self._task: asyncio.Task[SessionOutcome] | None = None
+        self._outcome: SessionOutcome | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="tuner-tui session", daemon=True)
 
@@ -62,7 +62,7 @@ class SessionThread:
             self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join()
 
-    def result(self) -> Outcome:
+    def result(self) -> SessionOutcome:
         """Wait for the end; the outcome.
 
         Raises:
@@ -85,7 +85,7 @@ class SessionThread:
         finally:
             self._evaluator.end()
 
-    async def _tuned(self) -> Outcome:
+    async def _tuned(self) -> SessionOutcome:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         brought = Brought(evaluator=self._evaluator)
         prepared = await begin_session(
@@ -100,7 +100,7 @@ class SessionThread:
             prepared.forget_if_empty()
             raise
 
-    async def _followed(self, prepared: Prepared) -> Outcome:
+    async def _followed(self, prepared: Prepared) -> SessionOutcome:
         finished: events.SessionFinished | None = None
         async with aclosing(prepared.session.events(ApproveAll())) as stream:
             async for event in stream:
@@ -110,4 +110,4 @@ class SessionThread:
                     self._tell(clean(event.text))
         if finished is None or finished.result is None:
             raise UserError("the session ended without a result")
-        return Outcome.model_validate_json(Path(finished.result).read_text(encoding="utf-8"))
+        return SessionOutcome.model_validate_json(Path(finished.result).read_text(encoding="utf-8"))

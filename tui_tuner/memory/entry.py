@@ -6,29 +6,29 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tui_tuner.memory.features import Features
-from tui_tuner.memory.kept import Configuration, Kept, Number, Text
+from tui_tuner.memory.features import KernelFeatures
+from tui_tuner.memory.kept import KeptConfiguration, KeptNumber, KeptText, MemoryModel
 from tui_tuner.memory.similarity import NO_CPU
 
 MOST_OTHERS = 5
 MOST_HELPED = 8
 
 
-class Measured(Kept):
+class TimedConfiguration(MemoryModel):
     """A configuration with its time, ms."""
 
-    configuration: Configuration
-    ms: Number
+    configuration: KeptConfiguration
+    ms: KeptNumber
 
 
-class Helped(Kept):
+class HelpfulStep(MemoryModel):
     """A step that was accepted, with its factor over the best before; None where it was not measured."""
 
-    title: Text
-    factor: Number | None = None
+    title: KeptText
+    factor: KeptNumber | None = None
 
 
-class Entry(Kept):
+class MemoryEntry(MemoryModel):
     """One session.
 
     Attributes:
@@ -42,16 +42,16 @@ class Entry(Kept):
         speedup: of the best over the kernel as given, with the ends of its interval.
     """
 
-    created: Text
-    features: Features
-    device: Text
-    kind: Text
-    architecture: Text
-    times: Text
-    best: Measured
-    others: Annotated[list[Measured], Field(max_length=MOST_OTHERS)]
-    speedup: tuple[Number, Number, Number]
-    helped: Annotated[list[Helped], Field(max_length=MOST_HELPED)]
+    created: KeptText
+    features: KernelFeatures
+    device: KeptText
+    kind: KeptText
+    architecture: KeptText
+    times: KeptText
+    best: TimedConfiguration
+    others: Annotated[list[TimedConfiguration], Field(max_length=MOST_OTHERS)]
+    speedup: tuple[KeptNumber, KeptNumber, KeptNumber]
+    helped: Annotated[list[HelpfulStep], Field(max_length=MOST_HELPED)]
 
     @property
     def is_cpu(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 from tree_sitter import Node
 
-from tui_tuner.memory.kept import Kept, Number, Text, Value
+from tui_tuner.memory.kept import KeptNumber, KeptText, KeptValue, MemoryModel
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.model import Argument, Language, Problem
@@ -25,7 +25,7 @@ CALLS = {
 _LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 
 
-class Features(Kept):
+class KernelFeatures(MemoryModel):
     """A kernel without its source.
 
     Attributes:
@@ -36,18 +36,18 @@ class Features(Kept):
         threads: along x, y, z, in the configuration as given; empty where that cannot be told.
     """
 
-    kernel: Text
-    language: Text
-    arguments: Annotated[list[Text], Field(max_length=200)]
-    uses: Annotated[list[Text], Field(max_length=20)]
-    intensity: Number | None
-    tunables: Annotated[dict[Text, Annotated[list[Value], Field(max_length=1000)]], Field(max_length=100)]
+    kernel: KeptText
+    language: KeptText
+    arguments: Annotated[list[KeptText], Field(max_length=200)]
+    uses: Annotated[list[KeptText], Field(max_length=20)]
+    intensity: KeptNumber | None
+    tunables: Annotated[dict[KeptText, Annotated[list[KeptValue], Field(max_length=1000)]], Field(max_length=100)]
     threads: Annotated[list[int], Field(max_length=3)]
 
 
-def features_of(problem: Problem) -> Features:
+def features_of(problem: Problem) -> KernelFeatures:
     """The features of a problem's kernel at the timed size."""
-    return Features(
+    return KernelFeatures(
         kernel=problem.kernel.name,
         language=problem.language,
         arguments=sorted(map(_kind, problem.arguments)),

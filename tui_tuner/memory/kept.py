@@ -18,15 +18,15 @@ def one_line(text: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
-Text = Annotated[str, AfterValidator(one_line)]
+KeptText = Annotated[str, AfterValidator(one_line)]
 """A name or a title, cleaned and cut whenever it is written or read."""
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Value = bool | int | float | Text
+KeptNumber = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+KeptValue = bool | int | float | KeptText
 """A value of a tunable."""
-Configuration = Annotated[dict[Text, Value], Field(max_length=100)]
+KeptConfiguration = Annotated[dict[KeptText, KeptValue], Field(max_length=100)]
 
 
-class Kept(BaseModel):
+class MemoryModel(BaseModel):
     """A part of an entry; what a later version adds is passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.memory.database import Database
-from tui_tuner.memory.entry import Entry
+from tui_tuner.memory.entry import MemoryEntry
 from tui_tuner.memory.features import features_of
-from tui_tuner.memory.recollection import Recollection, Wanted, lines_of, ranked, seeds_of
+from tui_tuner.memory.recollection import RecallQuery, Recollection, lines_of, ranked, seeds_of
 from tui_tuner.memory.replies import KeptReplies
 from tui_tuner.memory.sessions import RememberedSessions, readable
 from tui_tuner.memory.similarity import times_of
@@ -41,11 +41,11 @@ class Memory:
         """
         space = (candidate or baseline(problem)).space(sizes=problem.sizes, max_threads=device.max_threads_per_block)
         try:
-            return await asyncio.to_thread(self._recall, Wanted(features_of(problem), device, space))
+            return await asyncio.to_thread(self._recall, RecallQuery(features_of(problem), device, space))
         except (UserError, ValidationError) as error:
             return Recollection(warning=f"nothing is recalled: {error}")
 
-    async def remember(self, run: str, entry: Entry) -> str:
+    async def remember(self, run: str, entry: MemoryEntry) -> str:
         """Keep what a session found; returns why that was not possible, or nothing.
 
         Args:
@@ -59,15 +59,15 @@ class Memory:
             return f"this session is not remembered: {error}"
         return ""
 
-    def _recall(self, wanted: Wanted) -> Recollection:
-        found = RememberedSessions(self.database).all(times_of(wanted.device)) if self.sessions else []
-        entries = ranked(readable(found), wanted)
+    def _recall(self, query: RecallQuery) -> Recollection:
+        found = RememberedSessions(self.database).all(times_of(query.device)) if self.sessions else []
+        entries = ranked(readable(found), query)
         proposed: list[Configuration] = []
         if self.replies:
-            proposed = KeptReplies(self.database).proposed_before(wanted.space.tunables, wanted.space.contains)
+            proposed = KeptReplies(self.database).proposed_before(query.space.tunables, query.space.contains)
         broken = sum(remembered.entry is None for remembered in found)
         return Recollection(
-            lines=lines_of(entries, wanted),
-            seeds=seeds_of(entries, proposed, wanted.space),
+            lines=lines_of(entries, query),
+            seeds=seeds_of(entries, proposed, query.space),
             warning=f"{broken} of the sessions remembered cannot be read" if broken else "",
         )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.memory.entry import Entry, Helped
-from tui_tuner.memory.features import Features
+from tui_tuner.memory.entry import HelpfulStep, MemoryEntry
+from tui_tuner.memory.features import KernelFeatures
 from tui_tuner.memory.kept import one_line
 from tui_tuner.memory.similarity import THRESHOLD, device_factor, similarity
 from tui_tuner.problem.model import Configuration
@@ -37,25 +37,25 @@ class Recollection(BaseModel):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is to be tuned.
+class RecallQuery:
+    """What is to be tuned, for which something similar is looked for.
 
     Attributes:
         features: of the kernel as given.
         space: of the candidate that configurations are wanted for.
     """
 
-    features: Features
+    features: KernelFeatures
     device: DeviceInfo
     space: SearchSpace
 
 
-def ranked(entries: Iterable[Entry], wanted: Wanted) -> list[Entry]:
+def ranked(entries: Iterable[MemoryEntry], query: RecallQuery) -> list[MemoryEntry]:
     """The entries that are similar enough, the most similar first, of these the larger and then the newer gain."""
 
-    def score(entry: Entry) -> float:
-        factor = device_factor(wanted.device, entry.device, entry.architecture)
-        return factor * similarity(wanted.features, entry.features)
+    def score(entry: MemoryEntry) -> float:
+        factor = device_factor(query.device, entry.device, entry.architecture)
+        return factor * similarity(query.features, entry.features)
 
     scored = [(score(entry), entry) for entry in entries]
     similar = [(points, entry) for points, entry in scored if points >= THRESHOLD]
@@ -63,17 +63,17 @@ def ranked(entries: Iterable[Entry], wanted: Wanted) -> list[Entry]:
     return [entry for _, entry in similar]
 
 
-def lines_of(entries: Sequence[Entry], wanted: Wanted) -> list[str]:
+def lines_of(entries: Sequence[MemoryEntry], query: RecallQuery) -> list[str]:
     """A line an entry; of the same kernel with the same tunables on the same device only the first."""
     lines: dict[tuple[object, ...], str] = {}
     for entry in entries:
         names = frozenset(entry.best.configuration)
-        line = _line(entry, same=names == wanted.space.tunables.keys())
+        line = _line(entry, same=names == query.space.tunables.keys())
         lines.setdefault((entry.features.kernel, entry.device, names), line)
     return [*lines.values()][:MOST_LINES]
 
 
-def _line(entry: Entry, *, same: bool) -> str:
+def _line(entry: MemoryEntry, *, same: bool) -> str:
     best = ", ".join(f"{name}={value}" for name, value in entry.best.configuration.items()) or "no tunables"
     speedup, low, high = entry.speedup
     unit = "CPU ms" if entry.is_cpu else "ms"
@@ -85,11 +85,13 @@ def _line(entry: Entry, *, same: bool) -> str:
     return one_line(f"{line}; helped: {helped}" if helped else line, _LONGEST_LINE)
 
 
-def _helped(step: Helped) -> str:
+def _helped(step: HelpfulStep) -> str:
     return step.title if step.factor is None else f"{step.title} {step.factor:.3g}x"
 
 
-def seeds_of(entries: Sequence[Entry], proposed: Iterable[Configuration], space: SearchSpace) -> list[Configuration]:
+def seeds_of(
+    entries: Sequence[MemoryEntry], proposed: Iterable[Configuration], space: SearchSpace
+) -> list[Configuration]:
     """Configurations for a space: the best of each entry, then the others, then what was only proposed before."""
     known = [entry.best.configuration for entry in entries]
     known += [measured.configuration for entry in entries for measured in entry.others]

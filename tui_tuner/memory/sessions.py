@@ -9,18 +9,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.memory.database import Database, MemoryUnusable
-from tui_tuner.memory.entry import Entry
+from tui_tuner.memory.entry import MemoryEntry
 
 _LARGEST = 2**17  # characters of an entry
 _MOST = 2000  # sessions looked through, the newest first
 
 
 @dataclass(frozen=True)
-class Remembered:
+class StoredEntry:
     """An entry with the number by which it can be forgotten; None for one that cannot be read."""
 
     id: int
-    entry: Entry | None
+    entry: MemoryEntry | None
 
 
 class RememberedSessions:
@@ -29,7 +29,7 @@ class RememberedSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, run: str, entry: Entry) -> None:
+    def add(self, run: str, entry: MemoryEntry) -> None:
         """Keep what a run found, instead of what was kept of the same run before.
 
         Args:
@@ -47,7 +47,7 @@ class RememberedSessions:
                 row,
             )
 
-    def all(self, times: str | None = None) -> list[Remembered]:
+    def all(self, times: str | None = None) -> list[StoredEntry]:
         """What is remembered, the newest first.
 
         Args:
@@ -62,7 +62,7 @@ class RememberedSessions:
                 " ORDER BY id DESC LIMIT ?",
                 (_LARGEST, times, _MOST),
             ).fetchall()
-        return [Remembered(id_, _read(content)) for id_, content in rows]
+        return [StoredEntry(id_, _read(content)) for id_, content in rows]
 
     def forget(self, ids: Sequence[int] = (), *, kernel: str | None = None, everything: bool = False) -> int:
         """Forget some sessions, all of those named or none; returns how many they were.
@@ -90,13 +90,13 @@ class RememberedSessions:
             raise MemoryUnusable(f"nothing is remembered under {numbers}", hint=hint)
 
 
-def _read(content: Any) -> Entry | None:  # noqa: ANN401  # a column of SQLite holds whatever was put there
+def _read(content: Any) -> MemoryEntry | None:  # noqa: ANN401  # a column of SQLite holds whatever was put there
     try:
-        return Entry.model_validate_json(content)
+        return MemoryEntry.model_validate_json(content)
     except (ValidationError, TypeError):
         return None
 
 
-def readable(remembered: Sequence[Remembered]) -> Iterator[Entry]:
+def readable(remembered: Sequence[StoredEntry]) -> Iterator[MemoryEntry]:
     """The entries that can be read."""
     yield from (found.entry for found in remembered if found.entry is not None)

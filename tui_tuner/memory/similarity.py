@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.memory.features import Features
+from tui_tuner.memory.features import KernelFeatures
 
 THRESHOLD = 0.6
 """What is less alike is not offered."""
@@ -39,7 +39,7 @@ def times_of(device: DeviceInfo) -> str:
     return device.kind if device.is_cpu or device.kind == _RECORDED else _GPU
 
 
-def similarity(ours: Features, theirs: Features) -> float:
+def similarity(ours: KernelFeatures, theirs: KernelFeatures) -> float:
     """How alike two kernels are, 0 to 1."""
     parts = {
         "tunables": _spaces(ours.tunables, theirs.tunables),

@@ -11,13 +11,13 @@ from tui_tuner.problem.expressions import ExpressionError, check
 from tui_tuner.problem.fills import fill_fault
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.place import Place
-from tui_tuner.problem.signature import KernelSignature, Parameter
+from tui_tuner.problem.place import KeyLocations
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 MAX_BYTES = 2**40
 
 
-def check_arguments(problem: Problem, signature: KernelSignature, place: Place) -> None:
+def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
     """Hold the arguments against the kernel's signature and evaluate them at all sizes.
 
     Raises:
@@ -39,7 +39,7 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: Place) 
     _check_values(problem, place)
 
 
-def _check_listing(problem: Problem, signature: KernelSignature, place: Place) -> None:
+def _check_listing(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
     """The same names in the same order; a parameter without a name may have any."""
     given = [argument.name for argument in problem.arguments]
     expected = [p.name or name for p, name in zip(signature.parameters, given, strict=False)]
@@ -62,11 +62,11 @@ def _check_listing(problem: Problem, signature: KernelSignature, place: Place) -
     raise place.error(message, "arguments", index, "name", hint=hint)
 
 
-def _declared(parameter: Parameter) -> str:
+def _declared(parameter: KernelParameter) -> str:
     return f"{parameter.type_text} {parameter.name}".strip()
 
 
-def _unlike(argument: Argument, parameter: Parameter) -> tuple[str, str] | None:
+def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
     """The key that does not fit the parameter, and why."""
     kind = "shape" if argument.shape is not None else "value"
     if reason := why_not_passable(parameter):
@@ -82,7 +82,7 @@ def _unlike(argument: Argument, parameter: Parameter) -> tuple[str, str] | None:
     return None
 
 
-def why_not_passable(parameter: Parameter) -> str | None:
+def why_not_passable(parameter: KernelParameter) -> str | None:
     """Why a launch cannot give this parameter a value, in words; None if it can."""
     written = parameter.type_text
     if "&" in written:
@@ -98,7 +98,7 @@ def why_not_passable(parameter: Parameter) -> str | None:
     return None
 
 
-def _check_names(argument: Argument, index: int, problem: Problem, place: Place) -> None:
+def _check_names(argument: Argument, index: int, problem: Problem, place: KeyLocations) -> None:
     expressions = [("shape", i, e) for i, e in enumerate(argument.shape or [])]
     expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
     for key, position, expression in expressions:
@@ -109,7 +109,7 @@ def _check_names(argument: Argument, index: int, problem: Problem, place: Place)
             raise place.error(str(error), "arguments", index, key, position, hint=hint) from None
 
 
-def _check_values(problem: Problem, place: Place) -> None:
+def _check_values(problem: Problem, place: KeyLocations) -> None:
     for path, at in every_run(problem):
         for index, argument in enumerate(at.arguments):
             try:
@@ -121,7 +121,7 @@ def _check_values(problem: Problem, place: Place) -> None:
             raise place.error(message, *path, hint="choose smaller sizes or correct the shapes")
 
 
-def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int], place: Place) -> ProblemError:
+def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int], place: KeyLocations) -> ProblemError:
     key = "shape" if argument.shape is not None else "value"
     hint = f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items())}"
     return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=hint)

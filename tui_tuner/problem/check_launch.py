@@ -8,11 +8,11 @@ from tui_tuner.problem.check_names import every_run
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.model import Expression, Problem
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.positions import KeyPath
 
 
-def check_launch(problem: Problem, place: Place) -> None:
+def check_launch(problem: Problem, place: KeyLocations) -> None:
     """Evaluate the launch of the default configuration, and the work, at all sizes.
 
     Raises:
@@ -42,14 +42,14 @@ def _work_expressions(problem: Problem) -> Iterator[tuple[KeyPath, Expression]]:
         yield ("work", "bytes"), problem.work.bytes
 
 
-def _check_names(expression: Expression, known: list[str], path: KeyPath, place: Place, source: str) -> None:
+def _check_names(expression: Expression, known: list[str], path: KeyPath, place: KeyLocations, source: str) -> None:
     try:
         check(expression, known)
     except ExpressionError as error:
         raise place.error(str(error), *path, hint=f"this may use the names of {source}") from None
 
 
-def _check_geometry(problem: Problem, sizes: dict[str, int], place: Place) -> None:
+def _check_geometry(problem: Problem, sizes: dict[str, int], place: KeyLocations) -> None:
     configuration = problem.default_configuration
     try:
         geometry(problem.launch, sizes, configuration)
@@ -60,7 +60,7 @@ def _check_geometry(problem: Problem, sizes: dict[str, int], place: Place) -> No
         raise place.error(f"the launch: {error}", *path, hint=f"with {values}") from None
 
 
-def _check_work(problem: Problem, sizes: dict[str, int], place: Place) -> None:
+def _check_work(problem: Problem, sizes: dict[str, int], place: KeyLocations) -> None:
     for path, expression in _work_expressions(problem):
         try:
             amount = evaluate(expression, sizes)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.model import Problem, Test, Value
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.positions import KeyPath
 from tui_tuner.problem.reserved import why_no_size, why_no_tunable
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.tunable_values import value_faults
 
 
-def check_names(problem: Problem, signature: KernelSignature, place: Place) -> None:
+def check_names(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
     """Refuse names that cannot be used, values that make no sense, and sizes nobody knows.
 
     Raises:
@@ -32,7 +32,7 @@ def check_names(problem: Problem, signature: KernelSignature, place: Place) -> N
 
 
 def check_tunable(
-    problem: Problem, name: str, values: Sequence[Value], signature: KernelSignature, place: Place, path: KeyPath
+    problem: Problem, name: str, values: Sequence[Value], signature: KernelSignature, place: KeyLocations, path: KeyPath
 ) -> None:
     """Refuse a tunable with an impossible name or value; the path is that of its key.
 

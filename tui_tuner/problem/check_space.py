@@ -6,11 +6,11 @@ from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.space import SearchSpace
 
 
-def check_space(problem: Problem, place: Place) -> None:
+def check_space(problem: Problem, place: KeyLocations) -> None:
     """Refuse restrictions with unknown names, an empty space, and defaults outside of it.
 
     Raises:
@@ -36,7 +36,7 @@ def check_space(problem: Problem, place: Place) -> None:
     _check_defaults(problem, space, first[0], place)
 
 
-def _check_defaults(problem: Problem, space: SearchSpace, valid: Configuration, place: Place) -> None:
+def _check_defaults(problem: Problem, space: SearchSpace, valid: Configuration, place: KeyLocations) -> None:
     for name, value in problem.defaults.items():
         values = problem.tunables[name]
         if not any(type(value) is type(v) and value == v for v in values):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from tui_tuner.problem.check_names import check_tunable
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.tuning_step import TuningStep, step_faults
 
 
-def check_steps(steps: Sequence[TuningStep], place: Place) -> None:
+def check_steps(steps: Sequence[TuningStep], place: KeyLocations) -> None:
     """Refuse steps that cannot be worked through, whatever the kernel.
 
     Raises:
@@ -21,7 +21,7 @@ def check_steps(steps: Sequence[TuningStep], place: Place) -> None:
         raise place.error(fault.message, "steps", *fault.path, hint=fault.hint)
 
 
-def check_steps_of_problem(problem: Problem, signature: KernelSignature, place: Place) -> None:
+def check_steps_of_problem(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
     """Refuse steps that cannot be worked through, or whose tunables have names that mean something in the kernel.
 
     Raises:

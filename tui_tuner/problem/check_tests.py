@@ -13,7 +13,7 @@ from tui_tuner.problem.fills import fill_fault
 from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.positions import KeyPath
 
 
@@ -28,7 +28,7 @@ class TestFault:
     hint: str
 
 
-def check_test_inputs(problem: Problem, place: Place) -> None:
+def check_test_inputs(problem: Problem, place: KeyLocations) -> None:
     """Refuse `inputs` of tests that name no array or fill it with what it does not hold.
 
     Raises:

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-from tui_tuner.problem.rules import Rule, by_depth
+from tui_tuner.problem.rules import SpaceRule, by_depth
 from tui_tuner.problem.table import Value
 
 Assignment = tuple[Value, ...]
@@ -76,7 +76,11 @@ class RuledComponent:
     """
 
     def __init__(
-        self, names: Sequence[str], values: Mapping[str, Assignment], rules: Sequence[Rule], sizes: Mapping[str, int]
+        self,
+        names: Sequence[str],
+        values: Mapping[str, Assignment],
+        rules: Sequence[SpaceRule],
+        sizes: Mapping[str, int],
     ) -> None:
         self.names = names
         self._values = [values[name] for name in names]

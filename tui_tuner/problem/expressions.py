@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tui_tuner.problem.expression_nodes import Evaluator, ExpressionError, Result, build, number
+from tui_tuner.problem.expression_nodes import ExpressionError, ExpressionFunction, ExpressionValue, build, number
 from tui_tuner.problem.nearest import suggestion
 
 __all__ = ["ExpressionError", "Parsed", "check", "conjuncts", "evaluate", "names_in", "parse", "respelt"]
@@ -30,9 +30,9 @@ class Parsed:
 
     text: str
     names: frozenset[str]
-    _evaluator: Evaluator
+    _evaluator: ExpressionFunction
 
-    def value(self, names: Mapping[str, object]) -> Result:
+    def value(self, names: Mapping[str, object]) -> ExpressionValue:
         """The value for these names.
 
         Raises:
@@ -51,7 +51,7 @@ class Parsed:
             raise ExpressionError(f"unknown name '{name}' in '{self.text}': {suggestion(name, names)}") from None
 
 
-def evaluate(expression: str | int | float, names: Mapping[str, object]) -> Result:
+def evaluate(expression: str | int | float, names: Mapping[str, object]) -> ExpressionValue:
     """The value of an expression; a number is its own value.
 
     Raises:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tui_tuner.problem.rules import Rule
+from tui_tuner.problem.rules import SpaceRule
 
 
-def groups(names: Sequence[str], rules: Sequence[Rule]) -> list[list[str]]:
+def groups(names: Sequence[str], rules: Sequence[SpaceRule]) -> list[list[str]]:
     """The tunables that no rule connects, apart from each other, each group in the order in which it is best bound.
 
     The first group is empty: it is that of the rules about sizes alone.
@@ -22,7 +22,7 @@ def groups(names: Sequence[str], rules: Sequence[Rule]) -> list[list[str]]:
     return [[], *(_binding_order(group, names, rules) for group in connected)]
 
 
-def _binding_order(group: Collection[str], names: Sequence[str], rules: Sequence[Rule]) -> list[str]:
+def _binding_order(group: Collection[str], names: Sequence[str], rules: Sequence[SpaceRule]) -> list[str]:
     """Next is always a tunable of the rule that can be applied soonest."""
     order: list[str] = []
     while len(order) < len(group):

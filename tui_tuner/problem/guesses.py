@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.reserved import why_no_size
-from tui_tuner.problem.signature import KernelSignature, Parameter
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 AXES = "xyz"
 _BLOCK_VALUES = {
@@ -40,7 +40,7 @@ def size_names(signature: KernelSignature) -> list[str]:
     return [name for name in names if name and why_no_size(name) is None] or ["n"]
 
 
-def array_shape(signature: KernelSignature, parameter: Parameter) -> list[str]:
+def array_shape(signature: KernelSignature, parameter: KernelParameter) -> list[str]:
     """An array over the sizes, with one extent for each dimension or size, three at most."""
     names = size_names(signature)
     axes = _array_axes(signature)

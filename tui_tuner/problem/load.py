@@ -13,7 +13,7 @@ from tui_tuner.problem.check_names import check_names
 from tui_tuner.problem.check_space import check_space
 from tui_tuner.problem.check_steps import check_steps_of_problem
 from tui_tuner.problem.model import LANGUAGES, Problem
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.reference import find_reference
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.table import COMPILED, Language
@@ -56,7 +56,7 @@ def parse_problem(text: str, *, directory: Path, file: Path, source_text: str) -
     return problem_of_tables(tables, place, directory=directory, source_text=source_text)
 
 
-def problem_of_tables(tables: Mapping[str, Any], place: Place, *, directory: Path, source_text: str) -> Problem:
+def problem_of_tables(tables: Mapping[str, Any], place: KeyLocations, *, directory: Path, source_text: str) -> Problem:
     """The problem from tables that were read before, and may have been added to; otherwise as `parse_problem`.
 
     Raises:
@@ -74,14 +74,14 @@ def _read_problem_file(file: Path, given: Path) -> str:
     return read_text(file)
 
 
-def _read_source(source: Path, place: Place) -> str:
+def _read_source(source: Path, place: KeyLocations) -> str:
     if source.is_file():
         return read_text(source)
     message = f"the kernel's file {source} is missing"
     raise place.error(message, "kernel", "source", hint="the path is relative to the problem file")
 
 
-def _validated(tables: Mapping[str, Any], directory: Path, place: Place) -> Problem:
+def _validated(tables: Mapping[str, Any], directory: Path, place: KeyLocations) -> Problem:
     language = _language_in(tables)
     if language in get_args(Language) and language not in COMPILED:
         tables = {"launch": {}, "arguments": [], **tables}
@@ -97,7 +97,7 @@ def _language_in(tables: Mapping[str, Any]) -> object:
     return kernel.get("language") if isinstance(kernel, Mapping) else None
 
 
-def _checked(problem: Problem, source_text: str, place: Place) -> Problem:
+def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem:
     problem = problem.model_copy(update={"source_text": source_text})
     if not problem.is_compiled:
         check_space(problem, place)
@@ -114,7 +114,7 @@ def _checked(problem: Problem, source_text: str, place: Place) -> Problem:
     return problem
 
 
-def _check_reference(problem: Problem, place: Place) -> None:
+def _check_reference(problem: Problem, place: KeyLocations) -> None:
     try:
         find_reference(problem)
     except ProblemError as error:

@@ -26,13 +26,13 @@ Dimensions = Annotated[list[Expression], Field(min_length=1, max_length=3)]
 LANGUAGES: dict[str, Language] = {".cu": "cuda", ".cl": "opencl", ".c": "c", ".cc": "c", ".cpp": "c"}
 
 
-class Table(BaseModel):
+class ProblemTable(BaseModel):
     """A table of the problem file: immutable, unknown keys refused."""
 
     model_config = TABLE
 
 
-class Kernel(Table):
+class Kernel(ProblemTable):
     """The kernel to tune.
 
     Attributes:
@@ -48,7 +48,7 @@ class Kernel(Table):
     compiler_options: list[str] = []
 
 
-class Launch(Table):
+class Launch(ProblemTable):
     """How many threads run; each expression is over sizes and tunables.
 
     Attributes:
@@ -70,7 +70,7 @@ class Launch(Table):
     shared_memory: Expression = 0
 
 
-class Argument(Table):
+class Argument(ProblemTable):
     """One argument of the kernel, in the order of its signature.
 
     Attributes:
@@ -101,7 +101,7 @@ class Argument(Table):
         return self
 
 
-class Search(Table):
+class Search(ProblemTable):
     """What limits the search space, and where to begin.
 
     Attributes:
@@ -113,14 +113,14 @@ class Search(Table):
     seeds: list[Configuration] = []
 
 
-class Work(Table):
+class Work(ProblemTable):
     """The work of one launch, for the roofline: expressions over sizes."""
 
     flops: Expression = 0
     bytes: Expression = 0
 
 
-class InputFill(Table):
+class InputFill(ProblemTable):
     """How one array is filled in a test, instead of the `fill`, `low` and `high` of its argument."""
 
     fill: Fill
@@ -128,7 +128,7 @@ class InputFill(Table):
     high: Expression | float | None = None
 
 
-class Test(Table):
+class Test(ProblemTable):
     """Where every candidate is verified.
 
     Attributes:
@@ -150,7 +150,7 @@ class Test(Table):
         return content
 
 
-class Reference(Table):
+class Reference(ProblemTable):
     """Where the expected results come from: a NumPy function `file.py:function`.
 
     It is called with every argument of the kernel by name (arrays of floats as float64) and
@@ -160,21 +160,21 @@ class Reference(Table):
     python: str
 
 
-class Tolerance(Table):
+class Tolerance(ProblemTable):
     """How far a result may be off; what is not given follows `tui_tuner.evaluate.tolerance`."""
 
     relative: float | None = None
     absolute: float | None = None
 
 
-class Emulator(Table):
+class Emulator(ProblemTable):
     """Smaller sizes for the emulator, which runs a kernel on one CPU core."""
 
     sizes: dict[str, int] = {}
     tests: list[Test] | None = None
 
 
-class Problem(Table):
+class Problem(ProblemTable):
     """A kernel with all that is needed to launch, verify and time it.
 
     Attributes:

@@ -11,14 +11,14 @@ from tui_tuner.problem.positions import KeyPath, key_lines, line_of
 
 
 @dataclass(frozen=True)
-class Place:
+class KeyLocations:
     """A file with the lines of its keys."""
 
     file: Path
     lines: dict[KeyPath, int] = field(repr=False)
 
     @classmethod
-    def of(cls, text: str, file: Path) -> Place:
+    def of(cls, text: str, file: Path) -> KeyLocations:
         """The places of a well-formed TOML text."""
         return cls(file, key_lines(text))
 

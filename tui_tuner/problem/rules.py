@@ -43,13 +43,13 @@ class ThreadLimit:
         return f"{threads:.0f} threads in a block: the device takes {self.limit}" if threads > self.limit else None
 
 
-Rule = Restriction | ThreadLimit
+SpaceRule = Restriction | ThreadLimit
 
 
 class Verdicts:
     """Whether a rule holds, remembered by the values of its names: enumerating asks the same again and again."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: SpaceRule) -> None:
         self._rule = rule
         self._key = itemgetter(*sorted(rule.names)) if rule.names else lambda _names: ()
         self._known: dict[object, bool] = {}
@@ -63,7 +63,7 @@ class Verdicts:
         return holds
 
 
-def by_depth(rules: Sequence[Rule], order: Sequence[str]) -> list[list[Verdicts]]:
+def by_depth(rules: Sequence[SpaceRule], order: Sequence[str]) -> list[list[Verdicts]]:
     """For each number of tunables bound in this order, the rules that can be applied then and not before."""
     bound = {name: depth for depth, name in enumerate(order, start=1)}
     due: list[list[Verdicts]] = [[] for _ in range(len(order) + 1)]

@@ -10,7 +10,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem import guesses
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.model import LANGUAGES, Language
-from tui_tuner.problem.signature import KernelSignature, Parameter, find_kernel, find_kernels
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
 
 _CHECK = "  # a guess: check"
 
@@ -132,14 +132,14 @@ def _arguments(signature: KernelSignature) -> Iterator[str]:
                 yield f'fill = "{_fill(parameter)}"  # the kernel seems to read it too: its content before each launch'
 
 
-def _scalar(parameter: Parameter, sizes: list[str]) -> str:
+def _scalar(parameter: KernelParameter, sizes: list[str]) -> str:
     if parameter.name in sizes:
         return f'"{parameter.name}"'
     is_float = parameter.dtype is None or parameter.dtype.startswith("float")
     return f"{'1.5' if is_float else '1'}{_CHECK}"
 
 
-def _fill(parameter: Parameter) -> str:
+def _fill(parameter: KernelParameter) -> str:
     return "normal" if parameter.dtype is None or parameter.dtype.startswith("float") else "integers"
 
 

@@ -17,8 +17,8 @@ from tui_tuner.problem.source_text import code_only, identifiers, strip_definiti
 from tui_tuner.problem.syntax import KERNEL_WORD, declared_name, functions, launch_bounds_at, parameters_of, parse
 
 __all__ = [
+    "KernelParameter",
     "KernelSignature",
-    "Parameter",
     "find_kernel",
     "find_kernels",
     "identifiers",
@@ -28,7 +28,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Parameter:
+class KernelParameter:
     """One parameter of a kernel.
 
     Attributes:
@@ -60,7 +60,7 @@ class KernelSignature:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     line: int
     template: tuple[str, ...] = ()
     launch_bounds: str | None = None
@@ -116,7 +116,7 @@ def same_signature(ours: KernelSignature, theirs: KernelSignature) -> str | None
     return None
 
 
-def _layout(parameter: Parameter) -> tuple[object, ...]:
+def _layout(parameter: KernelParameter) -> tuple[object, ...]:
     element = parameter.dtype or " ".join(type_words(parameter.type_text))
     depth = parameter.type_text.count("*") + parameter.type_text.count("&")
     return parameter.pointer, element, depth, parameter.pointer or parameter.width
@@ -158,7 +158,7 @@ def _template(function: Node, code: str) -> Iterator[str]:
         yield code[node.start_byte : node.end_byte]
 
 
-def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, str]) -> Parameter:
+def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, str]) -> KernelParameter:
     declarator = node.child_by_field_name("declarator")
     start = max(code.rfind(mark, 0, node.start_byte) for mark in "(,") + 1  # qualifiers that the grammar did not see
     element = code[start : node.end_byte if declarator is None else declarator.start_byte]
@@ -170,7 +170,7 @@ def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, 
         written = code[start : name.start_byte] + " " + code[name.end_byte : node.end_byte]
     written = written.partition("=")[0]
     dtype, width = dtype_of(element, language, aliases)
-    return Parameter(
+    return KernelParameter(
         name=text,
         type_text=" ".join(written.replace("*", " * ").replace("&", " & ").split()),
         pointer=any(mark in written for mark in "*["),
@@ -192,7 +192,7 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
     values = list(chain(arguments, defaults[len(arguments) :]))
     aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))
 
-    def bound(parameter: Parameter) -> Parameter:
+    def bound(parameter: KernelParameter) -> KernelParameter:
         dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)
         return replace(parameter, dtype=dtype, width=width)
 

@@ -15,7 +15,7 @@ from tui_tuner.problem.expressions import check, conjuncts, parse
 from tui_tuner.problem.grouping import groups
 from tui_tuner.problem.model import Configuration, Launch, Value
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.rules import Restriction, Rule, ThreadLimit, Verdicts
+from tui_tuner.problem.rules import Restriction, SpaceRule, ThreadLimit, Verdicts
 from tui_tuner.problem.value_order import exact_key
 
 MANY = 1_000_000
@@ -60,7 +60,7 @@ class SearchSpace:
         self.sizes = dict(sizes or {})
         self._given = (tuple(restrictions), max_threads, launch or Launch())
         self._members = None if members is None else {exact_key(member): member for member in members}
-        self.rules: list[Rule] = [*self._restrictions(restrictions)]
+        self.rules: list[SpaceRule] = [*self._restrictions(restrictions)]
         if max_threads is not None:
             self.rules.append(self._thread_limit(launch or Launch(), max_threads))
 
@@ -192,7 +192,7 @@ class SearchSpace:
     def _verdicts(self) -> list[Verdicts]:
         return [Verdicts(rule) for rule in self.rules]
 
-    def broken_rules(self, configuration: Mapping[str, Value]) -> Iterator[Rule]:
+    def broken_rules(self, configuration: Mapping[str, Value]) -> Iterator[SpaceRule]:
         """The rules that a configuration with a value for every tunable does not satisfy."""
         names = {**self.sizes, **configuration}
         return (rule for rule in self.rules if rule.broken(names) is not None)

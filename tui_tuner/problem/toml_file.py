@@ -8,7 +8,7 @@ from typing import Any
 import tomli
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 
 
 def read_text(file: Path) -> str:
@@ -25,7 +25,7 @@ def read_text(file: Path) -> str:
         raise ProblemError("this is not UTF-8 text", file=file) from None
 
 
-def read_toml(text: str, file: Path) -> tuple[dict[str, Any], Place]:
+def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
     """The tables of a TOML text, and where they stand in it.
 
     Args:
@@ -35,7 +35,7 @@ def read_toml(text: str, file: Path) -> tuple[dict[str, Any], Place]:
         ProblemError: it is not TOML; with the line.
     """
     try:
-        return tomli.loads(text), Place.of(text, file)
+        return tomli.loads(text), KeyLocations.of(text, file)
     except tomli.TOMLDecodeError as error:
         raise ProblemError(
             f"this is not TOML: {error.msg}", hint='text needs quotes: name = "matmul"', file=file, line=error.lineno

@@ -12,13 +12,13 @@ from pydantic_core import ErrorDetails
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.model import Problem, type_names
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.place import Place, written
+from tui_tuner.problem.place import KeyLocations, written
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
 _NOT_IN_THE_FILE = frozenset({"directory", "source_text"})
 
 
-def validated(tables: Mapping[str, Any], place: Place, directory: Path) -> Problem:
+def validated(tables: Mapping[str, Any], place: KeyLocations, directory: Path) -> Problem:
     """The problem with the kernel's text still missing.
 
     Raises:
@@ -29,7 +29,7 @@ def validated(tables: Mapping[str, Any], place: Place, directory: Path) -> Probl
     return validated_as(Problem, {**tables, "directory": directory}, place)
 
 
-def validated_as(model: type[ModelType], tables: Mapping[str, Any], place: Place) -> ModelType:
+def validated_as(model: type[ModelType], tables: Mapping[str, Any], place: KeyLocations) -> ModelType:
     """The tables of a file as a model.
 
     Raises:
@@ -41,7 +41,7 @@ def validated_as(model: type[ModelType], tables: Mapping[str, Any], place: Place
         raise _first_mistake(model, error, place) from None
 
 
-def _first_mistake(model: type[BaseModel], error: ValidationError, place: Place) -> ProblemError:
+def _first_mistake(model: type[BaseModel], error: ValidationError, place: KeyLocations) -> ProblemError:
     details = error.errors(include_url=False)
     details.sort(key=lambda detail: detail["type"] != "extra_forbidden")  # a misspelt key explains a missing one
     first = details[0]
@@ -57,7 +57,7 @@ def _first_mistake(model: type[BaseModel], error: ValidationError, place: Place)
     return place.error(f"{where}: {', or '.join(reasons)}", *path, hint=_near_dtype(first))
 
 
-def _unknown_key(model: type[BaseModel], place: Place, path: tuple[str | int, ...]) -> ProblemError:
+def _unknown_key(model: type[BaseModel], place: KeyLocations, path: tuple[str | int, ...]) -> ProblemError:
     fields = _table_at(model, path[:-1]).model_fields
     known = [key for key in fields if len(path) > 1 or key not in _NOT_IN_THE_FILE]
     table = f" in [{written(path[:-1])}]" if len(path) > 1 else ""

@@ -69,7 +69,7 @@ def size_facts(problem: Problem) -> str:
 
 
 def launch_facts(problem: Problem, candidate: Candidate) -> str:
-    """Arguments and launch of a kernel; a tunable with one value is held there."""
+    """Arguments and launch of a kernel; a tunable with one value is frozen there."""
     lines = argument_facts(problem)
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
@@ -96,8 +96,8 @@ def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
 
 
 def _tunable(name: str, values: Sequence[Value]) -> str:
-    held = " (held at its best value: list it with several values only if your change makes it matter again)"
-    return f"tunable {name}: {list(values)}{held if len(values) == 1 else ''}"
+    frozen = " (held at its best value: list it with several values only if your change makes it matter again)"
+    return f"tunable {name}: {list(values)}{frozen if len(values) == 1 else ''}"
 
 
 def fill_facts(problem: Problem) -> str:

@@ -15,7 +15,7 @@ _EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredConfiguration:
     """An evaluation and what is known about it besides.
 
     Attributes:
@@ -36,7 +36,7 @@ class Measured:
         return float("inf") if timing is None else timing.median
 
 
-def ranking(measured: Sequence[Measured], names: Sequence[str], most: int) -> str:
+def ranking(measured: Sequence[MeasuredConfiguration], names: Sequence[str], most: int) -> str:
     """The fastest as comma-separated values, with a line on what is left out.
 
     Args:
@@ -58,7 +58,7 @@ def ranking(measured: Sequence[Measured], names: Sequence[str], most: int) -> st
     return "\n".join(lines)
 
 
-def failures(measured: Sequence[Measured], names: Sequence[str]) -> str:
+def failures(measured: Sequence[MeasuredConfiguration], names: Sequence[str]) -> str:
     """What failed, a line a reason: how many, what they have in common, and examples."""
     groups: defaultdict[str, list[Configuration]] = defaultdict(list)
     for one in measured:
@@ -69,7 +69,7 @@ def failures(measured: Sequence[Measured], names: Sequence[str]) -> str:
     return "\n".join(f"{reason} ({len(some)}): {_described(some, names)}" for reason, some in groups.items())
 
 
-def noise(measured: Sequence[Measured]) -> str:
+def noise(measured: Sequence[MeasuredConfiguration]) -> str:
     """How exact the times are: half of the 95 % interval in the middle of them."""
     widths = [_half_width(one.evaluation.timing) for one in measured if one.evaluation.timing is not None]
     if not widths:
@@ -104,27 +104,27 @@ def _word(value: Value) -> str:
     return f'"{text}"' if "," in text else text
 
 
-def _registers(one: Measured) -> str:
+def _registers(one: MeasuredConfiguration) -> str:
     return _number(one.evaluation.resources.registers)
 
 
-def _spilled(one: Measured) -> str:
+def _spilled(one: MeasuredConfiguration) -> str:
     return _number(one.evaluation.resources.spill_bytes)
 
 
-def _shared_bytes(one: Measured) -> str:
+def _shared_bytes(one: MeasuredConfiguration) -> str:
     return _number(one.evaluation.resources.shared_bytes)
 
 
-def _occupancy(one: Measured) -> str:
+def _occupancy(one: MeasuredConfiguration) -> str:
     return "" if one.occupancy is None else f"{one.occupancy.fraction:.0%} by {'+'.join(one.occupancy.limiters)}"
 
 
-def _waves(one: Measured) -> str:
+def _waves(one: MeasuredConfiguration) -> str:
     return "" if one.waves is None else f"{one.waves.blocks / one.waves.resident:.3g}"
 
 
-def _share(one: Measured) -> str:
+def _share(one: MeasuredConfiguration) -> str:
     share = one.evaluation.share
     return "" if share is None else f"{share:.0%}"
 

@@ -15,7 +15,7 @@ from tui_tuner.problem.candidate import Candidate
 FILE = "result.json"
 
 
-class Outcome(BaseModel):
+class SessionOutcome(BaseModel):
     """The outcome of a session; times in ms, speed-ups as median and 95 % interval.
 
     Attributes:

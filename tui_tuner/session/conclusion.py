@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_tuner import __version__
 from tui_tuner.evaluate.results import Comparison
-from tui_tuner.report.result import Outcome, count_failures, title_of
+from tui_tuner.report.result import SessionOutcome, count_failures, title_of
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent
@@ -13,7 +13,7 @@ from tui_tuner.strategies.steps import Factor
 UNCHANGED: Factor = (1.0, 1.0, 1.0)
 
 
-async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> Outcome:
+async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
     """Time the best against the kernel as given, and against that kernel with its own parameters tuned.
 
     Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
@@ -25,7 +25,7 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
     if tuned is not None and best.evaluation != tuned.evaluation:
         over_tuned = _factor(await _against(effects, tuned))
     speedup = UNCHANGED if comparison is None else _factor(comparison)
-    return Outcome(
+    return SessionOutcome(
         program=__version__,
         kernel=str(run.problem.kernel.source),
         status="finished" if speedup[1] > 1 else "no_improvement",

@@ -9,14 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
-from tui_tuner.memory.entry import MOST_HELPED, MOST_OTHERS, Entry, Helped, Measured
+from tui_tuner.memory.entry import MOST_HELPED, MOST_OTHERS, HelpfulStep, MemoryEntry, TimedConfiguration
 from tui_tuner.memory.features import features_of
 from tui_tuner.memory.memory import Memory
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.memory.similarity import times_of
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Problem
-from tui_tuner.report.result import Outcome
+from tui_tuner.report.result import SessionOutcome
 from tui_tuner.session.recall import Recall
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent
@@ -57,7 +57,7 @@ class Remembering:
                 yield text, warning
 
     async def keep(
-        self, problem: Problem, outcome: Outcome, best: Incumbent, measured: list[Evaluation], steps: list[Step]
+        self, problem: Problem, outcome: SessionOutcome, best: Incumbent, measured: list[Evaluation], steps: list[Step]
     ) -> str:
         """Keep what a live session found, if that is an improvement; returns why it could not be kept, or nothing.
 
@@ -70,7 +70,7 @@ class Remembering:
         header = self._run.journal.header
         run = hashlib.sha256(f"{self._run.path.resolve()}\n{header.get('created')}".encode()).hexdigest()[:32]
         try:
-            entry = Entry(
+            entry = MemoryEntry(
                 created=str(header.get("created")),
                 features=features_of(problem),
                 device=outcome.device.name,
@@ -87,11 +87,11 @@ class Remembering:
         return await self._memory.remember(run, entry)
 
 
-def _measured(evaluations: list[Evaluation]) -> list[Measured]:
+def _measured(evaluations: list[Evaluation]) -> list[TimedConfiguration]:
     timed = [(e.timing.median, e.configuration) for e in evaluations if e.timing is not None]
     fastest = sorted(timed, key=lambda pair: pair[0])[:MOST_OTHERS]
-    return [Measured(configuration=configuration, ms=milliseconds) for milliseconds, configuration in fastest]
+    return [TimedConfiguration(configuration=configuration, ms=milliseconds) for milliseconds, configuration in fastest]
 
 
-def _helped(step: Step) -> Helped:
-    return Helped(title=step.title, factor=None if step.factor is None else step.factor[0])
+def _helped(step: Step) -> HelpfulStep:
+    return HelpfulStep(title=step.title, factor=None if step.factor is None else step.factor[0])

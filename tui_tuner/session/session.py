@@ -9,7 +9,7 @@ from tui_tuner.llm.base import Backend
 from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
-from tui_tuner.report.result import Outcome
+from tui_tuner.report.result import SessionOutcome
 from tui_tuner.report.tuned_kernel import write_as_written, write_best
 from tui_tuner.session.conclusion import conclude
 from tui_tuner.session.effects import SessionEffects
@@ -139,7 +139,7 @@ class Session(EventStream):
             self._finished(outcome.status, reason, speedup=outcome.speedup, times=outcome.paired_times, result=result)
         )
 
-    async def _remember(self, effects: SessionEffects, outcome: Outcome) -> None:
+    async def _remember(self, effects: SessionEffects, outcome: SessionOutcome) -> None:
         best = effects.incumbent
         measured = effects.evaluations_of(best.candidate)
         failed = await effects.remembering.keep(effects.problem, outcome, best, measured, effects.accepted_steps)

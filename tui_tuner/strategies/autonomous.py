@@ -55,7 +55,7 @@ class AutonomousStrategy(ModelStrategy):
     async def run(self, session: Effects) -> None:
         """Plan, work through the plan, plan again; the incumbent is always the best that was found."""
         await tune_baseline_first(session)
-        work = _Work(self, session)
+        work = _PlanRun(self, session)
         planned, replanned = await work.plan("Make a plan"), 0
         while True:
             steps = session.proposed_steps()
@@ -82,7 +82,7 @@ class _Intent:
 
 
 @dataclass
-class _Work:
+class _PlanRun:
     """The plan while it is worked through.
 
     Attributes:

@@ -22,7 +22,7 @@ from tui_tuner.strategies.steps import Decision, Factor, Step
 ATTEMPTS = 3
 """Calls for one question at most, where a strategy does not say otherwise."""
 ReplyType = TypeVar("ReplyType", bound=BaseModel)
-Parsed = TypeVar("Parsed")
+Read = TypeVar("Read")
 Listener = Callable[[], Callable[[str], None]]
 """Called at the start of each live call of the model; what it returns is given the words as they arrive."""
 
@@ -60,8 +60,8 @@ class FaultyReply(Exception):
 
 
 async def ask_and_read(
-    ask: Callable[[Callable[[ReplyType], list[str]]], Awaitable[ReplyType]], read: Callable[[ReplyType], Parsed]
-) -> Parsed:
+    ask: Callable[[Callable[[ReplyType], list[str]]], Awaitable[ReplyType]], read: Callable[[ReplyType], Read]
+) -> Read:
     """What `read` makes of a reply of the model; it is the check of the reply as well, and reads it once.
 
     Args:
@@ -71,7 +71,7 @@ async def ask_and_read(
     Raises:
         FaultyReply: `ask` brings a faulty reply without checking it.
     """
-    last: list[Parsed] = []
+    last: list[Read] = []
 
     def check(reply: ReplyType) -> list[str]:
         try:
@@ -97,7 +97,7 @@ class Incumbent:
     speedup: Factor
 
 
-class Proposals(Protocol):
+class SearchProposals(Protocol):
     """The choices of a search, journaled."""
 
     async def __aenter__(self) -> Self: ...
@@ -224,7 +224,7 @@ class Effects(Dialogue, Protocol):
 
     @property
     def frozen(self) -> Configuration:
-        """The tunables that are held at a value."""
+        """The tunables that are frozen at a value."""
         ...
 
     def proposed_steps(self) -> list[Step]:
@@ -251,7 +251,7 @@ class Effects(Dialogue, Protocol):
         """
         ...
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
+    def proposals(self, search: Search, content: Mapping[str, Any]) -> SearchProposals:
         """What a search chooses, journaled: use this and not the search itself.
 
         Args:

@@ -73,7 +73,7 @@ class ExplicitStrategy(ModelStrategy):
     async def run(self, session: Effects) -> None:
         """Work through the list; the incumbent is always the best that was found."""
         await tune_baseline_first(session)
-        work = _Work(self, session)
+        work = _StepListRun(self, session)
         for tuning in self.steps or session.problem.steps or default_steps():
             work.propose(tuning)
         while steps := session.proposed_steps():
@@ -100,7 +100,7 @@ class _Done:
 
 
 @dataclass
-class _Work:
+class _StepListRun:
     """The list while it is worked through.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from tui_tuner.prompts.render import render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.model_strategy import ModelStrategy, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.recollected import recollected
+from tui_tuner.strategies.recollected import facts_from_memory
 from tui_tuner.strategies.rewriting.development import RewriteJob, StartingPoint, develop
 from tui_tuner.strategies.situation import rewrite_answer, situation
 
@@ -22,7 +22,7 @@ class OnePromptStrategy(ModelStrategy):
         await tune_baseline_first(session)
         step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
         evaluations = max(1, session.evaluations_left * 2 // 3)
-        facts = situation(session, session.baseline, await recollected(session))
+        facts = situation(session, session.baseline, await facts_from_memory(session))
         prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
         start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
         job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)

@@ -10,7 +10,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, history_facts
-from tui_tuner.strategies.recollected import recollected
+from tui_tuner.strategies.recollected import facts_from_memory
 from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.steps import Step
 
@@ -75,7 +75,7 @@ async def ask_for_plan(
     best = session.incumbent.candidate
     history = history_facts(outcomes, to_build_on=True)
     if first:
-        history += await recollected(session)
+        history += await facts_from_memory(session)
     prompt = render(
         purpose,
         situation=situation(session, best, history),

@@ -61,7 +61,7 @@ class TestsReply(BaseModel):
     tests: list[TestReply]
 
 
-class Ask(Protocol):
+class AskModel(Protocol):
     """The effect `ask` of a session."""
 
     async def __call__(
@@ -76,7 +76,7 @@ class Ask(Protocol):
         ...
 
 
-async def propose_tests(ask: Ask, problem: Problem) -> list[Test]:
+async def propose_tests(ask: AskModel, problem: Problem) -> list[Test]:
     """What the model proposes to verify at; whether it is of use only the kernel as given can tell.
 
     Args:

@@ -18,6 +18,6 @@ def memory_facts(recollection: Recollection) -> str:
     return "\n".join(["", "<memory>", _WORDS, *recollection.lines, "</memory>"])
 
 
-async def recollected(session: Effects) -> str:
+async def facts_from_memory(session: Effects) -> str:
     """What the memory says for a first prompt of this session; empty where it is off or has nothing."""
     return memory_facts(await session.recollect())

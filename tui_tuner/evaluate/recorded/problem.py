@@ -15,7 +15,7 @@ from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.in_python import Written, problem_text, written_in_file
 from tui_tuner.problem.load import problem_of_tables
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.value_order import exact
@@ -54,12 +54,12 @@ def problem_of_recording(recording: Recording, file: Path | None) -> Written:
 
 def _written_by_header(recording: Recording) -> Written:
     file = recording.file.parent / f"{stem_of(recording.file)}.toml"
-    tables = _filled({}, recording, Place(recording.file, {}))
-    problem = problem_of_tables(tables, Place(recording.file, {}), directory=file.parent, source_text="")
+    tables = _filled({}, recording, KeyLocations(recording.file, {}))
+    problem = problem_of_tables(tables, KeyLocations(recording.file, {}), directory=file.parent, source_text="")
     return Written(problem, problem_text(problem), file)
 
 
-def _written_by_tables(recording: Recording, given: Mapping[str, Any], text: str, place: Place) -> Written:
+def _written_by_tables(recording: Recording, given: Mapping[str, Any], text: str, place: KeyLocations) -> Written:
     """The problem of a file that leaves to the recording what that knows."""
     if isinstance(given.get("tunables"), dict):
         check_tunables(given["tunables"], recording, place)
@@ -70,7 +70,7 @@ def _written_by_tables(recording: Recording, given: Mapping[str, Any], text: str
     return Written(problem, _text_with(text, given, tables), place.file)
 
 
-def _as_recorded(recording: Recording, written: Written, given: Mapping[str, Any], place: Place) -> Written:
+def _as_recorded(recording: Recording, written: Written, given: Mapping[str, Any], place: KeyLocations) -> Written:
     """A problem that could run on a device, for one whose times are known: the same but for its default."""
     problem = written.problem
     check_tunables(problem.tunables, recording, place)
@@ -82,7 +82,7 @@ def _as_recorded(recording: Recording, written: Written, given: Mapping[str, Any
     return Written(problem.model_copy(update={"defaults": default}), text, written.file)
 
 
-def _filled(given: Mapping[str, Any], recording: Recording, place: Place) -> dict[str, Any]:
+def _filled(given: Mapping[str, Any], recording: Recording, place: KeyLocations) -> dict[str, Any]:
     """The tables of a problem file with what the recording knows in the place of what is missing."""
     kernel = {"source": recording.file.name, "name": recording.kernel, "language": _RECORDED, **given.get("kernel", {})}
     tables = {"sizes": _sizes(recording), "tunables": recording.tunables, **given, "kernel": kernel}
@@ -107,7 +107,7 @@ def _default(
     restrictions: list[str],
     sizes: Mapping[str, int],
     wanted: Configuration,
-    place: Place,
+    place: KeyLocations,
 ) -> Configuration:
     """The first configuration, in the order of the tunables' values, that was timed and has the wanted values.
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tui_tuner.evaluate.recorded.recording import Recording
-from tui_tuner.problem.place import Place
+from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.value_order import exact
 
 
-def check_tunables(given: Mapping[str, Any], recording: Recording, place: Place) -> None:
+def check_tunables(given: Mapping[str, Any], recording: Recording, place: KeyLocations) -> None:
     """Refuse tunables that are not those of the recording.
 
     Raises:

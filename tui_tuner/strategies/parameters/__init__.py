@@ -1,1 +1,1 @@
-"""Searching the tunables of one kernel, and holding those that no longer matter."""
+"""Searching the tunables of one kernel, and freezing those that no longer matter."""

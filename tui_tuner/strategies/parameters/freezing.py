@@ -1,4 +1,4 @@
-"""Which tunables still matter, by their main effects, and holding the others at their best value.
+"""Which tunables still matter, by their main effects, and freezing the others at their best value.
 
 The effect of a tunable is estimated as in a factorial design (D. C. Montgomery, Design and Analysis of Experiments;
 for tuned software also F. Hutter et al., An Efficient Approach for Assessing Hyperparameter Importance, ICML 2014):
@@ -47,7 +47,7 @@ def to_freeze(
     max_threads: int | None,
     members: Collection[Configuration] | None = None,
 ) -> Configuration:
-    """The tunables that need not be searched further, with the value they are held at.
+    """The tunables that need not be searched further, with the value they are frozen at.
 
     First those that are known not to matter; then, until the space is small enough, the one that matters least
     of the others, those of which nothing is known last.
@@ -70,7 +70,7 @@ def to_freeze(
     frozen = {name: best[name] for name in free if name in known and spread.get(name, math.inf) < 1 + delta}
     others = sorted((name for name in free if name not in frozen), key=lambda name: spread.get(name, math.inf))
     for name in others:
-        space = _held(candidate, frozen).space(sizes=sizes, max_threads=max_threads, members=members)
+        space = _with_values(candidate, frozen).space(sizes=sizes, max_threads=max_threads, members=members)
         if len(space.enumerate_valid(most_configurations + 1)) <= most_configurations:
             break
         frozen[name] = best[name]
@@ -93,10 +93,10 @@ def freeze(
     Raises:
         ExpressionError: a restriction is not allowed or names what is not known.
     """
-    held = {name: value for name, value in frozen.items() if _offers(candidate, name, frozen)}
-    narrowed = _held(candidate, held)
+    offered = {name: value for name, value in frozen.items() if _offers(candidate, name, frozen)}
+    narrowed = _with_values(candidate, offered)
     space = narrowed.space(sizes=sizes, max_threads=max_threads, members=members)
-    if not held or space.is_empty:
+    if not offered or space.is_empty:
         return candidate
     if space.contains(narrowed.default_configuration):
         return narrowed
@@ -116,9 +116,9 @@ def _offers(candidate: Candidate, name: str, values: Configuration) -> bool:
     return any(type(value) is type(wanted) and value == wanted for value in candidate.tunables.get(name, []))
 
 
-def _held(candidate: Candidate, held: Configuration) -> Candidate:
-    tunables = {name: [held[name]] if name in held else values for name, values in candidate.tunables.items()}
-    return candidate.model_copy(update={"tunables": tunables, "defaults": {**candidate.defaults, **held}})
+def _with_values(candidate: Candidate, frozen: Configuration) -> Candidate:
+    tunables = {name: [frozen[name]] if name in frozen else values for name, values in candidate.tunables.items()}
+    return candidate.model_copy(update={"tunables": tunables, "defaults": {**candidate.defaults, **frozen}})
 
 
 def _near_default(

@@ -19,16 +19,16 @@ from tui_tuner.strategies.parameters.rounds.rounds import Rounds
 from tui_tuner.strategies.steps import Step
 
 
-class Limits(TypedDict):
-    """What bounds a space besides its own restrictions."""
+class SpaceLimits(TypedDict):
+    """What bounds the space of a candidate besides its own restrictions."""
 
     sizes: Mapping[str, int]
     max_threads: int | None
     members: Collection[Configuration] | None
 
 
-def limits_of(session: Effects) -> Limits:
-    """Of the problem and the device."""
+def limits_of(session: Effects) -> SpaceLimits:
+    """What the problem and the device of a session allow."""
     return {
         "sizes": session.problem.sizes,
         "max_threads": session.device.max_threads_per_block,
@@ -37,7 +37,7 @@ def limits_of(session: Effects) -> Limits:
 
 
 def narrowed(session: Effects, candidate: Candidate) -> Candidate:
-    """A candidate as it is searched: with the tunables that the session holds at one value."""
+    """A candidate as it is searched: with the tunables that the session has frozen at one value."""
     return freeze(candidate, session.frozen, **limits_of(session))
 
 

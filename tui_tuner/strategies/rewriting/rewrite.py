@@ -52,7 +52,7 @@ class RewriteContext:
         start: the best configuration known of it.
         max_threads: of a block on the device.
         parameters: tunables that the rewritten kernel must have, with their values.
-        frozen: tunables that are held at a value.
+        frozen: tunables that are frozen at a value.
     """
 
     problem: Problem

@@ -13,7 +13,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ask_and_read
 from tui_tuner.strategies.parameters.rounds.chooser import Chooser
-from tui_tuner.strategies.parameters.rounds.prompt import Known, Round, first_prompt, next_prompt
+from tui_tuner.strategies.parameters.rounds.prompt import Round, SearchKnowledge, first_prompt, next_prompt
 from tui_tuner.strategies.parameters.rounds.reply import ConfigurationsReply, reply_type
 
 FIRST, MORE = "first_configurations", "more_configurations"
@@ -21,7 +21,7 @@ FIRST, MORE = "first_configurations", "more_configurations"
 
 
 @dataclass(frozen=True)
-class Question:
+class RoundQuestion:
     """What is asked in one round; it knows what was known when the round began, whatever is measured meanwhile.
 
     Attributes:
@@ -32,7 +32,7 @@ class Question:
 
     session: Effects
     candidate: Candidate
-    known: Known
+    known: SearchKnowledge
     wanted: Round
     taken: Sequence[Configuration]
     best: Configuration

@@ -16,7 +16,7 @@ from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts.facts import argument_facts, bound_facts, device_facts
-from tui_tuner.prompts.ranking import Measured, failures, noise, ranking
+from tui_tuner.prompts.ranking import MeasuredConfiguration, failures, noise, ranking
 from tui_tuner.prompts.regions import BEST, shared_facts, untried_facts, value_facts
 from tui_tuner.prompts.render import question, render
 from tui_tuner.prompts.uses import tunable_uses
@@ -32,11 +32,11 @@ _MOST_REMARKS = 12
 
 
 @dataclass(frozen=True)
-class Known:
+class SearchKnowledge:
     """All that a prompt tells of one search.
 
     Attributes:
-        candidate: the kernel as it is searched, with what is held at one value.
+        candidate: the kernel as it is searched, with what is frozen at one value.
         measured: its evaluations so far.
         memory: what earlier sessions found for kernels like this one; may be empty.
     """
@@ -44,7 +44,7 @@ class Known:
     session: Effects
     candidate: Candidate
     space: SearchSpace
-    measured: Sequence[Measured]
+    measured: Sequence[MeasuredConfiguration]
     memory: str = ""
 
     @property
@@ -72,7 +72,7 @@ class Round:
     remarks: Sequence[str] = ()
 
 
-def first_prompt(known: Known, wanted: Round, tokens: int | None) -> tuple[list[Message], str]:
+def first_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tuple[list[Message], str]:
     """The prompt of the first round, and what had to be left out of it.
 
     Args:
@@ -98,7 +98,7 @@ def first_prompt(known: Known, wanted: Round, tokens: int | None) -> tuple[list[
     return _fitted(built, 0, tokens)
 
 
-def next_prompt(known: Known, wanted: Round, tokens: int | None) -> tuple[list[Message], str]:
+def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tuple[list[Message], str]:
     """The prompt of a later round, and what had to be left out of it."""
     evaluations = [one.evaluation for one in known.measured]
     names = list(known.free)
@@ -135,18 +135,18 @@ def next_prompt(known: Known, wanted: Round, tokens: int | None) -> tuple[list[M
     return _fitted(built, min(MOST_ROWS, timed), tokens)
 
 
-def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> Measured:
+def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> MeasuredConfiguration:
     """An evaluation with the round that proposed it, and how its launch fills the device where that is known."""
-    plain = Measured(evaluation, number)
+    plain = MeasuredConfiguration(evaluation, number)
     if not session.problem.is_compiled:
         return plain
     try:
         launch = geometry(candidate.launch, session.problem.sizes, evaluation.configuration)
     except ExpressionError:
         return plain
-    held = occupancy(session.device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
-    filled = None if held is None else waves(session.device, held, math.prod(launch.grid))
-    return Measured(evaluation, number, held, filled)
+    occupied = occupancy(session.device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
+    filled = None if occupied is None else waves(session.device, occupied, math.prod(launch.grid))
+    return MeasuredConfiguration(evaluation, number, occupied, filled)
 
 
 def _fitted(built: Callable[[int, bool], list[Message]], rows: int, tokens: int | None) -> tuple[list[Message], str]:
@@ -165,7 +165,7 @@ def _fitted(built: Callable[[int, bool], list[Message]], rows: int, tokens: int 
     return messages, " and ".join([*parts, *([] if source else ["the kernel's source"])])
 
 
-def _situation(known: Known, *, source: bool) -> str:
+def _situation(known: SearchKnowledge, *, source: bool) -> str:
     session, problem = known.session, known.session.problem
     shows_source = source and session.rounds.include_kernel_source and bool(problem.source_text.strip())
     return render(
@@ -179,22 +179,22 @@ def _situation(known: Known, *, source: bool) -> str:
     )
 
 
-def _kernel(known: Known, *, shown: bool) -> str:
+def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
     language, name = known.session.problem.language, known.candidate.kernel
     source = known.candidate.source.strip() if shown else "(its source is not shown)"
     return f'<kernel language="{language}" name="{name}">\n{source}\n</kernel>\n'
 
 
-def _launch(known: Known) -> str:
+def _launch(known: SearchKnowledge) -> str:
     problem = known.session.problem
     launched = known.candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines = [*argument_facts(problem), *(f"{key}: {value}" for key, value in launched.items())]
-    held = [f"{name}={values[0]}" for name, values in known.space.tunables.items() if len(values) == 1]
-    lines += [f"fixed: {', '.join(held)}"] if held else []
+    frozen = [f"{name}={values[0]}" for name, values in known.space.tunables.items() if len(values) == 1]
+    lines += [f"fixed: {', '.join(frozen)}"] if frozen else []
     return "\n".join(lines) or "not known"
 
 
-def _tunables(known: Known, *, with_uses: bool) -> list[str]:
+def _tunables(known: SearchKnowledge, *, with_uses: bool) -> list[str]:
     uses = tunable_uses(known.candidate.source, known.session.problem.language, list(known.free)) if with_uses else {}
     default = known.candidate.default_configuration
     lines: list[str] = []
@@ -204,7 +204,7 @@ def _tunables(known: Known, *, with_uses: bool) -> list[str]:
     return lines
 
 
-def _measurements(known: Known) -> str:
+def _measurements(known: SearchKnowledge) -> str:
     session = known.session
     unit = "CPU ms" if session.device.cpu_times else "ms"
     given = session.given.timing

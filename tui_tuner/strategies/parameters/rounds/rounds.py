@@ -19,13 +19,13 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.value_order import exact_key
-from tui_tuner.prompts.ranking import Measured
+from tui_tuner.prompts.ranking import MeasuredConfiguration
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.parameters.best import best_of
-from tui_tuner.strategies.parameters.rounds.asking import Question
+from tui_tuner.strategies.parameters.rounds.asking import RoundQuestion
 from tui_tuner.strategies.parameters.rounds.fallback import pattern_batch, random_batch
 from tui_tuner.strategies.parameters.rounds.progress import Progress
-from tui_tuner.strategies.parameters.rounds.prompt import Known, Round, measured_in
+from tui_tuner.strategies.parameters.rounds.prompt import Round, SearchKnowledge, measured_in
 from tui_tuner.strategies.recollected import memory_facts
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -35,7 +35,7 @@ class Rounds:
 
     Args:
         candidate: the kernel.
-        searched: the same with what is held at one value.
+        searched: the same with what is frozen at one value.
         space: its valid configurations.
         most: evaluations at most.
         found: what earlier sessions found: lines for the first prompt, and configurations to begin with.
@@ -94,7 +94,7 @@ class Rounds:
             raise
         self._tell(line, wanted, len(seeds) + len(batch))
 
-    async def _measured_batch(self, question: Question, seeds: Sequence[Configuration]) -> list[Configuration]:
+    async def _measured_batch(self, question: RoundQuestion, seeds: Sequence[Configuration]) -> list[Configuration]:
         """Ask while the seeds are measured, then measure what the reply proposes."""
         measuring = asyncio.ensure_future(self._measure(seeds, 0))
         try:
@@ -132,15 +132,15 @@ class Rounds:
         most = min(self._options.initial_batch_size, self._left) // 2
         return list(new.values())[: min(most, self._options.seeds + 1)]
 
-    def _question(self, wanted: Round, seeds: Sequence[Configuration]) -> Question:
+    def _question(self, wanted: Round, seeds: Sequence[Configuration]) -> RoundQuestion:
         measured, best = self._measured(), self._best()
-        known = Known(self._session, self._searched, self._space, measured, memory_facts(self._found))
+        known = SearchKnowledge(self._session, self._searched, self._space, measured, memory_facts(self._found))
         taken = [*(one.evaluation.configuration for one in measured), *seeds]
         default = self._searched.default_configuration
         start = default if best is None else {**default, **best.configuration}
-        return Question(self._session, self._candidate, known, wanted, taken, start)
+        return RoundQuestion(self._session, self._candidate, known, wanted, taken, start)
 
-    async def _proposed(self, question: Question) -> list[Configuration]:
+    async def _proposed(self, question: RoundQuestion) -> list[Configuration]:
         """What the model proposes, or the fallback in its place.
 
         Raises:
@@ -171,7 +171,7 @@ class Rounds:
             raise ModelFailed(reason)
         self._session.note(f"{reason}: {self._options.fallback} configurations instead", warning=True)
 
-    def _fallen_back(self, question: Question) -> list[Configuration]:
+    def _fallen_back(self, question: RoundQuestion) -> list[Configuration]:
         count, taken = question.wanted.count, question.taken
         if self._options.fallback == "random":
             return random_batch(self._space, taken, count, self._rng)
@@ -185,7 +185,7 @@ class Rounds:
         await self._session.evaluate(self._candidate, batch)
         self._unspent -= left - self._session.evaluations_left
 
-    def _measured(self) -> list[Measured]:
+    def _measured(self) -> list[MeasuredConfiguration]:
         """The evaluations that lie in the searched space, and what is known of them."""
         return [
             measured_in(
