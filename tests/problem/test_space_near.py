@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problem.test_space_large import GEMM, GEMM_RESTRICTIONS, rng
+from tui_tuner.problem.nearby import nearest_valid, neighbours
 from tui_tuner.problem.space import SearchSpace
 
 TUNABLES = {"tile": [64, 16, 32, 128], "vector": [1, 2, 4], "shared": [False, True], "layout": ["row", "col", "z"]}
@@ -19,11 +20,11 @@ def changed(one, other):
 
 
 def test_neighbours_are_one_step_away_in_one_tunable_and_valid():
-    assert [changed(START, neighbour) for neighbour in SPACE.neighbours(START)] == [
+    assert [changed(START, neighbour) for neighbour in neighbours(SPACE, START)] == [
         {"tile": 16}, {"tile": 64}, {"vector": 2}, {"shared": True}, {"layout": "col"}, {"layout": "z"}
     ]  # fmt: skip
     at_the_edge = {**START, "tile": 128, "vector": 4}
-    assert [changed(at_the_edge, neighbour) for neighbour in SPACE.neighbours(at_the_edge)] == [
+    assert [changed(at_the_edge, neighbour) for neighbour in neighbours(SPACE, at_the_edge)] == [
         {"tile": 64}, {"vector": 2}, {"layout": "col"}, {"layout": "z"}
     ]  # fmt: skip
 
@@ -44,22 +45,22 @@ def test_neighbours_are_one_step_away_in_one_tunable_and_valid():
     ],
 )
 def test_a_proposal_is_repaired_with_as_few_changes_as_possible(proposal, changes):
-    repaired = SPACE.nearest_valid({**START, **proposal})
+    repaired = nearest_valid(SPACE, {**START, **proposal})
     assert repaired is not None
     assert SPACE.contains(repaired)
     assert repaired == {**START, **changes}
 
 
 def test_missing_values_are_those_of_the_default():
-    assert SPACE.nearest_valid({"tile": 64}) == {"tile": 64, "vector": 1, "shared": False, "layout": "row"}
-    assert SPACE.nearest_valid({"tile": 64}, default={"vector": 2, "layout": "z"}) == {
+    assert nearest_valid(SPACE, {"tile": 64}) == {"tile": 64, "vector": 1, "shared": False, "layout": "row"}
+    assert nearest_valid(SPACE, {"tile": 64}, default={"vector": 2, "layout": "z"}) == {
         "tile": 64, "vector": 2, "shared": False, "layout": "z",
     }  # fmt: skip
 
 
 def test_what_was_rejected_is_not_the_answer_until_nothing_is_left():
     rejected = []
-    while (found := SPACE.nearest_valid(START, rejected)) is not None:
+    while (found := nearest_valid(SPACE, START, rejected)) is not None:
         assert SPACE.contains(found)
         assert found not in rejected
         rejected.append(found)
@@ -70,7 +71,7 @@ def test_what_was_rejected_is_not_the_answer_until_nothing_is_left():
 
 @given(st.fixed_dictionaries({name: st.sampled_from(values) for name, values in TUNABLES.items()}))
 def test_no_valid_configuration_has_fewer_changes_than_the_repaired_one(proposal):
-    repaired = SPACE.nearest_valid(proposal)
+    repaired = nearest_valid(SPACE, proposal)
     assert len(changed(proposal, repaired)) == min(len(changed(proposal, c)) for c in SPACE.configurations())
 
 
@@ -79,15 +80,15 @@ def test_random_proposals_in_a_space_of_10_to_the_12_are_repaired():
     space = SearchSpace(GEMM, GEMM_RESTRICTIONS)
     numbers = rng(1)
     for _ in range(20):
-        repaired = space.nearest_valid({name: numbers.choice(values) for name, values in GEMM.items()})
+        repaired = nearest_valid(space, {name: numbers.choice(values) for name, values in GEMM.items()})
         assert repaired is not None
         assert space.contains(repaired)
 
 
 def test_an_empty_space_has_nothing_near():
-    assert SearchSpace({"a": [1, 2]}, ["a > 2"]).nearest_valid({"a": 1}) is None
-    assert SearchSpace({"a": []}).nearest_valid({"a": 1}) is None
-    assert SearchSpace({"a": [1]}, ["n > 1"], sizes={"n": 1}).nearest_valid({"a": 1}) is None
+    assert nearest_valid(SearchSpace({"a": [1, 2]}, ["a > 2"]), {"a": 1}) is None
+    assert nearest_valid(SearchSpace({"a": []}), {"a": 1}) is None
+    assert nearest_valid(SearchSpace({"a": [1]}, ["n > 1"], sizes={"n": 1}), {"a": 1}) is None
 
 
 LISTED = [{"a": 1, "b": "x"}, {"a": 4, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "y"}]
@@ -99,9 +100,9 @@ def test_of_a_space_known_by_listing_only_the_members_exist_and_restrictions_hol
     assert RECORDING.size == 3
     assert RECORDING.is_valid({"a": 1, "b": "y"}) == "the recording does not hold it"
     assert RECORDING.is_valid({"a": 4, "b": "x"}) == "breaks the restriction 'a < 4'"
-    assert RECORDING.neighbours(LISTED[2]) == [LISTED[3]]
-    assert RECORDING.nearest_valid({"a": 4, "b": "y"}) == LISTED[3]
-    assert RECORDING.nearest_valid({"a": 4, "b": "y"}, [LISTED[3]]) == LISTED[2]
+    assert neighbours(RECORDING, LISTED[2]) == [LISTED[3]]
+    assert nearest_valid(RECORDING, {"a": 4, "b": "y"}) == LISTED[3]
+    assert nearest_valid(RECORDING, {"a": 4, "b": "y"}, [LISTED[3]]) == LISTED[2]
     assert len(RECORDING.sample(9, rng(1))) == 3
     assert SearchSpace({"a": [1]}, members=[]).is_empty
     assert SearchSpace.from_description(RECORDING.description).size == 3

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tui_tuner.problem.component import ListedComponent
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.problem.rules import by_depth
+from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.value_order import exact, exact_key, in_order, is_ordinal, steps_between
-
-if TYPE_CHECKING:
-    from tui_tuner.problem.space import SearchSpace
 
 STEPS = 100_000
 """Values tried in a repair before nothing is taken to be near."""
 
 
 def neighbours(space: SearchSpace, configuration: Configuration) -> list[Configuration]:
-    """The valid ones that differ in exactly one tunable: by one step of a number's values, in any value of others."""
+    """The valid ones that differ in one tunable: by one step of a number's values, in any other value of text."""
     changed = (
         {**configuration, name: value}
         for name, values in space.tunables.items()
@@ -31,12 +28,23 @@ def neighbours(space: SearchSpace, configuration: Configuration) -> list[Configu
 def nearest_valid(
     space: SearchSpace,
     configuration: Mapping[str, Value],
-    rejected: Collection[Configuration],
-    default: Mapping[str, Value],
+    rejected: Collection[Configuration] = (),
+    default: Mapping[str, Value] | None = None,
 ) -> Configuration | None:
-    """The valid configuration with the fewest tunables changed, then fewest steps away, then the first in order."""
+    """The valid configuration with the fewest tunables changed, then fewest steps away, then the first in order.
+
+    Args:
+        configuration: may have unknown names, which are left out, and values that are not listed, in whose
+            place stands the nearest one listed, as it does for a missing one.
+        rejected: never the answer.
+        default: gives missing values; without it the first of a tunable does.
+
+    Returns:
+        None where nothing is near, as far as bounded work shows.
+    """
+    given = default or {}
     wanted = {
-        name: _listed(configuration.get(name, default.get(name, values[0])), values, default.get(name, values[0]))
+        name: _listed(configuration.get(name, given.get(name, values[0])), values, given.get(name, values[0]))
         for name, values in space.tunables.items()
         if values
     }

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Any
 
-from tui_tuner.problem import nearby, sampling
 from tui_tuner.problem.component import Assignment, Component, ListedComponent, RuledComponent
 from tui_tuner.problem.expressions import check, conjuncts, parse
 from tui_tuner.problem.grouping import groups
@@ -20,6 +19,10 @@ from tui_tuner.problem.value_order import exact_key
 
 MANY = 1_000_000
 """A space with more configurations than this is called large, and is not said to have an exact number."""
+WALKED = 2
+"""A space with so many times the configurations wanted is walked rather than drawn from."""
+_FRUITLESS = 200
+"""Draws in a row that bring nothing new, after which there is taken to be no more."""
 _AXES = ("x", "y", "z")
 
 
@@ -135,30 +138,29 @@ class SearchSpace:
 
         Uniform wherever the space can be counted, which most large ones can; works without enumerating.
         """
-        return sampling.sample(self, count, rng)
+        if self.size_up_to(WALKED * count + 1) <= WALKED * count:
+            everything = list(self.configurations())
+            return rng.sample(everything, min(count, len(everything)))
+        drawn: dict[object, Configuration] = {}
+        fruitless = 0
+        while len(drawn) < count and fruitless < _FRUITLESS:
+            configuration = self._draw(rng)
+            if configuration is None:
+                break
+            fruitless += 1
+            if (key := exact_key(configuration)) not in drawn:
+                drawn[key] = configuration
+                fruitless = 0
+        return list(drawn.values())
 
-    def neighbours(self, configuration: Configuration) -> list[Configuration]:
-        """The valid ones that differ in one tunable: by one step of a number's values, in any other value of text."""
-        return nearby.neighbours(self, configuration)
-
-    def nearest_valid(
-        self,
-        configuration: Mapping[str, Value],
-        rejected: Collection[Configuration] = (),
-        default: Mapping[str, Value] | None = None,
-    ) -> Configuration | None:
-        """The valid configuration with the fewest tunables changed, of these the one fewest steps away.
-
-        Args:
-            configuration: may have unknown names, which are left out, and values that are not listed, in whose
-                place stands the nearest one listed, as it does for a missing one.
-            rejected: never the answer.
-            default: gives missing values; without it the first of a tunable does.
-
-        Returns:
-            None where nothing is near, as far as bounded work shows.
-        """
-        return nearby.nearest_valid(self, configuration, rejected, default or {})
+    def _draw(self, rng: random.Random) -> Configuration | None:
+        choice = []
+        for component in self.components:
+            assignment = component.draw(rng)
+            if assignment is None:
+                return None
+            choice.append(assignment)
+        return self.joined(choice)
 
     def contains(self, configuration: Mapping[str, Value]) -> bool:
         """Whether the configuration is valid."""

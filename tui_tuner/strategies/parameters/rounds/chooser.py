@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.nearby import nearest_valid
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.value_order import exact_key
 from tui_tuner.prompts.facts import configuration_facts
@@ -63,7 +64,7 @@ class Chooser:
         return self._choose(wanted)
 
     def _repaired(self, wanted: Configuration, fault: str) -> Configuration | None:
-        near = self._space.nearest_valid(wanted, [*self._measured, *self.chosen], self._best)
+        near = nearest_valid(self._space, wanted, [*self._measured, *self.chosen], self._best)
         if near is None:
             self.remarks.append(f"{self._words(wanted)}: {fault}; nothing valid is near")
             return None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.nearby import neighbours
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.value_order import exact_key
 
@@ -32,7 +33,7 @@ def pattern_batch(
     """
     timed = [e for e in evaluations if e.timing is not None and space.contains(e.configuration)]
     timed.sort(key=lambda e: e.timing.median if e.timing is not None else float("inf"))
-    near = (neighbour for best in timed for neighbour in space.neighbours(best.configuration))
+    near = (neighbour for best in timed for neighbour in neighbours(space, best.configuration))
     batch = _new(near, taken, count)
     return [*batch, *random_batch(space, [*taken, *batch], count - len(batch), rng)]
 
