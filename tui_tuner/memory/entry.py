@@ -33,13 +33,13 @@ class MemoryEntry(MemoryModel):
 
     Attributes:
         created: date and time (UTC) of the session's begin, ISO 8601.
-        features: of the kernel as given.
-        device: its name.
-        kind: of the device, as in "cuda".
+        features: what the kernel as given is recognised by.
+        device: the name of the device.
+        kind: the kind of the device, as in "cuda".
         times: whose times these are, see `tui_tuner.memory.similarity.times_of`.
-        best: of the best kernel, which may have other tunables than the one as given.
-        others: further ones of that kernel, fastest first.
-        speedup: of the best over the kernel as given, with the ends of its interval.
+        best: the fastest configuration of the best kernel, which may have other tunables than the one as given.
+        others: further configurations of that kernel, fastest first.
+        speedup: how much faster the best is than the kernel as given, with the ends of the interval.
     """
 
     created: KeptText

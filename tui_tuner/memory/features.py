@@ -33,7 +33,7 @@ class KernelFeatures(MemoryModel):
         uses: which of shared memory, barriers, shuffles, atomics, loops, nested loops.
         intensity: operations a byte, from `[work]`; None where that is not told.
         tunables: the values of each.
-        threads: along x, y, z, in the configuration as given; empty where that cannot be told.
+        threads: threads of the grid along x, y, z as given; empty where that cannot be told.
     """
 
     kernel: KeptText

@@ -49,7 +49,7 @@ class Memory:
         """Keep what a session found; returns why that was not possible, or nothing.
 
         Args:
-            run: names the run: what it finds later replaces this.
+            run: the name of the run; what it finds later replaces this.
         """
         if not self.sessions:
             return ""

@@ -24,7 +24,7 @@ class Recollection(BaseModel):
     """What is offered to a session; recorded in its journal.
 
     Attributes:
-        lines: for a prompt, the most similar kernel first.
+        lines: what a prompt tells, the most similar kernel first.
         seeds: valid configurations to measure early, the best known first.
         warning: why there is less than there could be.
     """
@@ -41,8 +41,8 @@ class RecallQuery:
     """What is to be tuned, for which something similar is looked for.
 
     Attributes:
-        features: of the kernel as given.
-        space: of the candidate that configurations are wanted for.
+        features: what the kernel as given is recognised by.
+        space: the valid configurations of the candidate that some are wanted for.
     """
 
     features: KernelFeatures

@@ -33,7 +33,7 @@ class RememberedSessions:
         """Keep what a run found, instead of what was kept of the same run before.
 
         Args:
-            run: names the run.
+            run: the name of the run.
 
         Raises:
             MemoryUnusable: the file cannot be written.

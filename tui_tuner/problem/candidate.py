@@ -50,8 +50,8 @@ class Candidate(BaseModel):
         """Its valid configurations.
 
         Args:
-            sizes: of the problem; restrictions may name them.
-            max_threads: of a block on the device; None for no limit.
+            sizes: the problem's sizes; restrictions may name them.
+            max_threads: threads that a block may have on the device; None for no limit.
             members: the only configurations that there are, as in a recording; None for no such limit.
 
         Raises:

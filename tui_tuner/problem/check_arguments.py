@@ -40,7 +40,7 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
 
 
 def _check_listing(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
-    """The same names in the same order; a parameter without a name may have any."""
+    """Refuse arguments with other names, or in another order; a parameter without a name may have any."""
     given = [argument.name for argument in problem.arguments]
     expected = [p.name or name for p, name in zip(signature.parameters, given, strict=False)]
     expected += [parameter.name for parameter in signature.parameters[len(given) :]]

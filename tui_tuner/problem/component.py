@@ -70,7 +70,7 @@ class RuledComponent:
 
     Args:
         names: the tunables in the order in which they are best bound.
-        values: of each tunable.
+        values: the values of each tunable.
         rules: those that read no other tunables.
         sizes: values of the names that are no tunables.
     """

@@ -24,7 +24,7 @@ class Parsed:
     """An expression that passed the allow-list.
 
     Attributes:
-        text: as it was written.
+        text: the expression as it was written.
         names: the sizes and tunables it reads.
     """
 

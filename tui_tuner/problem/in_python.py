@@ -21,7 +21,7 @@ class Written:
     """A problem that passed every check.
 
     Attributes:
-        text: of its problem file.
+        text: the text of the problem file.
         file: where that file is, or would be.
     """
 
@@ -41,7 +41,7 @@ def written_in_file(path: Path) -> Written:
 
 
 def written_in_python(problem: Problem) -> Written:
-    """The same for a problem that was put together in Python; its kernel may be text that is in no file.
+    """Check a problem that was put together in Python; its kernel may be text that is in no file.
 
     Raises:
         ProblemError: what it says is not possible, or its kernel's file is missing.

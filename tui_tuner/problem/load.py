@@ -44,10 +44,10 @@ def parse_problem(text: str, *, directory: Path, file: Path, source_text: str) -
     """The problem from texts that were read before; no file is opened.
 
     Args:
-        text: of the problem file.
+        text: the text of the problem file.
         directory: what paths in it are relative to.
         file: the name that errors give.
-        source_text: of the kernel's file.
+        source_text: the text of the kernel's file.
 
     Raises:
         ProblemError: what the text says is not possible.

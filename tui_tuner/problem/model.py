@@ -38,7 +38,7 @@ class Kernel(ProblemTable):
     Attributes:
         source: the file, relative to the problem file.
         name: the kernel function; may carry template arguments, as in `scale<float>`.
-        language: from the file's ending where it is not given.
+        language: what the kernel is written in; without it the file's ending tells.
         compiler_options: extra options for the compiler, the same for every candidate.
     """
 
@@ -74,8 +74,8 @@ class Argument(ProblemTable):
     """One argument of the kernel, in the order of its signature.
 
     Attributes:
-        shape: of an array, expressions over sizes; None for a scalar.
-        value: of a scalar, a number or an expression over sizes.
+        shape: extents of an array, expressions over sizes; None for a scalar.
+        value: what a scalar is, a number or an expression over sizes.
         output: whether the kernel writes the array and the result is checked.
         fill: how an input array is filled. An output without `fill` starts poisoned;
             with `fill` that content is restored before every launch.
@@ -105,7 +105,7 @@ class Search(ProblemTable):
     """What limits the search space, and where to begin.
 
     Attributes:
-        restrictions: over tunables and sizes, all of which must hold.
+        restrictions: conditions over tunables and sizes, all of which must hold.
         seeds: configurations that are worth measuring early, besides the default one.
     """
 
@@ -133,7 +133,7 @@ class Test(ProblemTable):
 
     Attributes:
         sizes: those not named keep the value of `[sizes]`.
-        inputs: by the name of an array argument; arrays not named keep the fill of their argument.
+        inputs: how array arguments are filled, by name; arrays not named keep the fill of their argument.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -178,11 +178,11 @@ class Problem(ProblemTable):
     """A kernel with all that is needed to launch, verify and time it.
 
     Attributes:
-        directory: of the problem file; every path in it is relative to this.
+        directory: where the problem file is; every path in it is relative to this.
         source_text: the text of the kernel's file.
         defaults: the configuration of the kernel as given; the first value of each
             tunable that is not named.
-        steps: of the strategy `explicit`; empty for its own.
+        steps: the steps of the strategy `explicit`; empty for its own.
     """
 
     kernel: Kernel

@@ -23,7 +23,7 @@ class ReferenceFunction:
     """Where the reference stands.
 
     Attributes:
-        line: of its `def`, from 1.
+        line: where its `def` stands, counted from 1.
     """
 
     file: Path
@@ -62,7 +62,7 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
     named = {a.name: _given(value) for a, value in zip(problem.arguments, arguments, strict=True)}
     try:
         returned = _load(reference)(**named)
-    except Exception as error:  # whatever the user's code raises is the user's to mend
+    except Exception as error:  # whatever the user's code raises is the user's to fix
         raise _failure(reference, error) from error
     outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
     return _checked(reference, _by_name(reference, returned, list(outputs)), outputs)

@@ -53,7 +53,7 @@ class KernelSignature:
     """A kernel function and what it takes.
 
     Attributes:
-        line: of its name, counted from 1.
+        line: where its name stands, counted from 1.
         template: its template parameters as written, as in ("typename T", "int N = 4").
         launch_bounds: what `__launch_bounds__` holds, as written.
         body: the text between its braces, comments blanked.

@@ -36,7 +36,7 @@ class SearchSpace:
         tunables: the values of each tunable.
         restrictions: expressions over tunables and sizes, all of which must hold.
         sizes: values of the names that are no tunables.
-        max_threads: of a block on the device; None for no limit.
+        max_threads: threads that a block may have on the device; None for no limit.
         launch: says what the block size is, where it is not the tunables `block_size_x`, `_y`, `_z`.
         members: where given, only these exist, as in a recording; all else holds for them too.
 

@@ -10,7 +10,7 @@ from tui_tuner.problem.expressions import ExpressionError, conjuncts, parse, res
 from tui_tuner.problem.model import Value
 
 MOST_COMBINATIONS = 20_000
-"""Of the values that one part of a restriction names; with more of them the part is kept unseen."""
+"""Combinations of the values that a part of a restriction names; with more of them it is kept unseen."""
 
 
 def without_tautologies(

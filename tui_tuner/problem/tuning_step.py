@@ -31,7 +31,7 @@ class TuningStep(BaseModel):
         tune_params: tunables that the step introduces, each with its values.
         depends_on: ids of steps that must have been accepted, or kept, before.
         skip_evaluation: whether the step is done without asking the model first if it is worth doing.
-        languages: of the kernels it is for; empty for all.
+        languages: what the kernels that it is for are written in; empty for all.
         min_architecture: least compute capability of a CUDA device, as in 80 for sm_80; 0 for any.
     """
 

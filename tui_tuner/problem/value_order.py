@@ -13,7 +13,7 @@ def exact(value: Value) -> Hashable:
 
 
 def exact_key(configuration: Mapping[str, Value]) -> Hashable:
-    """The same for equal configurations only, whatever the order of their names."""
+    """A key that equal configurations share and no others, whatever the order of their names."""
     return frozenset((name, exact(value)) for name, value in configuration.items())
 
 

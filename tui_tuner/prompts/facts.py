@@ -176,7 +176,7 @@ def _roofline(limits: Roofline) -> str:
 
 
 def configuration_facts(configuration: Configuration) -> str:
-    """As in "block_size_x=64, tile=4"."""
+    """A configuration in one line, as in "block_size_x=64, tile=4"."""
     return ", ".join(f"{name}={value}" for name, value in configuration.items()) or "no tunables"
 
 

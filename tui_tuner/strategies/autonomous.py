@@ -86,7 +86,7 @@ class _PlanRun:
     """The plan while it is worked through.
 
     Attributes:
-        outcomes: of the steps so far, in their order.
+        outcomes: what came of the steps so far, in their order.
         kept: the outcome of the enabling step just before, if its kernel is kept for the next one.
     """
 

@@ -89,7 +89,7 @@ class Incumbent:
     """The best accepted so far.
 
     Attributes:
-        speedup: over the kernel as given, with the ends of its interval.
+        speedup: how much faster it is than the kernel as given, with the ends of the interval.
     """
 
     candidate: Candidate
@@ -144,7 +144,7 @@ class Dialogue(Protocol):
         """A reply of the model, validated; what the user told the session goes with the prompt.
 
         Args:
-            purpose: names the prompt, as in "plan".
+            purpose: the name of the prompt, as in "plan".
             check: lists what else is wrong with a reply that has the right form, in words for the model.
             attempts: calls at most; all but the first put the faults of a reply back to the model.
             listener: hears a reply while it arrives; in a replay, where none does, nothing.
@@ -272,7 +272,7 @@ class Effects(Dialogue, Protocol):
         ...
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
-        """Time a configuration against any other on fresh data, in turns; changes no incumbent."""
+        """Time a configuration against any other on fresh data, interleaved; changes no incumbent."""
         ...
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:

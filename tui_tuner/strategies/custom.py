@@ -72,7 +72,7 @@ class CustomStrategy(ModelStrategy):
             parameters: tunables that the step introduces, with their values.
             evaluations: configurations that may be measured for it; None for a fair share.
             neutral_from: factor over the best from which a kernel that is not faster is called neutral.
-            outcomes: of earlier steps; the model sees them.
+            outcomes: what came of earlier steps; the model sees it.
         """
         base = base or session.incumbent.candidate
         known = best_of(session.evaluations_of(base))
@@ -212,7 +212,7 @@ class CustomStrategy(ModelStrategy):
         """Time a candidate's best configuration against the best so far; it takes its place if it is faster.
 
         Args:
-            best: as `tune_parameters` gives it; None rejects the candidate.
+            best: the evaluation that `tune_parameters` gives; None rejects the candidate.
             neutral_from: factor over the best from which a kernel that is not faster is called neutral.
 
         Returns:

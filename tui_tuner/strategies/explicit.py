@@ -105,7 +105,7 @@ class _StepListRun:
 
     Attributes:
         tunings: what the list says of a step, by the id that it has in the plan.
-        outcomes: of the steps so far, in their order.
+        outcomes: what came of the steps so far, in their order.
         done: what came of the steps of the list, by the id that they have there.
     """
 

@@ -21,8 +21,8 @@ class Outcome:
     """What came of one step.
 
     Attributes:
-        step: as it ended.
-        candidate: its kernel; None if it led to none.
+        step: the step in its last state.
+        candidate: the kernel that it led to, if any.
         best: the best evaluation of that kernel; None if none was right.
         told: what later prompts say of it instead of the step's reason.
     """

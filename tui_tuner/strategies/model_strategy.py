@@ -13,9 +13,9 @@ from tui_tuner.strategies.rewriting.retry import RetryPolicy
 from tui_tuner.strategies.search import tune_baseline, tune_parameters
 
 BASELINE_SHARE = 4
-"""One part in so many of the evaluations goes to the kernel as given."""
+"""One in so many of the evaluations is spent on the kernel as given."""
 LEAST_EVALUATIONS = 5
-"""Of one step, where that many are left."""
+"""A step gets so many evaluations at least, where that many are left."""
 
 
 class ModelStrategy(Strategy):

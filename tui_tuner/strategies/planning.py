@@ -116,7 +116,7 @@ async def ask_if_valid(session: Effects, step: Step, base: Candidate, outcomes: 
 
 
 async def ask_for_parts(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome]) -> Breakdown:
-    """The same, and the parts of a step that is too large.
+    """Whether a step is a tuning step that can be done now, and its parts if it is too large.
 
     Raises:
         ModelFailed: there is no answer.

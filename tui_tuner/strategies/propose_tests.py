@@ -80,7 +80,7 @@ async def propose_tests(ask: AskModel, problem: Problem) -> list[Test]:
     """What the model proposes to verify at; whether it is of use only the kernel as given can tell.
 
     Args:
-        problem: at the sizes that are timed; it has no tests.
+        problem: the problem without tests, at the sizes that are timed.
 
     Raises:
         ModelFailed: the model gives no usable reply.

@@ -55,10 +55,10 @@ def to_freeze(
     Args:
         best: the fastest configuration known, which gives the values.
         evaluations: what is known, of this candidate and others with the same tunables.
-        most_configurations: as many valid ones may be left to search.
+        most_configurations: so many valid configurations may be left to search.
         delta: a spread below 1 + delta does not matter.
-        sizes: of the problem; restrictions may name them.
-        max_threads: of a block on the device.
+        sizes: the problem's sizes; restrictions may name them.
+        max_threads: threads that a block may have on the device.
         members: the only configurations that there are.
 
     Raises:

@@ -41,7 +41,7 @@ async def challenge_incumbent(
 async def challenge_or_reject(
     session: Effects, step: Step, candidate: Candidate, best: Evaluation, neutral_from: float | None = None
 ) -> Step:
-    """The same for who goes on in any case: the step accepted, neutral or rejected with the reason."""
+    """Time a candidate against the incumbent: the step, accepted, neutral or rejected with the reason."""
     try:
         return await challenge_incumbent(session, step, candidate, best, neutral_from)
     except CandidateFailed as failed:
@@ -50,8 +50,7 @@ async def challenge_or_reject(
 
 def rejected(session: Effects, step: Step, failed: CandidateFailed) -> Step:
     """Show why a step is rejected."""
-    factor = failed.factor if isinstance(failed, NotFaster) else None
-    return session.update_step(step.now(StepState.REJECTED, reason=failed.reason, factor=factor))
+    return session.update_step(step.now(StepState.REJECTED, reason=failed.reason, factor=failed.factor))
 
 
 def on_fresh_data(best: Evaluation, failure: Failure) -> Evaluation:

@@ -34,7 +34,7 @@ class StepBrief:
 
     Attributes:
         evaluations: configurations that may be measured for it.
-        outcomes: of the steps so far; the model sees them.
+        outcomes: what came of the steps so far; the model sees it.
         description: what to do; None for the step's own detail.
         parameters: tunables that the step introduces, with their values.
         neutral_from: factor over the incumbent from which a kernel that is not faster is neutral.

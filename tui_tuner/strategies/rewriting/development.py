@@ -40,7 +40,7 @@ class RewriteJob:
     """What the model is asked for.
 
     Attributes:
-        purpose: names the prompt.
+        purpose: the name of the prompt.
         prompt: the whole text.
         evaluations: configurations that may be measured for it.
         parameters: tunables that the kernel must have, with their values.
@@ -91,7 +91,7 @@ async def _develop(session: Effects, step: Step, job: RewriteJob, policy: RetryP
         try:
             return await _settle(session, step, candidate, job, decision)
         except CandidateFailed as failed:
-            outcome = _failed(session, step, candidate, failed)
+            outcome = Outcome(rejected(session, step, failed), candidate, failed.best)
             final = isinstance(failed, NotFaster) and not job.puts_back_slow
             if session.model_calls >= last or final or not policy.puts_back(failed):
                 return outcome
@@ -119,11 +119,6 @@ def _given_up(session: Effects, last: Outcome, reason: str) -> Outcome:
     known, factor = last.step.reason, last.step.factor
     rejected = last.step.now(StepState.REJECTED, reason=f"{known}; then {reason}" if known else reason, factor=factor)
     return replace(last, step=session.update_step(rejected), told=known or UNANSWERED)
-
-
-def _failed(session: Effects, step: Step, candidate: Candidate, failed: CandidateFailed) -> Outcome:
-    best = failed.best if isinstance(failed, NotFaster) else None
-    return Outcome(rejected(session, step, failed), candidate, best)
 
 
 async def _settle(session: Effects, step: Step, candidate: Candidate, job: RewriteJob, decision: Decision) -> Outcome:

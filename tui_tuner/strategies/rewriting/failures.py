@@ -23,9 +23,13 @@ class CandidateFailed(Exception):
         reason: one line, for people.
         told: what really happened, for the model; may have many lines.
         advice: what the model is told to do about it.
+        best: the fastest evaluation of the kernel, where it is right.
+        factor: speed-up over the incumbent, with the ends of the interval, where they were compared.
     """
 
     advice = "Correct what is named above."
+    best: Evaluation | None = None
+    factor: Factor | None = None
 
     def __init__(self, reason: str, told: str = "") -> None:
         super().__init__(reason)
@@ -37,7 +41,7 @@ class EvaluationFailed(CandidateFailed):
     """A configuration that was not built, not verified or not timed.
 
     Attributes:
-        kind: of the failure; a class that stands for one kind names it.
+        kind: why the configuration is not usable; a class that stands for one kind names it.
 
     Raises:
         ValueError: the evaluation did not fail.
@@ -138,12 +142,7 @@ class NoneRight(CandidateFailed):
 
 
 class NotFaster(CandidateFailed):
-    """It is right, and not faster than the incumbent.
-
-    Attributes:
-        best: its best configuration.
-        factor: over the incumbent, with the ends of its interval.
-    """
+    """It is right, and not faster than the incumbent."""
 
     advice = "Take another approach than the one that was measured."
 

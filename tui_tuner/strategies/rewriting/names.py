@@ -41,7 +41,7 @@ def renames(listed: Collection[str], in_use: Collection[str], used_names: Collec
     Args:
         listed: the tunables of the rewritten kernel.
         in_use: the tunables of the problem and of the incumbent.
-        used_names: that occur in the rewritten code and its launch.
+        used_names: names that occur in the rewritten code and its launch.
     """
     found = {}
     for name in listed:

@@ -24,8 +24,8 @@ class RetryPolicy:
 
     Attributes:
         attempts: calls for one kernel at most, the first one, refused replies and failed kernels all counted.
-        handlers: by class of failure; subclasses are matched, the nearest base class first.
-        default_handler: for failures that `handlers` has nothing for; None for `with_advice`.
+        handlers: what tells the model of a class of failures; subclasses are matched, the nearest base class first.
+        default_handler: tells of failures that `handlers` has nothing for; None for `with_advice`.
         final: classes of failures that end the step at once.
     """
 

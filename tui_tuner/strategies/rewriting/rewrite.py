@@ -50,7 +50,7 @@ class RewriteContext:
     Attributes:
         base: the kernel that was rewritten; its tunables are the names in use.
         start: the best configuration known of it.
-        max_threads: of a block on the device.
+        max_threads: threads that a block may have on the device.
         parameters: tunables that the rewritten kernel must have, with their values.
         frozen: tunables that are frozen at a value.
     """

@@ -27,8 +27,9 @@ from tui_tuner.strategies.rewriting.rewrite import (
 )
 
 MOST_VALUES = 16
+"""Values of one tunable at most."""
 MOST_COMBINATIONS = 200_000
-"""Of all values, valid or not: the searches keep every configuration in memory."""
+"""Combinations of all values at most, valid or not: the searches keep every configuration in memory."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class CheckedRewrite:
     """A rewritten kernel that can be evaluated.
 
     Attributes:
-        reply: as the model gave it.
+        reply: the words of the model as they are.
         searched: the tunables that it lists with several values, by their established names.
     """
 

@@ -28,7 +28,7 @@ MOST_ROWS = 60
 _FEWEST_ROWS = 5
 _ROWS_DROPPED = 5
 _MOST_REMARKS = 12
-"""At a time, the slowest first."""
+"""So many rows are dropped at a time, the slowest first."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SearchKnowledge:
 
     Attributes:
         candidate: the kernel as it is searched, with what is frozen at one value.
-        measured: its evaluations so far.
+        measured: what was measured of the candidate so far.
         memory: what earlier sessions found for kernels like this one; may be empty.
     """
 
@@ -55,7 +55,7 @@ class SearchKnowledge:
 
 @dataclass(frozen=True)
 class Round:
-    """What is asked for.
+    """What the model is asked for in one round.
 
     Attributes:
         number: counts from 1.
@@ -76,7 +76,7 @@ def first_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> t
     """The prompt of the first round, and what had to be left out of it.
 
     Args:
-        tokens: that a prompt may have, None if unknown.
+        tokens: how many a prompt may have, None if unknown.
     """
 
     def built(_: int, source: bool) -> list[Message]:

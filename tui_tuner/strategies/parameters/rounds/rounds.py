@@ -35,8 +35,8 @@ class Rounds:
 
     Args:
         candidate: the kernel.
-        searched: the same with what is frozen at one value.
-        space: its valid configurations.
+        searched: the candidate with what is frozen at one value.
+        space: the valid configurations of `searched`.
         most: evaluations at most.
         found: what earlier sessions found: lines for the first prompt, and configurations to begin with.
         step: the step that searches; where it is given, the plan shows each round behind it.

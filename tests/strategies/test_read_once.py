@@ -1,0 +1,78 @@
+"""What the check of a reply has read is what the strategy goes on with."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel
+
+from tests.strategies.branch import one_prompt
+from tests.strategies.world import FIXED, played
+from tui_tuner.problem import signature
+from tui_tuner.strategies.base import FaultyReply, ask_and_read
+from tui_tuner.strategies.one_prompt import OnePromptStrategy
+from tui_tuner.strategies.rewriting import rewrite
+
+
+class Count(BaseModel):
+    number: int
+
+
+def asking(*numbers):
+    """Asks as a session does: what the check refuses is put back, and the next reply is checked."""
+    told = []
+
+    async def ask(check):
+        for number in numbers:
+            faults = check(Count(number=number))
+            if not faults:
+                return Count(number=number)
+            told.append(faults)
+        raise AssertionError("no further reply")
+
+    return ask, told
+
+
+def halves(read):
+    def half(reply):
+        read.append(reply.number)
+        if reply.number % 2:
+            raise FaultyReply([f"{reply.number} is odd", "so it has no half"])
+        return reply.number // 2
+
+    return half
+
+
+async def test_the_value_of_the_reply_that_passes_is_given_back_and_each_reply_is_read_once():
+    (ask, told), read = asking(3, 8, 9), []
+    assert await ask_and_read(ask, halves(read)) == 4
+    assert told == [["3 is odd", "so it has no half"]]
+    assert read == [3, 8]
+
+
+async def test_a_reply_that_nobody_checked_is_read_all_the_same():
+    async def unchecked(number):
+        return Count(number=number)
+
+    assert await ask_and_read(lambda _: unchecked(6), halves([])) == 3
+    with pytest.raises(FaultyReply, match="5 is odd; so it has no half"):
+        await ask_and_read(lambda _: unchecked(5), halves([]))
+
+
+def counted(monkeypatch, module, name):
+    calls, original = [], getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *given: calls.append(name) or original(*given))
+    return calls
+
+
+async def test_the_names_of_a_rewrite_are_found_and_its_code_is_parsed_once_a_reply(tmp_path, monkeypatch):
+    scanned = counted(monkeypatch, rewrite, "identifiers")
+    parsed = counted(monkeypatch, signature, "parse")
+    figures = []
+    for number, answers in enumerate(([one_prompt()], [one_prompt(fail="crash"), one_prompt()])):
+        scanned.clear()
+        parsed.clear()
+        await played(tmp_path / str(number), OnePromptStrategy(), answers, problem=FIXED)
+        figures.append((len(scanned), len(parsed)))
+    lives = 2  # a session, and its replay
+    assert figures[1][0] - figures[0][0] == figures[1][1] - figures[0][1] == lives
+    assert figures[0][0] == lives
