@@ -30,14 +30,15 @@ class FailureKind(StrEnum):
     Attributes:
         stage: how far the configuration came.
         advice: what a model is told to look at.
-        is_shared: whether every other configuration of the kernel would fail alike, so that none is tried.
+        is_shared: whether every other configuration of the kernel would fail alike, so that none is tried; a kind
+            says so where it is not.
     """
 
     stage: FailureStage
     advice: str
     is_shared: bool
 
-    def __new__(cls, value: str, stage: FailureStage, advice: str, is_shared: bool) -> Self:
+    def __new__(cls, value: str, stage: FailureStage, advice: str, is_shared: bool = True) -> Self:
         """A kind with its traits."""
         kind = str.__new__(cls, value)
         kind._value_ = value
@@ -54,19 +55,16 @@ class FailureKind(StrEnum):
         "refused source",
         FailureStage.BUILD,
         "The program does not build such text. Leave out what is named above.",
-        True,
     )
     COMPILE = (
         "compile error",
         FailureStage.BUILD,
         "These are the compiler's own words. Correct the code for this compiler and device.",
-        True,
     )
     BUILD_TIMEOUT = (
         "build time-out",
         FailureStage.BUILD,
         "Make it quicker to compile: unroll less, instantiate less, or offer smaller values.",
-        True,
     )
     LAUNCH = (  # too many resources, bad geometry
         "launch failure",
@@ -80,26 +78,22 @@ class FailureKind(StrEnum):
         FailureStage.RUN,
         "Named are the size, the first wrong element, its value and the expected one. Think about bounds at "
         "sizes that are no multiples, the grid's divisors, elements that no thread writes, missing barriers.",
-        True,
     )
     ILLEGAL_ACCESS = (  # out of bounds, misaligned
         "illegal access",
         FailureStage.RUN,
         "Check every index at the sizes that are no multiples, alignment of vector accesses, and shared memory.",
-        True,
     )
     TIMEOUT = (
         "time-out",
         FailureStage.RUN,
         "It was ended after the time named. Look for a loop without end, a barrier that not all threads reach, or far "
         "too much work a thread.",
-        True,
     )
     CRASH = (  # the process died for another reason
         "crash",
         FailureStage.RUN,
         "It ended the process that ran it. Check indices, array sizes on the stack, and recursion.",
-        True,
     )
     IMPLAUSIBLE = (  # below what the hardware can do
         "implausible time",

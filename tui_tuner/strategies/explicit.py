@@ -82,7 +82,7 @@ class ExplicitStrategy(ModelStrategy):
 
 
 @dataclass(frozen=True)
-class _Done:
+class _StepRecord:
     """What came of a step of the list, and the incumbent's kernel at that time.
 
     Attributes:
@@ -113,7 +113,7 @@ class _StepListRun:
     session: Effects
     tunings: dict[int, TuningStep] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
-    done: dict[str, _Done] = field(default_factory=dict)
+    done: dict[str, _StepRecord] = field(default_factory=dict)
 
     def propose(self, tuning: TuningStep) -> None:
         """Show a step of the list in the plan."""
@@ -137,15 +137,15 @@ class _StepListRun:
             self.session.update_step(ended.outcome.step)
         else:
             outcome = await self._carry_out(step, tuning, to_come)
-            ended = _Done(outcome, self.session.incumbent.candidate.id)
+            ended = _StepRecord(outcome, self.session.incumbent.candidate.id)
         self.outcomes.append(ended.outcome)
         self.done[tuning.id] = ended
 
-    def _skipped(self, step: Step, reason: str, *, before: bool = False) -> _Done:
+    def _skipped(self, step: Step, reason: str, *, before: bool = False) -> _StepRecord:
         skipped = step.now(StepState.SKIPPED, reason=reason)
-        return _Done(Outcome(skipped), self.session.incumbent.candidate.id, before)
+        return _StepRecord(Outcome(skipped), self.session.incumbent.candidate.id, before)
 
-    def _settled(self, step: Step, tuning: TuningStep) -> _Done | None:
+    def _settled(self, step: Step, tuning: TuningStep) -> _StepRecord | None:
         """The step as skipped, if it cannot be done here or is done already."""
         reason = _unfit(tuning, self.session.problem, self.session.device)
         for needed in tuning.depends_on:
@@ -162,7 +162,7 @@ class _StepListRun:
             return self._skipped(step, f"done already: the kernel has {names}", before=True)
         return None
 
-    async def _judged(self, step: Step, tuning: TuningStep) -> _Done | None:
+    async def _judged(self, step: Step, tuning: TuningStep) -> _StepRecord | None:
         """The step as skipped, if the model thinks that it is not worth doing here."""
         if tuning.skip_evaluation:
             return None
@@ -177,7 +177,7 @@ class _StepListRun:
             reply = await self.session.ask("worth_step", question(prompt), WorthReply, lambda _: [])
         except ModelFailed as failed:
             rejected = step.now(StepState.REJECTED, reason=f"could not be judged: {failed}")
-            return _Done(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)
+            return _StepRecord(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)
         if reply.already_done:
             return self._skipped(step, f"done already: {reply.reason}", before=True)
         if not reply.worth_doing:
