@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import ModelError
+from tui_tuner.journal.recall import Recall
 from tui_tuner.llm.base import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import TransportError
@@ -17,7 +18,6 @@ from tui_tuner.llm.structured import ReplyRefused, ask
 from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.recall import Recall
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
 
 _REPLY = TypeAdapter(Reply)

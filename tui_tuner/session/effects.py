@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.journal.recall import Recall
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
@@ -19,7 +20,6 @@ from tui_tuner.session.instructions import Instruction, Thaw
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.proposals import Proposals
-from tui_tuner.session.recall import Recall
 from tui_tuner.session.remembering import Remembering
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Emit, Talk

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.recall import Recall
 from tui_tuner.strategies.base import BudgetSpent
 
 AT_ONCE = (os.cpu_count() or 1) + 2

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.model import Configuration
 from tui_tuner.search.client import Search
-from tui_tuner.session.recall import Recall
 
 _KIND = "propose"
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.journal.recall import Recall
 from tui_tuner.memory.entry import MOST_HELPED, MOST_OTHERS, Entry, Helped, Measured
 from tui_tuner.memory.features import features_of
 from tui_tuner.memory.memory import Memory
@@ -17,7 +18,6 @@ from tui_tuner.memory.similarity import times_of
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Problem
 from tui_tuner.report.result import Outcome
-from tui_tuner.session.recall import Recall
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Step

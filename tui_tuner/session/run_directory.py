@@ -6,20 +6,17 @@ import datetime
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tui_tuner import __version__
 from tui_tuner.errors import JournalError
+from tui_tuner.journal import reading as journals
+from tui_tuner.journal.journal import Journal
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.search.methods import DEFAULT_METHOD
-from tui_tuner.session import journal as journals
-from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
 
-RUNS = Path("tuner-runs")
-"""Where runs go, in the current directory, unless the user names another place."""
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""
 
@@ -103,7 +100,7 @@ def default_path(kernel: Path) -> Path:
     """A new directory for a run of this kernel, named by the time."""
     now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
     names = (f"{kernel.stem}-{now}{suffix}" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
-    return next(path for name in names if not (path := RUNS / name).exists())
+    return next(path for name in names if not (path := journals.RUNS / name).exists())
 
 
 def open_run(path: Path, *, resume: bool) -> RunDirectory:
@@ -130,25 +127,3 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
     except (KeyError, ValueError) as error:
         raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error
-
-
-def list_runs(directory: Path) -> list[dict[str, Any]]:
-    """Every run in a directory: name, kernel's file, strategy, model, created, whether it has a result."""
-    found = []
-    for file in sorted(directory.glob(f"*/{journals.FILE}")):
-        try:
-            header = Journal.read(file).header
-            found.append(
-                {
-                    "run": str(file.parent),
-                    "created": header["created"],
-                    "strategy": header["options"]["strategy"],
-                    "model": header["model"],
-                    "finished": (file.parent / "result.json").exists(),
-                }
-            )
-        except JournalError as error:
-            found.append({"run": str(file.parent), "error": error.message})
-        except KeyError as error:
-            found.append({"run": str(file.parent), "error": f"its header lacks {error}"})
-    return found

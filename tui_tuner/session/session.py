@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm.base import Backend
 from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
@@ -16,7 +17,6 @@ from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
-from tui_tuner.session.recall import RecordEnds
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
