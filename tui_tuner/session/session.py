@@ -82,7 +82,7 @@ class Session(EventStream):
         try:
             reason = await self._run_strategy(effects)
         finally:
-            await effects.drop_head_starts()
+            await effects.bench.cancel_speculation()
         await self._finish(effects, reason)
 
     async def _proposed_tests(self) -> list[Test]:
@@ -141,8 +141,8 @@ class Session(EventStream):
 
     async def _remember(self, effects: SessionEffects, outcome: Outcome) -> None:
         best = effects.incumbent
-        measured = effects.evaluations_of(best.candidate)
-        failed = await effects.remembering.keep(effects.problem, outcome, best, measured, effects.accepted_steps)
+        measured = effects.bench.evaluations_of(best.candidate)
+        failed = await effects.remembering.keep(effects.problem, outcome, best, measured, effects.plan.accepted())
         if failed:
             effects.note(failed, warning=True)
 

@@ -74,7 +74,7 @@ class CustomStrategy(ModelStrategy):
             outcomes: of earlier steps; the model sees them.
         """
         base = base or session.incumbent.candidate
-        known = best_of(session.evaluations_of(base))
+        known = best_of(session.bench.evaluations_of(base))
         start = base.default_configuration if known is None else known.configuration
         evaluations = evaluations or share_of(session, len(session.proposed_steps()))
         brief = Brief(
@@ -197,7 +197,7 @@ class CustomStrategy(ModelStrategy):
         Args:
             max_evaluations: configurations at most; None for all that are left.
         """
-        most = session.evaluations_left if max_evaluations is None else max_evaluations
+        most = session.budget.evaluations_left if max_evaluations is None else max_evaluations
         return await search_parameters(session, candidate, most)
 
     async def accept(

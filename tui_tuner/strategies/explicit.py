@@ -146,7 +146,7 @@ class _Work:
 
     def _settled(self, step: Step, tuning: TuningStep) -> _Done | None:
         """The step as skipped, if it cannot be done here or is done already."""
-        reason = _unfit(tuning, self.session.problem, self.session.device)
+        reason = _unfit(tuning, self.session.problem, self.session.bench.device)
         for needed in tuning.depends_on:
             done = self.done.get(needed)
             if done is None:

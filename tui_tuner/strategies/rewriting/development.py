@@ -71,10 +71,10 @@ async def develop(session: Effects, step: Step, task: Task, policy: RetryPolicy)
 
 
 async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy) -> Outcome:
-    limit = session.device.max_threads_per_block
+    limit = session.bench.device.max_threads_per_block
     context = RewriteContext(session.problem, task.base, task.start, limit, task.parameters, session.frozen)
     messages = question(task.prompt)
-    last = session.model_calls + policy.attempts
+    last = session.budget.model_calls + policy.attempts
     outcome = Outcome(step)
     while True:
         try:
@@ -83,7 +83,7 @@ async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy
                 messages,
                 RewriteReply,
                 lambda reply: faults_of(reply, context),
-                last - session.model_calls,
+                last - session.budget.model_calls,
             )
         except ModelFailed as failed:
             return _given_up(session, outcome, str(failed))
@@ -98,7 +98,7 @@ async def _develop(session: Effects, step: Step, task: Task, policy: RetryPolicy
         except CandidateFailed as failed:
             outcome = _failed(session, step, candidate, failed)
             final = isinstance(failed, NotFaster) and not task.puts_back_slow
-            if session.model_calls >= last or final or not policy.puts_back(failed):
+            if session.budget.model_calls >= last or final or not policy.puts_back(failed):
                 return outcome
             said = reply.model_copy(update={"code": candidate.source}).model_dump_json()
             messages += [Message("assistant", said), Message("user", policy.message(failed))]
@@ -154,7 +154,7 @@ async def tried(session: Effects, candidate: Candidate, evaluations: int, start:
         best = await search_parameters(session, candidate, evaluations - 1)
     except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
         session.note(f"the search of the parameters ends: {failed}", warning=True)
-        best = best_of(session.evaluations_of(candidate))
+        best = best_of(session.bench.evaluations_of(candidate))
     if best is None:
-        raise failure_of_all(session.evaluations_of(candidate))
+        raise failure_of_all(session.bench.evaluations_of(candidate))
     return best

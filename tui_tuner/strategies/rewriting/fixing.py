@@ -67,7 +67,7 @@ async def with_parameters(ask: Ask, session: Effects, candidate: Candidate, name
     answer = ParametersReply(parameters=[])
     if new:
         facts = situation(session, candidate.model_copy(update={"source": reply.code}))
-        left = session.evaluations_left
+        left = session.budget.evaluations_left
         prompt = render("fix_parameters", situation=facts, names="\n".join(new), evaluations=left)
         answer = await ask("fix_parameters", prompt, ParametersReply, check)
     return _with_its_launch(candidate_of(merged(answer), context, candidate.title), context)

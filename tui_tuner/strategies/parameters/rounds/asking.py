@@ -38,7 +38,7 @@ class Question:
     best: Configuration
 
     async def ask(self) -> Chooser:
-        """The configurations that the model proposes, each given a head start when it has arrived.
+        """The configurations that the model proposes, each evaluated on speculation as soon as it has arrived.
 
         Raises:
             ModelFailed: it gives no usable reply, and none of it that had arrived can be used.
@@ -64,7 +64,7 @@ class Question:
 
     async def _room(self, form: type[ConfigurationsReply]) -> int | None:
         """Tokens for the prompt beside the form of the reply, which goes with it; None if unknown."""
-        tokens = await self.session.prompt_tokens()
+        tokens = await self.session.model.prompt_tokens()
         return None if tokens is None else tokens - estimate(json.dumps(schema_of(form)))
 
     def _faults(self, reply: ConfigurationsReply) -> list[str]:
@@ -87,6 +87,6 @@ class Question:
             for proposal in arriving.feed(piece):
                 configuration = chooser.take(proposal)
                 if configuration is not None:
-                    self.session.head_start(self.candidate, configuration)
+                    self.session.bench.speculate(self.candidate, configuration)
 
         return listen
