@@ -20,8 +20,8 @@ from tui_tuner.session.instructions import Instruction, Thaw
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.plan import Plan
-from tui_tuner.session.proposals import Proposals
-from tui_tuner.session.remembering import Remembering
+from tui_tuner.session.proposals import JournaledSearch
+from tui_tuner.session.remembering import SessionMemory
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Emit, Talk
 from tui_tuner.strategies.base import Incumbent
@@ -59,7 +59,7 @@ class SessionEffects(Talk):
         self.seed: int = run.options.seed
         self.budget = budget
         self.bench = KernelBench(machine, recall, budget, emit, run.options.delta, self._best_ms)
-        self.remembering = Remembering(run, recall)
+        self.remembering = SessionMemory(run, recall)
         self.problem: Problem = self.bench.problem
         self.baseline: Candidate = baseline(self.problem)
         self.incumbent = Incumbent(self.baseline, self.bench.given, (1.0, 1.0, 1.0))
@@ -95,9 +95,9 @@ class SessionEffects(Talk):
         self.budget.check_target(self.incumbent.speedup[0])
         self.budget.check_evaluations()
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
+    def proposals(self, search: Search, content: Mapping[str, Any]) -> JournaledSearch:
         """What a search chooses, journaled."""
-        return Proposals(self._recall, search, content)
+        return JournaledSearch(self._recall, search, content)
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
         """Build, verify and measure; the kernel is kept as a file."""

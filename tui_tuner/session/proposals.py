@@ -17,7 +17,7 @@ from tui_tuner.search.client import Search
 _KIND = "propose"
 
 
-class Proposals:
+class JournaledSearch:
     """A search whose choices are recorded; it starts when the first is wanted that is not known.
 
     Args:

@@ -23,7 +23,7 @@ from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Step
 
 
-class Remembering:
+class SessionMemory:
     """The memory as the journal knows it, and the live one behind it."""
 
     def __init__(self, run: RunDirectory, recall: Recall) -> None:

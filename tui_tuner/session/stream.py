@@ -22,7 +22,7 @@ from tui_tuner.session.instructions import Instruction
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor
 
-Status = Literal["finished", "no_improvement", "failed", "interrupted"]
+SessionStatus = Literal["finished", "no_improvement", "failed", "interrupted"]
 
 
 class KeptRun(Protocol):
@@ -142,7 +142,7 @@ class EventStream(ABC):
 
     def _finished(
         self,
-        status: Status,
+        status: SessionStatus,
         reason: str,
         *,
         speedup: Factor | None = None,

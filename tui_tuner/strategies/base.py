@@ -277,7 +277,7 @@ class Effects(Dialogue, Protocol):
         ...
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
-        """Time a configuration against any other on fresh data, in turns; changes no incumbent."""
+        """Time a configuration against any other on fresh data, interleaved; changes no incumbent."""
         ...
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
