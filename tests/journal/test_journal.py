@@ -138,7 +138,7 @@ def test_a_full_disk_is_told_in_words_and_nothing_is_written_behind_half_a_line(
     assert journal.get("b") is None
 
 
-def test_text_that_is_no_unicode_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_half_of_a_character_pair_is_kept_in_a_file_that_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "j"
     half = {"text": "half a pair: \ud83d"}
     journal = Journal.create(path, {})
@@ -148,6 +148,7 @@ def test_text_that_is_no_unicode_is_kept_as_it_is(tmp_path: Path) -> None:
     record = Journal.read(path).get(key_of("ask", half))
     assert record is not None
     assert (record.result, record.content) == (half, half)
+    assert path.read_text("utf-8").count("\n") == 2
 
 
 def test_what_was_not_done_is_tried_again_and_stays_in_the_file(tmp_path: Path) -> None:

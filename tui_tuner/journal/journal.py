@@ -9,7 +9,8 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,22 @@ class Journal:
             raise
         return cls(path, content, file)
 
+    @contextmanager
+    def header_in_use(self) -> Iterator[dict[str, Any]]:
+        """The header, while a session is made from it; where none can be made, the journal is given back.
+
+        Raises:
+            JournalError: the header lacks something, or says what this version of the program does not know.
+        """
+        try:
+            yield self.header
+        except (KeyError, ValueError) as error:
+            self.close()
+            raise JournalError(f"its header cannot be used: {error}", file=self.path, line=1) from error
+        except BaseException:
+            self.close()
+            raise
+
     @property
     def records(self) -> list[Record]:
         """What is known, the last record of each effect, in the order in which the effects were first recorded."""
@@ -117,7 +134,7 @@ class Journal:
     def _write(self, content: Mapping[str, Any]) -> None:
         if self._file is None:
             raise JournalError("is open for reading only", file=self.path)
-        left = memoryview(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+        left = memoryview(_line(content))
         try:
             while left:
                 left = left[self._file.write(left) :]
@@ -126,6 +143,15 @@ class Journal:
             self.close()  # nothing may be written behind a line that is not whole
             hint = "make room or mend what is wrong there, then resume the run"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=self.path) from error
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    """A line of the file, which is valid UTF-8 also where a text holds half of a character pair."""
+    try:
+        text = json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        text = json.dumps(content).encode()
+    return text + b"\n"
 
 
 def _lock(file: io.FileIO, path: Path) -> None:

@@ -90,8 +90,8 @@ class KernelBench:
             BudgetSpent: the budget did not reach for all.
         """
         known = self._by_candidate[candidate.id]
-        new = [c for c in configurations if _name(c) not in known]
-        allowed = new[: self._budget.evaluations_left]
+        new = {_name(c): c for c in configurations if _name(c) not in known}
+        allowed = list(new.values())[: self._budget.evaluations_left]
         at_once = asyncio.Semaphore(AT_ONCE)
         outcomes = await _all([self._one(candidate, c, at_once) for c in allowed])
         for outcome in outcomes:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tui_tuner import __version__
 from tui_tuner.errors import JournalError
-from tui_tuner.journal import reading as journals
 from tui_tuner.journal.journal import Journal
+from tui_tuner.journal.reading import FILE, RUNS, journal_of
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
@@ -92,7 +92,7 @@ def create(
         "problem": problem_text,
         "source": problem.source_text,
     }
-    journal = Journal.create(path / journals.FILE, header)
+    journal = Journal.create(path / FILE, header)
     return RunDirectory(path, journal, problem, problem_text, options, model)
 
 
@@ -100,7 +100,7 @@ def default_path(kernel: Path) -> Path:
     """A new directory for a run of this kernel, named by the time."""
     now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
     names = (f"{kernel.stem}-{now}{suffix}" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
-    return next(path for name in names if not (path := journals.RUNS / name).exists())
+    return next(path for name in names if not (path := RUNS / name).exists())
 
 
 def open_run(path: Path, *, resume: bool) -> RunDirectory:
@@ -110,14 +110,12 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         JournalError: there is none, or it cannot be used.
         ProblemError: its problem no longer fits this version of the program.
     """
-    file = journals.journal_of(path)
+    file = journal_of(path)
     journal = Journal.reopen(file) if resume else Journal.read(file)
-    header = journal.header
-    if "kind" in header:
-        journal.close()
-        message = f"this is a run of `tuner-tui {header['kind']}`, not of a kernel"
-        raise JournalError(message, hint="`tuner-tui resume` and `tuner-tui replay` take it", file=file)
-    try:
+    with journal.header_in_use() as header:
+        if "kind" in header:
+            message = f"this is a run of `tuner-tui {header['kind']}`, not of a kernel"
+            raise JournalError(message, hint="`tuner-tui resume` and `tuner-tui replay` take it", file=file)
         problem_file = (file.parent / header["problem_file"]).resolve()
         problem = parse_problem(
             header["problem"], directory=problem_file.parent, file=problem_file, source_text=header["source"]
@@ -125,5 +123,3 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         options = SessionOptions.model_validate(header["options"])
         options = options.model_copy(update={"search": options.search or _METHOD_OF_OLD_RUNS})
         return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
-    except (KeyError, ValueError) as error:
-        raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error

@@ -52,8 +52,10 @@ class Session(EventStream):
         self._machine = Machine(run.problem, evaluator, self._recall)
 
     async def _close(self) -> None:
-        await self._machine.close()
-        await super()._close()
+        try:
+            await self._machine.close()
+        finally:
+            await super()._close()
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))

@@ -120,9 +120,11 @@ class EventStream(ABC):
 
     async def _close(self) -> None:
         """Give back what the session holds."""
-        if self._backend is not None:
-            await self._backend.aclose()
-        self._kept.journal.close()
+        try:
+            if self._backend is not None:
+                await self._backend.aclose()
+        finally:
+            self._kept.journal.close()
 
     def _begun(self, kernel: str, language: str, strategy: str, baseline: Candidate) -> SessionStarted:
         """The first event of a session about this."""
