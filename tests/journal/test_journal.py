@@ -131,7 +131,10 @@ def test_a_full_disk_is_told_in_words_and_nothing_is_written_behind_half_a_line(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(JournalError, match="cannot be written: No space left on device"):
         journal.append(Record("b", "b", 2.0, {}))
+    with pytest.raises(JournalError, match="cannot be written: No space left on device"):
+        Journal.create(tmp_path / "new", {})
     monkeypatch.undo()
+    Journal.create(tmp_path / "new", {}).close()
     with pytest.raises(JournalError, match="reading only"):
         journal.append(Record("c", "c", 2.0, {}))
     Journal.reopen(path).close()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,14 @@ def test_a_header_is_read_without_the_records(tmp_path: Path) -> None:
     path = written(tmp_path / "run/journal.jsonl", HEADER, [], [])
     assert header_of(path.parent) == header_of(path) == HEADER
     assert journal_of(path.parent) == path
+
+
+def test_runs_can_be_listed_without_any_package_but_the_standard_library(tmp_path: Path) -> None:
+    program = "import sys; before = {*sys.modules}; import tui_tuner.journal.recall; print(*({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "tui_tuner" in loaded
+    assert loaded - sys.stdlib_module_names == {"tui_tuner"}
 
 
 def test_runs_are_listed_with_what_is_wrong_with_them(tmp_path: Path) -> None:

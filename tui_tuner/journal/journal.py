@@ -47,7 +47,11 @@ class Journal:
             raise JournalError(f"cannot be written: {error.strerror}", file=path) from error
         _lock(file, path)
         journal = cls(path, JournalContent(content, [], 0), file)
-        journal._write(content)
+        try:
+            journal._write(content)
+        except JournalError:
+            path.unlink(missing_ok=True)
+            raise
         return journal
 
     @classmethod
