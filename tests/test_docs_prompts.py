@@ -18,6 +18,7 @@ from docs.prompting.scenes import default_steps_scene, good_path, good_scenes, o
 from docs.prompting.session import H200, Scene, is_first, requests_of, sample
 from tests.documents import ROOT
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.journal.reading import Record
 from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.tokens import estimate, estimate_messages
 from tui_tuner.problem.model import LANGUAGES, Problem
@@ -154,23 +155,13 @@ def test_the_rewritten_kernel_of_the_example_is_another_one_with_the_same_argume
 def test_counts_that_a_provider_told_stand_beside_the_estimates(tmp_path, monkeypatch):
     messages = [{"role": "user", "content": "x" * 30}]
     usages = [{"input": 11, "output": 5, "estimated": False}, {"input": 11, "output": 5, "estimated": True}]
-    records = [
-        {
-            "kind": "ask",
-            "content": {"purpose": "plan", "messages": messages},
-            "result": {"text": "y" * 9, "usage": usage},
-        }
-        for usage in usages
-    ]
-    lines = [
-        {"model": "a:b"},
-        {"kind": "ask", "result": {"failed": "gone"}},
-        {"kind": "device", "result": {}},
-        *records,
-    ]
+    content = {"purpose": "plan", "messages": messages, "schema": None}
+    replies = [Record("ask", str(i), 1.0, {"text": "y" * 9, "usage": usage}, content) for i, usage in enumerate(usages)]
+    others = [Record("ask", "a", 0.5, {"failed": "gone"}, content), Record("device", "b", 0.0, {})]
+    lines = [{"journal": 1, "model": "a:b"}, *(record.fields() for record in [*others, *replies])]
     journal = tmp_path / "recorded/matmul/journal.jsonl"
     journal.parent.mkdir(parents=True)
-    journal.write_text("\n".join(map(json.dumps, lines)))
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     monkeypatch.setattr(recorded, "samples_directory", lambda: tmp_path)
     told, untold = recorded.recorded_replies()
     assert (told.session, told.model, told.purpose) == ("matmul", "a:b", "plan")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tui_tuner.llm.base import Message
+from tui_tuner.journal.reading import read_journal
+from tui_tuner.llm.recording import AnsweredRequest, answered_in
 from tui_tuner.llm.tokens import estimate, estimate_messages
 from tui_tuner.resources import samples_directory
 
@@ -41,18 +40,17 @@ def recorded_replies() -> list[RecordedReply]:
 
 
 def _replies(session: str, journal: Path) -> list[RecordedReply]:
-    header, *records = map(json.loads, journal.read_text(encoding="utf-8").splitlines())
-    asked = [record for record in records if record["kind"] == "ask" and "text" in record["result"]]
-    return [_reply(session, header["model"], record["content"], record["result"]) for record in asked]
+    content = read_journal(journal)
+    return [_reply(session, content.header["model"], one) for one in answered_in(content.records, journal)]
 
 
-def _reply(session: str, model: str, content: dict[str, Any], result: dict[str, Any]) -> RecordedReply:
-    usage = result["usage"]
+def _reply(session: str, model: str, answered: AnsweredRequest) -> RecordedReply:
+    usage = answered.reply.usage
     return RecordedReply(
         session=session,
         model=model,
-        purpose=content["purpose"],
-        prompt=estimate_messages(Message(**message) for message in content["messages"]),
-        reply=estimate(result["text"]),
-        told=None if usage["estimated"] else (usage["input"], usage["output"]),
+        purpose=answered.request.purpose,
+        prompt=estimate_messages(answered.request.messages),
+        reply=estimate(answered.reply.text),
+        told=None if usage.estimated else (usage.input, usage.output),
     )

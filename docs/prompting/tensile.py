@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.prompting.collected import Prompt
 from tui_tuner.llm.base import Request
-from tui_tuner.llm.recording import read_recording
+from tui_tuner.llm.recording import read_replies
 from tui_tuner.llm.schema import schema_of
 from tui_tuner.resources import samples_directory
 from tui_tuner.strategies.base import ATTEMPTS
@@ -21,7 +21,7 @@ _LIMIT = 4
 def tensile_prompts() -> list[Prompt]:
     """The two, each with the schema of its reply."""
     schema = schema_of(Advice)
-    next_one = read_recording(samples_directory() / "tensile" / "recorded" / "journal.jsonl")[1].content
+    next_one = read_replies(samples_directory() / "tensile" / "recorded" / "journal.jsonl")[1].request
     when = (
         ("tensile_first", "By `tuner-tui tensile`, where nothing is measured yet, and with `--advice`.", _first()),
         ("tensile_next", "In each round with results; this one is of the recorded session.", next_one),

@@ -36,8 +36,8 @@ from tui_tuner import (
 )
 from tui_tuner.cli import main
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
+from tui_tuner.journal.journal import Journal
 from tui_tuner.session.events import EvaluationFinished, Note, SessionFinished, SessionStarted, StepChanged
-from tui_tuner.session.journal import Journal
 
 HERE = {"device": "emulator", "max_evaluations": 12}
 

@@ -12,7 +12,7 @@ from tests.llm.wires import REQUEST, SCHEMA
 from tui_tuner.llm.base import Chunk, Reply
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.complete import complete
-from tui_tuner.llm.errors import BrokenOff, ServerFault, TimedOut, Unreachable
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, ServerFault, Unreachable
 
 
 def python(code: str, limit_s: float = 10) -> CommandBackend:
@@ -93,7 +93,7 @@ time.sleep(60)
 async def test_a_late_program_is_killed_with_its_children() -> None:
     said: list[str] = []
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(ModelTimedOut):
         await complete(python(CHILD_THEN_HANG, limit_s=1), REQUEST, lambda chunk: said.append(chunk.text))
 
     pids = [int(pid) for pid in "".join(said).split()]

@@ -15,14 +15,14 @@ from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,
     KeyRefused,
+    ModelTimedOut,
     RateLimited,
     RequestRefused,
     ServerFault,
-    TimedOut,
     TransportError,
     Unreachable,
 )
-from tui_tuner.llm.retry import Retrying, RetryPolicy
+from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
 from tui_tuner.llm.streams import Pace
 
 GOOD = '{"factor": 4}'
@@ -92,7 +92,7 @@ async def test_too_many_requests_are_tried_again_after_the_time_asked_for(
 ) -> None:
     server.answers = [Answer(('{"error": "slow down"}',), 429, {"retry-after": "0.2"}), wire.good(GOOD)]
     pauses: list[float] = []
-    retrying = Retrying(backend, RetryPolicy(base_s=0.001), lambda *seen: pauses.append(seen[2]))
+    retrying = RetryingBackend(backend, BackoffPolicy(base_s=0.001), lambda *seen: pauses.append(seen[2]))
 
     assert (await complete(retrying, REQUEST)).text == GOOD
     # The Ollama client does not hand out the headers of a refusal.
@@ -157,7 +157,7 @@ async def test_silence_before_the_first_word_times_out(wire: Wire, server: Model
     server.answers = [Answer(end="stall")]
     backend = wire.make(server.url, Pace(0.2, 5))
 
-    assert type(await fault(backend)) is TimedOut
+    assert type(await fault(backend)) is ModelTimedOut
     await backend.aclose()
 
 
@@ -168,7 +168,7 @@ async def test_silence_in_the_middle_of_a_reply_times_out_and_books_what_arrived
 
     error = await fault(backend)
 
-    assert type(error) is TimedOut
+    assert type(error) is ModelTimedOut
     assert error.usage is not None
     assert error.usage.estimated
     assert error.usage.output > 0
@@ -208,7 +208,7 @@ async def test_an_error_object_inside_the_stream_is_the_servers_fault(
 async def test_nothing_is_tried_again_after_the_first_words(wire: Wire, server: ModelServer, backend: Backend) -> None:
     server.answers = [wire.broken("I would", "cut"), wire.good(GOOD)]
 
-    error = await fault(Retrying(backend, RetryPolicy(base_s=0.001)))
+    error = await fault(RetryingBackend(backend, BackoffPolicy(base_s=0.001)))
 
     assert type(error) is BrokenOff
     assert len(server.requests) == 1

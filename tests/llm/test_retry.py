@@ -8,11 +8,11 @@ from tests.llm.fakes import FakeBackend, said
 from tests.llm.wires import REQUEST
 from tui_tuner.llm.base import Chunk
 from tui_tuner.llm.complete import complete
-from tui_tuner.llm.errors import BrokenOff, KeyRefused, RateLimited, ServerFault, Site, TimedOut, TransportError
-from tui_tuner.llm.retry import Retrying, RetryPolicy
+from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Site, TransportError
+from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
 
 SITE = Site("fake", "http://localhost")
-FAST = RetryPolicy(base_s=0.001)
+FAST = BackoffPolicy(base_s=0.001)
 
 
 def fault() -> TransportError:
@@ -23,7 +23,7 @@ async def test_a_fault_is_tried_again_and_each_pause_is_announced() -> None:
     backend = FakeBackend([fault()], [fault()], said("ok"))
     seen: list[tuple[int, int, float, TransportError]] = []
 
-    reply = await complete(Retrying(backend, FAST, lambda *notice: seen.append(notice)), REQUEST)
+    reply = await complete(RetryingBackend(backend, FAST, lambda *notice: seen.append(notice)), REQUEST)
 
     assert reply.text == "ok"
     assert [(attempt, of) for attempt, of, _, _ in seen] == [(2, 3), (3, 3)]
@@ -34,7 +34,7 @@ async def test_the_last_fault_is_raised_when_all_tries_are_used() -> None:
     backend = FakeBackend([fault()], [fault()], [fault()], said("too late"))
 
     with pytest.raises(ServerFault):
-        await complete(Retrying(backend, FAST), REQUEST)
+        await complete(RetryingBackend(backend, FAST), REQUEST)
 
     assert len(backend.requests) == 3
 
@@ -43,7 +43,7 @@ async def test_what_cannot_get_better_is_not_tried_again() -> None:
     backend = FakeBackend([KeyRefused("no", SITE)], said("never"))
 
     with pytest.raises(KeyRefused):
-        await complete(Retrying(backend, FAST), REQUEST)
+        await complete(RetryingBackend(backend, FAST), REQUEST)
 
     assert len(backend.requests) == 1
 
@@ -53,13 +53,13 @@ async def test_nothing_is_tried_again_once_words_or_thoughts_were_shown(first: C
     backend = FakeBackend([first, BrokenOff("cut", SITE)], said("never"))
 
     with pytest.raises(BrokenOff):
-        await complete(Retrying(backend, FAST), REQUEST)
+        await complete(RetryingBackend(backend, FAST), REQUEST)
 
     assert len(backend.requests) == 1
 
 
 def test_pauses_double_with_jitter_up_to_a_ceiling_and_never_undercut_what_the_server_asks_for() -> None:
-    policy = RetryPolicy(base_s=1, longest_s=3)
+    policy = BackoffPolicy(base_s=1, longest_s=3)
 
     assert all(0.5 <= policy.pause(1, fault()) <= 1.5 for _ in range(50))
     assert all(1 <= policy.pause(2, fault()) <= 3 for _ in range(50))
@@ -73,29 +73,29 @@ async def test_a_wait_longer_than_the_call_may_take_is_not_begun() -> None:
     backend = FakeBackend([RateLimited("wait", SITE, retry_after=3600)], said("never"))
 
     with pytest.raises(RateLimited):
-        await complete(Retrying(backend, RetryPolicy(limit_s=60)), REQUEST)
+        await complete(RetryingBackend(backend, BackoffPolicy(limit_s=60)), REQUEST)
 
 
 async def test_a_call_that_keeps_talking_is_still_ended_by_the_clock() -> None:
     backend = FakeBackend([item for _ in range(100) for item in (Chunk("on "), 0.01)])
 
-    with pytest.raises(TimedOut, match=r"no whole reply within 0\.1 s"):
-        await complete(Retrying(backend, RetryPolicy(limit_s=0.1)), REQUEST)
+    with pytest.raises(ModelTimedOut, match=r"no whole reply within 0\.1 s"):
+        await complete(RetryingBackend(backend, BackoffPolicy(limit_s=0.1)), REQUEST)
 
 
 async def test_the_clock_counts_for_all_tries_together() -> None:
     backend = FakeBackend([0.06, fault()], [0.06, fault()], said("never"))
     started = asyncio.get_running_loop().time()
 
-    with pytest.raises(TimedOut):
-        await complete(Retrying(backend, RetryPolicy(limit_s=0.1, base_s=0.001)), REQUEST)
+    with pytest.raises(ModelTimedOut):
+        await complete(RetryingBackend(backend, BackoffPolicy(limit_s=0.1, base_s=0.001)), REQUEST)
 
     assert asyncio.get_running_loop().time() - started < 0.5
 
 
 async def test_the_size_of_the_context_follows_what_the_call_found_out() -> None:
     backend = FakeBackend(said("ok"))
-    retrying = Retrying(backend, FAST)
+    retrying = RetryingBackend(backend, FAST)
     backend.context_tokens = 2048
 
     await complete(retrying, REQUEST)

@@ -12,7 +12,7 @@ from tests.llm.fakes import FakeCall
 from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, Unreachable
 from tui_tuner.llm.schema import schema_of
-from tui_tuner.llm.structured import ReplyRefused, ask
+from tui_tuner.llm.structured import NoUsableReply, ask
 
 
 class Tunable(BaseModel):
@@ -41,7 +41,7 @@ def known_tunables(plan: Plan) -> list[str]:
 async def refusals(call: FakeCall) -> list[list[str]]:
     """Ask twice and return the faults of each refused reply."""
     seen: list[list[str]] = []
-    with contextlib.suppress(ReplyRefused):
+    with contextlib.suppress(NoUsableReply):
         await ask(call, REQUEST, Plan, check=known_tunables, attempts=2, on_refused=seen.append)
     return seen
 
@@ -151,7 +151,7 @@ async def test_true_is_not_taken_for_one() -> None:
     class Factor(BaseModel):
         value: int
 
-    with pytest.raises(ReplyRefused):
+    with pytest.raises(NoUsableReply):
         await ask(FakeCall('{"value": true}'), REQUEST, Factor, attempts=1)
 
 
@@ -200,7 +200,7 @@ async def test_a_refusal_is_not_parsed_whatever_it_holds() -> None:
 
 
 async def test_exhausted_attempts_raise_with_the_last_faults_the_conversation_and_all_costs() -> None:
-    with pytest.raises(ReplyRefused) as caught:
+    with pytest.raises(NoUsableReply) as caught:
         await ask(FakeCall("a", "b", "c"), REQUEST, Plan, attempts=3)
 
     assert "not one JSON object" in caught.value.problems[0]
@@ -243,7 +243,7 @@ PIECES = st.sampled_from(
 async def test_random_text_is_read_or_refused_and_never_raises_anything_else(text: str) -> None:
     try:
         answer = await ask(FakeCall(text), REQUEST, Plan, check=known_tunables, attempts=1)
-    except ReplyRefused:
+    except NoUsableReply:
         return
     assert known_tunables(answer.value) == []
 
@@ -262,7 +262,7 @@ async def test_random_json_is_accepted_exactly_when_it_has_the_form(value: dict[
     text = json.dumps(value)
     try:
         await ask(FakeCall(text), REQUEST, Plan, attempts=1)
-    except ReplyRefused:
+    except NoUsableReply:
         assert not is_plan
     else:
         assert is_plan

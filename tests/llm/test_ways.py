@@ -17,13 +17,13 @@ from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,
     KeyRefused,
+    ModelTimedOut,
     RequestRefused,
     ServerFault,
-    TimedOut,
     TransportError,
 )
 from tui_tuner.llm.finding import json_text
-from tui_tuner.llm.retry import Retrying, RetryPolicy
+from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
 from tui_tuner.llm.streams import Pace
 from tui_tuner.llm.ways import Structured
 
@@ -240,7 +240,7 @@ async def test_silence_within_a_call_times_out(wire: Wire, server: ModelServer) 
     server.answers = [Answer((*wire.start, *wire.call(0, "answer", GOOD)), end="stall")]
     backend = wire.make(server.url, Pace(5, 0.2), structured="tools")
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(ModelTimedOut):
         await complete(backend, REQUEST)
     await backend.aclose()
 
@@ -393,7 +393,9 @@ async def test_the_notice_waits_for_a_reply_that_is_whole(wire: Wire, server: Mo
 async def test_for_the_retries_the_steps_are_one_call(wire: Wire, server: ModelServer, backend: Backend) -> None:
     server.answers = [wire.no_schema, Answer(("{}",), 503), wire.no_schema, wire.says(wire.call(0, "answer", GOOD))]
     retries: list[tuple[int, int]] = []
-    retrying = Retrying(backend, RetryPolicy(base_s=0.001), lambda attempt, of, *_: retries.append((attempt, of)))
+    retrying = RetryingBackend(
+        backend, BackoffPolicy(base_s=0.001), lambda attempt, of, *_: retries.append((attempt, of))
+    )
 
     reply = await complete(retrying, REQUEST)
 

@@ -16,7 +16,7 @@ import tomli
 
 from tui_tuner.commands.sessions import replayed_session
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.recording import read_recording
+from tui_tuner.llm.recording import read_replies
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
 
@@ -109,4 +109,4 @@ async def test_the_program_asks_today_what_it_asked_then(journal: Path) -> None:
 def test_a_recording_can_stand_in_for_the_model(journal: Path) -> None:
     answered = [record for record in recorded(journal, "ask") if "text" in record["result"]]
 
-    assert len(read_recording(journal)) == len(answered) >= 1
+    assert len(read_replies(journal)) == len(answered) >= 1

@@ -11,13 +11,12 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, reply, session_of,
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.evaluator import Started
 from tui_tuner.headless import ApproveAll
+from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
-from tui_tuner.session.clock import Clock
 from tui_tuner.session.events import Event, PromptSent
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.session.recall import Recall, RecordEnds
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
 
@@ -55,7 +54,7 @@ def new_run(tmp_path: Path) -> Iterator[NewRun]:
 
 
 def machine_of(run: RunDirectory, evaluator: FakeEvaluator | None) -> Machine:
-    return Machine(run.problem, evaluator, Recall(run.journal, Clock(run.journal.last_elapsed)))
+    return Machine(run.problem, evaluator, Recall(run.journal, SessionClock(run.journal.last_elapsed)))
 
 
 def evaluator_dropping(problem: Problem, why: Callable[[Test], str | None] = lambda _: None) -> FakeEvaluator:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from tests.session.fakes import (
     session_of,
     wrong_result,
 )
-from tui_tuner.errors import JournalError
+from tui_tuner.errors import JournalError, UserError
 from tui_tuner.headless import ApproveAll
+from tui_tuner.llm.base import Chunk, Request
+from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.session.events import (
     EvaluationFinished,
     Event,
@@ -28,6 +31,7 @@ from tui_tuner.session.events import (
 )
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
+from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.steps import Decision, Proposal, StepState
 
 
@@ -99,6 +103,62 @@ async def test_a_model_that_never_answers_right_leaves_the_tuned_baseline(tmp_pa
 
     assert finished(events).status == "finished"
     assert json.loads((run.path / "result.json").read_text())["best"]["configuration"] == {"block_size_x": 256}
+
+
+async def test_a_configuration_that_is_asked_for_twice_at_once_is_evaluated_once(tmp_path: Path) -> None:
+    class AsksTwice(Strategy):
+        async def run(self, session: Effects) -> None:
+            both = await session.evaluate(session.baseline, [{"block_size_x": 64}, {"block_size_x": 64}])
+            assert both[0] == both[1]
+
+    run = new_run(tmp_path, strategy="search")
+    evaluator = FakeEvaluator(run.problem)
+    events = await all_events(Session(run, AsksTwice(), evaluator, None))
+
+    assert evaluator.evaluated == [{"block_size_x": 64}]
+    assert finished(events).evaluations == 1
+
+
+async def test_a_device_that_cannot_be_given_back_does_not_keep_the_run(tmp_path: Path) -> None:
+    class Stuck(FakeEvaluator):
+        async def close(self) -> None:
+            raise OSError("the device does not answer")
+
+    run = new_run(tmp_path, strategy="search")
+    with pytest.raises(OSError, match="does not answer"):
+        await all_events(session_of(run, Stuck(run.problem)))
+    reopened(tmp_path).journal.close()
+
+
+def test_a_run_whose_header_cannot_be_used_is_not_kept_either(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    run.journal.close()
+    file = run.journal.path
+    header = json.loads(file.read_text())
+    for broken in ({**header, "options": {"odd": 1}}, {**header, "problem": "no TOML"}):
+        file.write_text(json.dumps(broken) + "\n")
+        errors = []
+        for _ in range(2):
+            with pytest.raises(UserError) as caught:
+                open_run(run.path, resume=True)
+            errors.append(caught)  # as whoever shows the error holds it, and with it all that its frames hold
+        assert str(errors[0].value) == str(errors[1].value)
+
+
+async def test_a_reply_that_breaks_off_in_the_middle_of_a_character_costs_the_question_only(tmp_path: Path) -> None:
+    class BreaksOff(ScriptedModel):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            yield Chunk(text="half a pair: \ud83d")
+            raise BrokenOff("the connection was lost", Site("scripted", ""))
+
+    run = new_run(tmp_path)
+    events = await all_events(session_of(run, FakeEvaluator(run.problem), BreaksOff()))
+
+    assert finished(events).status == "finished"
+    assert finished(events).model_calls >= 1
+    replayed = await all_events(session_of(open_run(run.path, resume=False), None))
+    of_this_run = {"result", "elapsed"}
+    assert finished(replayed).model_dump(exclude=of_this_run) == finished(events).model_dump(exclude=of_this_run)
 
 
 async def test_no_improvement_is_said(tmp_path: Path) -> None:

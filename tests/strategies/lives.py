@@ -27,8 +27,9 @@ from tests.strategies.world import (
     new_run,
     tell_all,
 )
+from tui_tuner.journal import journal
+from tui_tuner.journal.reading import FILE
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
-from tui_tuner.session import journal
 from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, Instruction, MoveStep, Say, Thaw
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
@@ -134,7 +135,7 @@ class Past:
 
     @classmethod
     def of(cls, path: Path) -> Past:
-        kinds = [json.loads(line) for line in (path / journal.FILE).read_bytes().splitlines()[1:]]
+        kinds = [json.loads(line) for line in (path / FILE).read_bytes().splitlines()[1:]]
         asked = [record for record in kinds if record["kind"] == "ask" and "stopped" not in record["result"]]
         counts = [sum(record["kind"] == kind for record in kinds) for kind in ("approve", "told")]
         return cls(len(asked), *counts)

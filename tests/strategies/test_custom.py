@@ -15,6 +15,7 @@ from tui_tuner import CustomStrategy, Decision, Effects, RetryPolicy, UnusableKe
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.strategies.base import ModelFailed
+from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import StepState
 
 Do = Callable[["Calling", Effects], Awaitable[None]]
@@ -39,6 +40,29 @@ async def run(directory: Path, do: Do, *answers: Answer, attempts: int = 3, **op
 
 def changed(session: Effects, source: str, **changes: object) -> Candidate:
     return session.baseline.model_copy(update={"source": source, "title": "changed", **changes})
+
+
+async def test_what_a_session_knows_stands_in_its_parts(tmp_path: Path) -> None:
+    seen: dict[str, object] = {}
+
+    async def do(me: Calling, session: Effects) -> None:
+        tested = await me.run_tests(session, session.baseline, {"block_size_x": 128})
+        seen["device"] = session.bench.device.name
+        seen["evaluations"] = [session.bench.given, tested] == session.bench.evaluations_of(session.baseline)
+        seen["left"] = (session.budget.evaluations_left, session.budget.model_calls)
+        seen["options"] = (session.options.search, session.options.rounds.patience)
+        seen["tokens"] = await session.model.prompt_tokens()
+        seen["seed"] = session.seed
+
+    await run(tmp_path, do, max_evaluations=10, search="random_sample", seed=7)
+    assert seen == {
+        "device": "Fake GPU",
+        "evaluations": True,
+        "left": (9, 0),
+        "options": ("random_sample", RoundOptions().patience),
+        "tokens": None,
+        "seed": 7,
+    }
 
 
 # --- run_tests

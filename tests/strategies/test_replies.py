@@ -23,10 +23,10 @@ from tests.strategies.world import (
     rewrite,
     tell_all,
 )
+from tui_tuner.journal.reading import FILE
 from tui_tuner.llm.base import Request
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.session import journal
 from tui_tuner.strategies.base import ATTEMPTS
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
 
@@ -139,7 +139,7 @@ def test_a_session_left_after_any_event_ends_in_the_same_plan_and_asks_nothing_t
 def test_a_session_killed_after_any_record_ends_in_the_same_plan_and_asks_nothing_twice(life, part):
     with new_directory(life) as path:
         told, play = asyncio.run(whole(life, path))
-        file = path / journal.FILE
+        file = path / FILE
         lines = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(b"".join(lines[: 1 + round(part * (len(lines) - 1))]))
         shutil.rmtree(path / "kernels", ignore_errors=True)

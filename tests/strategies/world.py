@@ -13,12 +13,12 @@ from unittest.mock import patch
 
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.journal import recall
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem, Value
-from tui_tuner.session import clock
 from tui_tuner.session.events import (
     CandidateProposed,
     EvaluationFinished,
@@ -279,7 +279,7 @@ class Watch:
         return self.now
 
     def worn(self) -> AbstractContextManager[object]:
-        return patch.object(clock, "time", self)
+        return patch.object(recall, "time", self)
 
 
 async def tell_all(session: Session, user: User | None = None) -> Told:

@@ -52,7 +52,7 @@ def strategy_command(arguments: Sequence[str]) -> int:
 
 def runs_command(arguments: Sequence[str]) -> int:
     """List runs."""
-    from tui_tuner.session.run_directory import RUNS, list_runs
+    from tui_tuner.journal.reading import RUNS, list_runs
 
     parser = parser_for("runs", "List the runs of a directory.")
     parser.add_argument("directory", type=Path, nargs="?", default=RUNS, metavar="DIR", help=f"default {RUNS}")

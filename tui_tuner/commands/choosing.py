@@ -12,7 +12,7 @@ from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm.base import Backend
 from tui_tuner.llm.choose import choose
-from tui_tuner.llm.retry import Retrying, RetryPolicy
+from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
 from tui_tuner.problem.model import Problem
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings
@@ -36,7 +36,7 @@ class Brought:
 NOTHING = Brought()
 
 
-class _Lent(Retrying):
+class _Lent(RetryingBackend):
     """A back end that the user brought, and may use again."""
 
     async def aclose(self) -> None:
@@ -141,5 +141,5 @@ async def model_of(
     backend = brought or await choose(options.llm, model, passed.append)
     if backend is None:
         return None, [f"no language model ({'; '.join(passed)})"] if passed else []
-    policy = RetryPolicy(limit_s=model.timeout_s)
-    return Retrying(backend, policy) if brought is None else _Lent(backend, policy), []
+    policy = BackoffPolicy(limit_s=model.timeout_s)
+    return RetryingBackend(backend, policy) if brought is None else _Lent(backend, policy), []

@@ -18,8 +18,8 @@ from tui_tuner.dataset.examples import Examples, examples_of
 from tui_tuner.dataset.questions import questions_in
 from tui_tuner.errors import JournalError, SettingsError, UserError
 from tui_tuner.headless import ApproveAll, ExitCode
+from tui_tuner.journal.reading import journal_of
 from tui_tuner.session.events import Event, ModelText
-from tui_tuner.session.journal import journal_of
 from tui_tuner.text import clean
 
 

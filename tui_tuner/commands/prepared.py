@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tui_tuner.errors import JournalError
-from tui_tuner.session.journal import Journal
+from tui_tuner.journal.journal import Journal
 from tui_tuner.session.stream import EventStream, KeptRun
 
 

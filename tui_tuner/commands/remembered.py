@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tuner.llm.base import Backend
-from tui_tuner.llm.recording import read_recording
+from tui_tuner.llm.recording import answered_in
 from tui_tuner.llm.reply_cache import CachedBackend
 from tui_tuner.memory.database import Database
 from tui_tuner.memory.memory import Memory
@@ -33,12 +33,13 @@ def cached(backend: Backend | None, run: RunDirectory, settings: Settings) -> Ba
     """The model, with its replies kept where the user wants that.
 
     Raises:
-        ModelError: the run's journal cannot be read.
+        ModelError: a call in the run's journal cannot be read.
     """
     if backend is None or not run.options.cache_replies:
         return backend
     of_a_reply: dict[str, object] = settings.model.model_dump(mode="json", include=_OF_A_REPLY)
     if run.options.temperature is not None:
         of_a_reply["temperature"] = run.options.temperature
-    answered = [(past.content.purpose, past.content.messages) for past in read_recording(run.journal.path)]
+    past = answered_in(run.journal.records, run.journal.path)
+    answered = [(one.request.purpose, one.request.messages) for one in past]
     return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)

@@ -25,8 +25,8 @@ from tui_tuner.evaluate.python_kernels.names import split_name
 from tui_tuner.evaluate.python_kernels.process import ProcessOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.in_python import Written, written_in_file
-from tui_tuner.session.journal import FILE, stopped_or_failed
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
@@ -163,7 +163,7 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
 
 def _reopened(run: RunDirectory, options: SessionOptions) -> RunDirectory:
     """A run with other options; what stopped it or failed for want of a model is tried again."""
-    run.journal.forget(stopped_or_failed)
+    run.journal.forget_undone()
     return RunDirectory(run.path, run.journal, run.problem, run.problem_text, options, run.model)
 
 

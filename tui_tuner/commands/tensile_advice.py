@@ -10,7 +10,7 @@ from tui_tuner.commands.tensile_sessions import Given, knowledge_of, no_model
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm.base import Backend, Request
 from tui_tuner.llm.complete import complete
-from tui_tuner.llm.structured import ReplyRefused, ask
+from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.tensile.advice import Advice, edit_lines, faults
@@ -122,7 +122,7 @@ async def _asked(
         answer = await ask(
             lambda one: complete(backend, one, lambda _: None), request, Advice, check=check, attempts=_ATTEMPTS
         )
-    except ReplyRefused as refused:
+    except NoUsableReply as refused:
         raise ModelError(f"the model gave no usable advice in {_ATTEMPTS} calls: {refused}") from refused
     return answer.value
 

@@ -12,7 +12,6 @@ from tui_tuner.commands.choosing import model_of
 from tui_tuner.commands.prepared import Ready
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.llm.base import Backend
-from tui_tuner.session.journal import stopped_or_failed
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import default_path
 from tui_tuner.session.tensile.run_directory import TensileRun, create, open_run
@@ -91,7 +90,7 @@ def resumed_tensile_session(
     run = open_run(path, resume=True)
     own = run.settings if tensile is None else run.settings.model_copy(update={"tensile": tensile})
     run = replace(run, options=run.options.model_copy(update=dict(changes)), settings=own)
-    run.journal.forget(stopped_or_failed)
+    run.journal.forget_undone()
     try:
         bench = _bench(run.settings, run.sizes_text)
         backend, _ = asyncio.run(model_of(run.options, settings))

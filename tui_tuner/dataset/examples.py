@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from tui_tuner.dataset.attribution import Attribution
 from tui_tuner.dataset.call import Call
 from tui_tuner.dataset.example import Example, Meta, SessionResult, TurnOfTalk
-from tui_tuner.dataset.questions import Asked
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.llm.recording import RecordedCall
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
 
@@ -58,7 +58,7 @@ class _Frame:
         return None if self.given is None or self.given.timing is None else self.given.timing.median
 
 
-def examples_of(run: RunDirectory, asked: Sequence[Asked], told: Iterable[events.Event]) -> Examples:
+def examples_of(run: RunDirectory, asked: Sequence[RecordedCall], told: Iterable[events.Event]) -> Examples:
     """One example a reply.
 
     Args:
@@ -71,12 +71,12 @@ def examples_of(run: RunDirectory, asked: Sequence[Asked], told: Iterable[events
     frame = _Frame()
     for event in told:
         frame.take(event)
-    left: dict[tuple[str, str], list[Asked]] = defaultdict(list)
-    for one in sorted(asked, key=lambda one: (one.occurrence, one.line)):
-        if one.made:
-            left[one.purpose, one.prompt].append(one)
+    left: dict[tuple[str, str], list[RecordedCall]] = defaultdict(list)
+    for one in sorted(asked, key=lambda one: (one.request.occurrence, one.line)):
+        if one.was_sent:
+            left[one.request.purpose, one.request.prompt].append(one)
     pairs = [(_question(left, call, run), call) for call in frame.attribution.calls]
-    unreached = [one.line for rest in left.values() for one in rest if one.answered]
+    unreached = [one.line for rest in left.values() for one in rest if one.reply is not None]
     last = max((one.line for one, _ in pairs), default=0)
     if max(unreached, default=0) > last:
         raise JournalError(
@@ -91,7 +91,7 @@ def examples_of(run: RunDirectory, asked: Sequence[Asked], told: Iterable[events
     return Examples(lines, len(pairs) - len(answered), sorted(unreached))
 
 
-def _question(left: dict[tuple[str, str], list[Asked]], call: Call, run: RunDirectory) -> Asked:
+def _question(left: dict[tuple[str, str], list[RecordedCall]], call: Call, run: RunDirectory) -> RecordedCall:
     matching = left[call.sent.purpose, call.sent.text]
     if not matching:
         message = f"holds no question that is call {call.sent.call} ({call.sent.purpose})"
@@ -99,13 +99,13 @@ def _question(left: dict[tuple[str, str], list[Asked]], call: Call, run: RunDire
     return matching.pop(0)
 
 
-def _example(asked: Asked, call: Call, frame: _Frame, run: RunDirectory) -> Example:
+def _example(asked: RecordedCall, call: Call, frame: _Frame, run: RunDirectory) -> Example:
     reply = "" if call.reply is None else call.reply.text
-    talk = [TurnOfTalk(role=message.role, content=message.content) for message in asked.messages]
+    talk = [TurnOfTalk(role=message.role, content=message.content) for message in asked.request.messages]
     return Example(
         messages=[*talk, TurnOfTalk(role="assistant", content=reply)],
         thinking="" if call.reply is None else call.reply.thinking,
-        schema=asked.schema,
+        schema=asked.request.reply_schema,
         outcome=call.outcome(frame.attribution.steps),
         score=call.score(frame.given_ms),
         meta=_meta(call, frame, run),

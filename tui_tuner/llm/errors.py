@@ -2,7 +2,7 @@
 
 TransportError
  +- Unreachable       no connection (retryable)
- +- TimedOut          no answer, or no next word, within the limit (retryable)
+ +- ModelTimedOut     no answer, or no next word, within the limit (retryable)
  +- RateLimited       too many requests; may say how long to wait (retryable)
  +- ServerFault       the provider failed: 5xx, overloaded, a program's exit status (retryable)
  +- BrokenOff         the stream ended without a stop reason (retryable)
@@ -76,7 +76,7 @@ class Unreachable(TransportError):
     retryable = True
 
 
-class TimedOut(TransportError):
+class ModelTimedOut(TransportError):
     """No answer, or no next word, within the limit."""
 
     retryable = True

@@ -10,11 +10,11 @@ from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,
     KeyRefused,
+    ModelTimedOut,
     RateLimited,
     RequestRefused,
     ServerFault,
     Site,
-    TimedOut,
     TransportError,
     Unreachable,
 )
@@ -73,7 +73,7 @@ def connection_fault(site: Site, error: BaseException) -> TransportError | None:
     if kinds & {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "ConnectionError"}:
         return Unreachable("no connection", site, body=what)
     if kinds & {"TimeoutException", "APITimeoutError", "TimeoutError"}:
-        return TimedOut("no answer within the time limit", site, body=what)
+        return ModelTimedOut("no answer within the time limit", site, body=what)
     if kinds & {"HTTPError", "StreamError", "APIConnectionError", "EndOfStream", "OSError", "ValueError"}:
         return BrokenOff("the connection broke off", site, body=what)
     return None

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from tui_tuner.llm.base import Backend, Chunk, Request
-from tui_tuner.llm.errors import RateLimited, Site, TimedOut, TransportError
+from tui_tuner.llm.errors import ModelTimedOut, RateLimited, Site, TransportError
 from tui_tuner.llm.streams import closing
 
 OnRetry = Callable[[int, int, float, TransportError], None]
@@ -16,7 +16,7 @@ OnRetry = Callable[[int, int, float, TransportError], None]
 
 
 @dataclass(frozen=True)
-class RetryPolicy:
+class BackoffPolicy:
     """How often and how fast.
 
     Attributes:
@@ -39,12 +39,12 @@ class RetryPolicy:
         return own if asked is None else max(own, asked)
 
 
-class Retrying:
+class RetryingBackend:
     """A back end that tries again; a reply of which words were already shown is never repeated."""
 
-    def __init__(self, backend: Backend, policy: RetryPolicy | None = None, on_retry: OnRetry | None = None) -> None:
+    def __init__(self, backend: Backend, policy: BackoffPolicy | None = None, on_retry: OnRetry | None = None) -> None:
         self._backend = backend
-        self._policy = policy or RetryPolicy()
+        self._policy = policy or BackoffPolicy()
         self._on_retry = on_retry
         self.name = backend.name
         self.context_tokens = backend.context_tokens
@@ -76,7 +76,8 @@ class Retrying:
                     async with asyncio.timeout_at(deadline):
                         chunk = await anext(chunks, None)
                 except TimeoutError:
-                    raise TimedOut(f"no whole reply within {self._policy.limit_s:g} s", Site(self.name, "")) from None
+                    reason = f"no whole reply within {self._policy.limit_s:g} s"
+                    raise ModelTimedOut(reason, Site(self.name, "")) from None
                 # The true size of the context is known only after a call.
                 self.context_tokens = self._backend.context_tokens
                 if chunk is None:

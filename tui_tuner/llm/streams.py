@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tui_tuner.llm.base import Chunk
-from tui_tuner.llm.errors import BrokenOff, Site, TimedOut, TransportError
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, Site, TransportError
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ async def guarded(
         translate: returns our error for one of the client's, None for one it does not know.
 
     Raises:
-        TransportError: as translated; TimedOut by `pace`; BrokenOff without a stop reason.
+        TransportError: as translated; ModelTimedOut by `pace`; BrokenOff without a stop reason.
     """
     stopped = False
     try:
@@ -50,7 +50,7 @@ async def guarded(
                 stopped = stopped or chunk.stop is not None
                 yield chunk
     except TimeoutError:
-        raise TimedOut("the model fell silent", site) from None
+        raise ModelTimedOut("the model fell silent", site) from None
     except TransportError:
         raise
     except Exception as error:

@@ -14,14 +14,14 @@ from tui_tuner.llm.schema import schema_of
 from tui_tuner.llm.thinking import split_thinking
 
 T = TypeVar("T", bound=BaseModel)
-Call = Callable[[Request], Awaitable[Reply]]
+CallModel = Callable[[Request], Awaitable[Reply]]
 """One complete call of a model."""
 
 _KEPT_OF_A_CUT_REPLY = 2000  # characters: enough to recognise it, too few to fill the context again
 
 
 @dataclass(frozen=True)
-class Answer(Generic[T]):
+class TypedReply(Generic[T]):
     """A reply that passed every check.
 
     Attributes:
@@ -34,7 +34,7 @@ class Answer(Generic[T]):
     transcript: tuple[Message, ...]
 
 
-class ReplyRefused(Exception):
+class NoUsableReply(Exception):
     """The model did not manage a usable reply.
 
     Attributes:
@@ -51,14 +51,14 @@ class ReplyRefused(Exception):
 
 
 async def ask(
-    call: Call,
+    call: CallModel,
     request: Request,
     reply_type: type[T],
     *,
     check: Callable[[T], list[str]] | None = None,
     attempts: int = 3,
     on_refused: Callable[[list[str]], None] | None = None,
-) -> Answer[T]:
+) -> TypedReply[T]:
     """Ask until the reply has the form of `reply_type` and passes `check`.
 
     Args:
@@ -69,7 +69,7 @@ async def ask(
         on_refused: called with the faults of each refused reply.
 
     Raises:
-        ReplyRefused: no attempt gave a usable reply.
+        NoUsableReply: no attempt gave a usable reply.
     """
     request = replace(request, schema=schema_of(reply_type))
     usage, problems = Usage(), ["no attempt was allowed"]
@@ -81,11 +81,11 @@ async def ask(
         except Unreadable as error:
             problems = error.problems
         else:
-            return Answer(value, usage, (*request.messages, Message("assistant", reply.text)))
+            return TypedReply(value, usage, (*request.messages, Message("assistant", reply.text)))
         if on_refused is not None:
             on_refused(problems)
         request = replace(request, messages=(*request.messages, *_put_back(reply, problems)))
-    raise ReplyRefused(problems, request.messages, usage)
+    raise NoUsableReply(problems, request.messages, usage)
 
 
 def _value(reply: Reply, reply_type: type[T], check: Callable[[T], list[str]] | None) -> T:

@@ -19,8 +19,8 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
     Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
     """
     best, tuned = effects.incumbent, effects.tuned_baseline
-    given = Incumbent(effects.baseline, effects.given, UNCHANGED)
-    comparison = None if best.evaluation == effects.given else await _against(effects, given)
+    given = Incumbent(effects.baseline, effects.bench.given, UNCHANGED)
+    comparison = None if best.evaluation == effects.bench.given else await _against(effects, given)
     over_tuned = None
     if tuned is not None and best.evaluation != tuned.evaluation:
         over_tuned = _factor(await _against(effects, tuned))
@@ -33,10 +33,10 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
         strategy=strategy,
         model=run.model,
         seed=run.options.seed,
-        device=effects.device,
-        sandbox=effects.sandbox,
-        time_unit="CPU ms" if effects.device.cpu_times else "ms",
-        baseline=effects.given,
+        device=effects.bench.device,
+        sandbox=effects.bench.sandbox,
+        time_unit="CPU ms" if effects.bench.device.cpu_times else "ms",
+        baseline=effects.bench.given,
         baseline_tuned=None if tuned is None else tuned.evaluation,
         best=best.evaluation,
         best_title=title_of(best.candidate),
@@ -44,8 +44,8 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
         speedup_over_tuned=over_tuned,
         comparison=comparison,
         evaluations=effects.budget.evaluations,
-        builds=sum(e.build_ms > 0 for e in effects.evaluations.all()),
-        failures=count_failures(effects.evaluations.all()),
+        builds=sum(e.build_ms > 0 for e in effects.bench.all_evaluations()),
+        failures=count_failures(effects.bench.all_evaluations()),
         model_calls=effects.budget.model_calls,
         cost=effects.budget.cost,
         elapsed_s=effects.elapsed,

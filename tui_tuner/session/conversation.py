@@ -9,15 +9,15 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import ModelError
+from tui_tuner.journal.recall import Recall
 from tui_tuner.llm.base import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import worst_cost
-from tui_tuner.llm.structured import ReplyRefused, ask
+from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.recall import Recall
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
 
 _REPLY = TypeAdapter(Reply)
@@ -89,7 +89,7 @@ class Conversation:
 
         try:
             answer = await ask(call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused)
-        except ReplyRefused as refused:
+        except NoUsableReply as refused:
             raise ModelFailed(f"no usable reply in {_calls(attempts)}: {refused}") from refused
         return answer.value
 

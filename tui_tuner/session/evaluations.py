@@ -1,4 +1,8 @@
-"""The effect `evaluate`: a batch of configurations, each evaluated once, many on their way at a time."""
+"""The bench of a session: the device, all that was evaluated on it, and the effects `evaluate` and `compare`.
+
+A batch of configurations is evaluated each once, many on their way at a time. Speculation begins with what a reply will
+probably ask for while it still arrives. It is recorded when it is asked for, so that no result depends on it.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +13,41 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.recall import Recall
-from tui_tuner.strategies.base import BudgetSpent
+from tui_tuner.strategies.base import BudgetSpent, Incumbent
 
 AT_ONCE = (os.cpu_count() or 1) + 2
 """As many builds as there are cores, and some that wait for the device."""
 
 
 @dataclass(frozen=True)
-class _HeadStart:
-    """An evaluation that was begun before it was asked for."""
+class _Speculation:
+    """An evaluation that was begun before it was asked for, and its number."""
 
     number: int
     task: asyncio.Future[dict[str, Any]]
 
 
-class Evaluations:
-    """All that a session has evaluated.
+class KernelBench:
+    """Implements `tui_tuner.strategies.base.BenchView`: evaluates and compares, and knows what came of it.
 
     Args:
+        machine: started.
+        delta: least relative gain that counts.
         best_ms: tells the incumbent's time, so that hopeless configurations are cut short.
+
+    Attributes:
+        problem: at the sizes that the device is tuned for.
+        sandbox: how builds are confined, in one line.
+        members: the only configurations of the kernel as given that there are, as in a recording; None for all valid
+            ones.
+        given: the kernel as given, in its default configuration.
     """
 
     def __init__(
@@ -43,39 +56,42 @@ class Evaluations:
         recall: Recall,
         budget: Budget,
         emit: Callable[[events.Event], None],
+        delta: float,
         best_ms: Callable[[], float | None],
     ) -> None:
+        self.problem: Problem = machine.problem
+        self.device: DeviceInfo = machine.device
+        self.sandbox: str = machine.started.sandbox
+        self.members: Sequence[Configuration] | None = machine.started.members
+        self.given: Evaluation = machine.started.given
         self._machine = machine
         self._recall = recall
         self._budget = budget
         self._emit = emit
+        self._delta = delta
         self._best_ms = best_ms
-        self._number = 0
+        self._number = 1  # of the kernel as given
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
-        self._head_starts: dict[tuple[str, str], _HeadStart] = {}
+        self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
+        self._speculations: dict[tuple[str, str], _Speculation] = {}
 
-    def of(self, candidate: Candidate) -> list[Evaluation]:
+    def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
         """All evaluations of a candidate, in their order."""
         return list(self._by_candidate[candidate.id].values())
 
-    def all(self) -> list[Evaluation]:
+    def all_evaluations(self) -> list[Evaluation]:
         """All evaluations of the session."""
         return [evaluation for known in self._by_candidate.values() for evaluation in known.values()]
 
-    def keep(self, evaluation: Evaluation) -> None:
-        """Count one that was made when the session began."""
-        self._number += 1
-        self._by_candidate[evaluation.candidate][_name(evaluation.configuration)] = evaluation
-
-    async def batch(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
+    async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
         """One evaluation a configuration, in their order.
 
         Raises:
             BudgetSpent: the budget did not reach for all.
         """
         known = self._by_candidate[candidate.id]
-        new = [c for c in configurations if _name(c) not in known]
-        allowed = new[: self._budget.evaluations_left]
+        new = {_name(c): c for c in configurations if _name(c) not in known}
+        allowed = list(new.values())[: self._budget.evaluations_left]
         at_once = asyncio.Semaphore(AT_ONCE)
         outcomes = await _all([self._one(candidate, c, at_once) for c in allowed])
         for outcome in outcomes:
@@ -88,19 +104,41 @@ class Evaluations:
             raise BudgetSpent(f"the {self._budget.evaluations} evaluations allowed are made")
         return [known[_name(c)] for c in configurations]
 
-    def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
+    async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
+        """Time a configuration against any other, interleaved and on fresh data."""
+        old, new = incumbent.evaluation.configuration, evaluation.configuration
+        content = {
+            "incumbent": [incumbent.candidate.id, old],
+            "challenger": [candidate.id, new],
+            **self._machine.context,
+        }
+
+        async def live() -> dict[str, Any]:
+            evaluator = await self._machine.evaluator()
+            comparison = await evaluator.compare((incumbent.candidate, old), (candidate, new), self._delta)
+            return comparison.model_dump(mode="json")
+
+        comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
+        self._emit(events.Compared(candidate=candidate.id, configuration=new, comparison=comparison))
+        return comparison
+
+    def is_faster(self, comparison: Comparison) -> bool:
+        """Whether the interval's lower end is above the least gain that counts."""
+        return comparison.failure is None and comparison.low > 1 + self._delta
+
+    def speculate(self, candidate: Candidate, configuration: Configuration) -> None:
         """Begin to evaluate what will probably be asked for; nothing is recorded or booked before it is."""
         key = (candidate.id, _name(configuration))
-        if not self._recall.is_live or key in self._head_starts or key[1] in self._by_candidate[candidate.id]:
+        if not self._recall.is_live or key in self._speculations or key[1] in self._by_candidate[candidate.id]:
             return
         self._number += 1
         live = self._live(self._number, candidate, configuration)
-        self._head_starts[key] = _HeadStart(self._number, asyncio.ensure_future(live))
+        self._speculations[key] = _Speculation(self._number, asyncio.ensure_future(live))
 
-    async def drop_head_starts(self) -> None:
+    async def cancel_speculation(self) -> None:
         """End the evaluations that nobody asked for."""
-        tasks = [begun.task for begun in self._head_starts.values()]
-        self._head_starts.clear()
+        tasks = [begun.task for begun in self._speculations.values()]
+        self._speculations.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -129,7 +167,7 @@ class Evaluations:
         self, candidate: Candidate, configuration: Configuration
     ) -> tuple[int, Callable[[], Awaitable[dict[str, Any]]]]:
         """The number of an evaluation and what does it, which may be under way already."""
-        begun = self._head_starts.pop((candidate.id, _name(configuration)), None)
+        begun = self._speculations.pop((candidate.id, _name(configuration)), None)
         if begun is not None:
             return begun.number, lambda: begun.task
         self._number += 1

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from tui_tuner.journal.recall import Recall
 from tui_tuner.session.instructions import Instruction
-from tui_tuner.session.recall import Recall
 
 _INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
 _KIND = "told"

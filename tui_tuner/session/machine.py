@@ -12,8 +12,8 @@ from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.evaluator import Evaluator, Started
 from tui_tuner.evaluate.recorded.members import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.journal.recall import Recall, RecordEnds
 from tui_tuner.problem.model import Configuration, Problem, Test
-from tui_tuner.session.recall import Recall, RecordEnds
 
 _OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps"}
 """What a problem says that no result depends on, or only by way of candidate and configuration."""

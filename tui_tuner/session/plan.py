@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
 from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep
-from tui_tuner.session.recall import Recall
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.model import Configuration
 from tui_tuner.search.client import Search
-from tui_tuner.session.recall import Recall
 
 _KIND = "propose"
 
 
-class Proposals:
+class JournaledSearch:
     """A search whose choices are recorded; it starts when the first is wanted that is not known.
 
     Args:

@@ -9,7 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
-from tui_tuner.memory.entry import MOST_HELPED, MOST_OTHERS, HelpfulStep, MemoryEntry, TimedConfiguration
+from tui_tuner.journal.recall import Recall
+from tui_tuner.memory.entry import (
+    MOST_HELPED,
+    MOST_OTHERS,
+    HelpfulStep,
+    MemoryEntry,
+    TimedConfiguration,
+)
 from tui_tuner.memory.features import features_of
 from tui_tuner.memory.memory import Memory
 from tui_tuner.memory.recollection import Recollection
@@ -17,13 +24,12 @@ from tui_tuner.memory.similarity import times_of
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Problem
 from tui_tuner.report.result import SessionOutcome
-from tui_tuner.session.recall import Recall
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Step
 
 
-class Remembering:
+class SessionMemory:
     """The memory as the journal knows it, and the live one behind it."""
 
     def __init__(self, run: RunDirectory, recall: Recall) -> None:

@@ -6,20 +6,17 @@ import datetime
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tui_tuner import __version__
 from tui_tuner.errors import JournalError
+from tui_tuner.journal.journal import Journal
+from tui_tuner.journal.reading import FILE, RUNS, journal_of
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.search.methods import DEFAULT_METHOD
-from tui_tuner.session import journal as journals
-from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
 
-RUNS = Path("tuner-runs")
-"""Where runs go, in the current directory, unless the user names another place."""
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""
 
@@ -95,7 +92,7 @@ def create(
         "problem": problem_text,
         "source": problem.source_text,
     }
-    journal = Journal.create(path / journals.FILE, header)
+    journal = Journal.create(path / FILE, header)
     return RunDirectory(path, journal, problem, problem_text, options, model)
 
 
@@ -113,14 +110,12 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         JournalError: there is none, or it cannot be used.
         ProblemError: its problem no longer fits this version of the program.
     """
-    file = journals.journal_of(path)
+    file = journal_of(path)
     journal = Journal.reopen(file) if resume else Journal.read(file)
-    header = journal.header
-    if "kind" in header:
-        journal.close()
-        message = f"this is a run of `tuner-tui {header['kind']}`, not of a kernel"
-        raise JournalError(message, hint="`tuner-tui resume` and `tuner-tui replay` take it", file=file)
-    try:
+    with journal.header_in_use() as header:
+        if "kind" in header:
+            message = f"this is a run of `tuner-tui {header['kind']}`, not of a kernel"
+            raise JournalError(message, hint="`tuner-tui resume` and `tuner-tui replay` take it", file=file)
         problem_file = (file.parent / header["problem_file"]).resolve()
         problem = parse_problem(
             header["problem"], directory=problem_file.parent, file=problem_file, source_text=header["source"]
@@ -128,27 +123,3 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         options = SessionOptions.model_validate(header["options"])
         options = options.model_copy(update={"search": options.search or _METHOD_OF_OLD_RUNS})
         return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
-    except (KeyError, ValueError) as error:
-        raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error
-
-
-def list_runs(directory: Path) -> list[dict[str, Any]]:
-    """Every run in a directory: name, kernel's file, strategy, model, created, whether it has a result."""
-    found = []
-    for file in sorted(directory.glob(f"*/{journals.FILE}")):
-        try:
-            header = Journal.read(file).header
-            found.append(
-                {
-                    "run": str(file.parent),
-                    "created": header["created"],
-                    "strategy": header["options"]["strategy"],
-                    "model": header["model"],
-                    "finished": (file.parent / "result.json").exists(),
-                }
-            )
-        except JournalError as error:
-            found.append({"run": str(file.parent), "error": error.message})
-        except KeyError as error:
-            found.append({"run": str(file.parent), "error": f"its header lacks {error}"})
-    return found

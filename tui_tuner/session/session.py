@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm.base import Backend
 from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
@@ -16,7 +17,6 @@ from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
-from tui_tuner.session.recall import RecordEnds
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
@@ -52,8 +52,10 @@ class Session(EventStream):
         self._machine = Machine(run.problem, evaluator, self._recall)
 
     async def _close(self) -> None:
-        await self._machine.close()
-        await super()._close()
+        try:
+            await self._machine.close()
+        finally:
+            await super()._close()
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))
@@ -82,7 +84,7 @@ class Session(EventStream):
         try:
             reason = await self._run_strategy(effects)
         finally:
-            await effects.drop_head_starts()
+            await effects.bench.cancel_speculation()
         await self._finish(effects, reason)
 
     async def _proposed_tests(self) -> list[Test]:
@@ -141,8 +143,8 @@ class Session(EventStream):
 
     async def _remember(self, effects: SessionEffects, outcome: SessionOutcome) -> None:
         best = effects.incumbent
-        measured = effects.evaluations_of(best.candidate)
-        failed = await effects.remembering.keep(effects.problem, outcome, best, measured, effects.accepted_steps)
+        measured = effects.bench.evaluations_of(best.candidate)
+        failed = await effects.remembering.keep(effects.problem, outcome, best, measured, effects.plan.accepted())
         if failed:
             effects.note(failed, warning=True)
 

@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tui_tuner.errors import UserError
+from tui_tuner.journal.journal import Journal
+from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm.base import Backend
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.clock import Clock
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.instructions import Instruction
-from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.session.recall import Recall, RecordEnds
 from tui_tuner.strategies.steps import Approver, Factor
 
-Status = Literal["finished", "no_improvement", "failed", "interrupted"]
+SessionStatus = Literal["finished", "no_improvement", "failed", "interrupted"]
 
 
 class KeptRun(Protocol):
@@ -66,7 +65,7 @@ class EventStream(ABC):
         self._backend = backend
         journal = kept.journal
         self._resumed = journal.writable and journal.last_elapsed > 0
-        self._recall = Recall(journal, Clock(journal.last_elapsed))
+        self._recall = Recall(journal, SessionClock(journal.last_elapsed))
         self._budget = Budget(kept.options)
         self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
         self._inbox = Inbox(self._recall)
@@ -121,9 +120,11 @@ class EventStream(ABC):
 
     async def _close(self) -> None:
         """Give back what the session holds."""
-        if self._backend is not None:
-            await self._backend.aclose()
-        self._kept.journal.close()
+        try:
+            if self._backend is not None:
+                await self._backend.aclose()
+        finally:
+            self._kept.journal.close()
 
     def _begun(self, kernel: str, language: str, strategy: str, baseline: Candidate) -> SessionStarted:
         """The first event of a session about this."""
@@ -143,7 +144,7 @@ class EventStream(ABC):
 
     def _finished(
         self,
-        status: Status,
+        status: SessionStatus,
         reason: str,
         *,
         speedup: Factor | None = None,

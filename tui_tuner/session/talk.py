@@ -19,11 +19,16 @@ Emit = Callable[[events.Event], None]
 
 
 class Talk:
-    """The effects that have to do with people and the model, the same in every kind of session."""
+    """The effects that have to do with people and the model, the same in every kind of session.
+
+    Attributes:
+        model: the conversation with it.
+        plan: the steps.
+    """
 
     def __init__(self, conversation: Conversation, plan: Plan, inbox: Inbox, emit: Emit) -> None:
-        self._conversation = conversation
-        self._plan = plan
+        self.model = conversation
+        self.plan = plan
         self._inbox = inbox
         self._emit = emit
         self._words: list[str] = []
@@ -35,19 +40,19 @@ class Talk:
 
     def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
         """A new line of the plan."""
-        step = self._plan.add(title, detail, after=after)
+        step = self.plan.add(title, detail, after=after)
         self._inbox.operation_done()
         return step
 
     def update_step(self, step: Step) -> Step:
         """Show a step as it is now."""
-        self._plan.put(step)
+        self.plan.put(step)
         self._inbox.operation_done()
         return step
 
     def proposed_steps(self) -> list[Step]:
         """The steps that are still to come."""
-        steps = self._plan.proposed()
+        steps = self.plan.proposed()
         self._inbox.operation_done()
         return steps
 
@@ -66,7 +71,7 @@ class Talk:
     ) -> ReplyType:
         """A validated reply of the model; the prompt carries what the user said."""
         self._check_asking()
-        return await self._conversation.ask(purpose, messages, reply_type, check, attempts, listener)
+        return await self.model.ask(purpose, messages, reply_type, check, attempts, listener)
 
     def _check_asking(self) -> None:
         """Whether there is anything left to ask for.
@@ -75,15 +80,11 @@ class Talk:
             BudgetSpent: a reply would be of no use any more.
         """
 
-    async def prompt_tokens(self) -> int | None:
-        """How many tokens a prompt may have; None if unknown."""
-        return await self._conversation.prompt_tokens()
-
     async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
         """Put a step to the user."""
-        proposal: Proposal = self._plan.propose(step, candidate, rationale)
+        proposal: Proposal = self.plan.propose(step, candidate, rationale)
         self._inbox.operation_done()
-        return await self._plan.decide(proposal)
+        return await self.plan.decide(proposal)
 
     def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """A prompt with all that the user said so far behind its last message."""
@@ -103,4 +104,4 @@ class Talk:
             case Thaw():
                 self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
             case _:
-                self._plan.obey(instruction)
+                self.plan.obey(instruction)

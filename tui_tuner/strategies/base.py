@@ -117,8 +117,84 @@ class SearchProposals(Protocol):
         ...
 
 
+class ModelView(Protocol):
+    """What is known of the model."""
+
+    async def prompt_tokens(self) -> int | None:
+        """How many tokens a prompt may have; None if unknown."""
+        ...
+
+
+class BudgetView(Protocol):
+    """What is spent and what is left."""
+
+    @property
+    def evaluations_left(self) -> int:
+        """How many more evaluations are allowed."""
+        ...
+
+    @property
+    def model_calls(self) -> int:
+        """How often the model was called so far."""
+        ...
+
+
+class SearchOptions(Protocol):
+    """What the user chose for the search of parameters."""
+
+    @property
+    def search(self) -> str | None:
+        """The method, None for the default."""
+        ...
+
+    @property
+    def rounds(self) -> RoundOptions:
+        """How a model chooses configurations round by round."""
+        ...
+
+
+class BenchView(Protocol):
+    """The device, and all that was evaluated on it."""
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The device."""
+        ...
+
+    @property
+    def members(self) -> Sequence[Configuration] | None:
+        """The only configurations of the kernel as given that there are, as in a recording; None for all valid ones."""
+        ...
+
+    @property
+    def given(self) -> Evaluation:
+        """The kernel as given, in its default configuration."""
+        ...
+
+    def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
+        """All that was evaluated of a candidate so far."""
+        ...
+
+    def is_faster(self, comparison: Comparison) -> bool:
+        """Whether a comparison makes the challenger the incumbent."""
+        ...
+
+    def speculate(self, candidate: Candidate, configuration: Configuration) -> None:
+        """Begin with an evaluation that will probably be asked for; that changes no result, only the time."""
+        ...
+
+    async def cancel_speculation(self) -> None:
+        """End those evaluations that were begun and that nobody asked for."""
+        ...
+
+
 class Dialogue(Protocol):
     """What a session of any kind offers that has to do with people and the model; all of it journaled."""
+
+    @property
+    def model(self) -> ModelView:
+        """What is known of the model."""
+        ...
 
     def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
         """A new line of the plan, at its end or after another step."""
@@ -155,31 +231,35 @@ class Dialogue(Protocol):
         """
         ...
 
-    async def prompt_tokens(self) -> int | None:
-        """How many tokens a prompt may have; None if unknown."""
-        ...
-
     async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
         """Put a step to the user."""
         ...
 
 
 class Effects(Dialogue, Protocol):
-    """What the session offers a strategy. Asked again with the same content, the journal answers."""
+    """What the session offers a strategy. Asked again with the same content, the journal answers.
+
+    What it does are methods; what it knows is in parts: `bench`, `budget`, `model` and `options`.
+    """
+
+    @property
+    def bench(self) -> BenchView:
+        """The device, and all that was evaluated on it."""
+        ...
+
+    @property
+    def budget(self) -> BudgetView:
+        """What is spent and what is left."""
+        ...
+
+    @property
+    def options(self) -> SearchOptions:
+        """What the user chose for the search of parameters."""
+        ...
 
     @property
     def problem(self) -> Problem:
         """The problem, at the sizes that the device is tuned for."""
-        ...
-
-    @property
-    def device(self) -> DeviceInfo:
-        """The device."""
-        ...
-
-    @property
-    def members(self) -> Sequence[Configuration] | None:
-        """The only configurations of the kernel as given that there are, as in a recording; None for all valid ones."""
         ...
 
     @property
@@ -188,38 +268,13 @@ class Effects(Dialogue, Protocol):
         ...
 
     @property
-    def given(self) -> Evaluation:
-        """The kernel as given, in its default configuration."""
-        ...
-
-    @property
     def incumbent(self) -> Incumbent:
         """The best accepted so far."""
         ...
 
     @property
-    def search_method(self) -> str | None:
-        """The search that the user named, None for the default."""
-        ...
-
-    @property
-    def rounds(self) -> RoundOptions:
-        """How a model chooses configurations round by round."""
-        ...
-
-    @property
     def seed(self) -> int:
         """Seed of every random choice of the strategy."""
-        ...
-
-    @property
-    def evaluations_left(self) -> int:
-        """How many more evaluations the budget allows."""
-        ...
-
-    @property
-    def model_calls(self) -> int:
-        """How often the model was called so far."""
         ...
 
     @property
@@ -233,14 +288,6 @@ class Effects(Dialogue, Protocol):
 
     def freeze(self, frozen: Configuration) -> None:
         """Hold tunables at a value from now on, where the user does not want them free."""
-        ...
-
-    def head_start(self, candidate: Candidate, configuration: Configuration) -> None:
-        """Begin with an evaluation that will probably be asked for; a head start changes no result, only the time."""
-        ...
-
-    async def drop_head_starts(self) -> None:
-        """End those evaluations that nobody asked for."""
         ...
 
     async def recollect(self, candidate: Candidate | None = None) -> Recollection:
@@ -263,12 +310,8 @@ class Effects(Dialogue, Protocol):
         """Build, verify and measure; one result a configuration, in their order.
 
         Raises:
-            BudgetSpent: the budget does not reach for all of them; those done are in `evaluations_of`.
+            BudgetSpent: the budget does not reach for all of them; those done are in `bench.evaluations_of`.
         """
-        ...
-
-    def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
-        """All that was evaluated of a candidate so far."""
         ...
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
@@ -277,10 +320,6 @@ class Effects(Dialogue, Protocol):
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against the incumbent on fresh data; it becomes the incumbent if it is faster."""
-        ...
-
-    def is_faster(self, comparison: Comparison) -> bool:
-        """Whether a comparison makes the challenger the incumbent."""
         ...
 
 

@@ -75,7 +75,7 @@ class CustomStrategy(ModelStrategy):
             outcomes: what came of earlier steps; the model sees it.
         """
         base = base or session.incumbent.candidate
-        known = best_of(session.evaluations_of(base))
+        known = best_of(session.bench.evaluations_of(base))
         start = base.default_configuration if known is None else known.configuration
         evaluations = evaluations or share_of(session, len(session.proposed_steps()))
         brief = StepBrief(
@@ -198,7 +198,7 @@ class CustomStrategy(ModelStrategy):
         Args:
             max_evaluations: configurations at most; None for all that are left.
         """
-        most = session.evaluations_left if max_evaluations is None else max_evaluations
+        most = session.budget.evaluations_left if max_evaluations is None else max_evaluations
         return await search_parameters(session, candidate, most)
 
     async def accept(

@@ -147,7 +147,7 @@ class _StepListRun:
 
     def _settled(self, step: Step, tuning: TuningStep) -> _StepRecord | None:
         """The step as skipped, if it cannot be done here or is done already."""
-        reason = _unfit(tuning, self.session.problem, self.session.device)
+        reason = _unfit(tuning, self.session.problem, self.session.bench.device)
         for needed in tuning.depends_on:
             done = self.done.get(needed)
             if done is None:

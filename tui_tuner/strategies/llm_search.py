@@ -30,5 +30,5 @@ class LlmSearchStrategy(Strategy):
         Raises:
             ModelFailed: the model gave nothing and the fallback is `error`.
         """
-        methods = replace(methods_of(session.search_method or DEFAULT_METHOD), rounds=True)
-        await tune_baseline(session, session.evaluations_left, methods)
+        methods = replace(methods_of(session.options.search or DEFAULT_METHOD), rounds=True)
+        await tune_baseline(session, session.budget.evaluations_left, methods)

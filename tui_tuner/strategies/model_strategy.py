@@ -48,19 +48,19 @@ class ModelStrategy(Strategy):
 
 async def tune_baseline_first(session: Effects) -> None:
     """Tune the kernel as given with its share of the evaluations: what a rewrite has to beat."""
-    await tune_baseline(session, max(1, session.evaluations_left // BASELINE_SHARE))
+    await tune_baseline(session, max(1, session.budget.evaluations_left // BASELINE_SHARE))
 
 
 async def tune_incumbent_last(session: Effects) -> None:
     """Spend what evaluations are left on the parameters of the best kernel, where some are not measured yet."""
-    best, left = session.incumbent.candidate, session.evaluations_left
+    best, left = session.incumbent.candidate, session.budget.evaluations_left
     space = space_of(session, narrowed(session, best))
-    measured = sum(space.contains(evaluation.configuration) for evaluation in session.evaluations_of(best))
+    measured = sum(space.contains(evaluation.configuration) for evaluation in session.bench.evaluations_of(best))
     if left and space.size > measured:
         await tune_parameters(session, best, "Tune the parameters of the best kernel", left, again=True)
 
 
 def share_of(session: Effects, steps_to_come: int) -> int:
     """Evaluations for one step, where so many others are still to come."""
-    left = session.evaluations_left
+    left = session.budget.evaluations_left
     return min(left, max(LEAST_EVALUATIONS, left // (steps_to_come + 2)))

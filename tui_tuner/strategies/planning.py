@@ -80,7 +80,7 @@ async def ask_for_plan(
         purpose,
         situation=situation(session, best, history),
         most_steps=MOST_STEPS,
-        evaluations=session.evaluations_left,
+        evaluations=session.budget.evaluations_left,
         fields=render("planned_step"),
     )
     if remarks:

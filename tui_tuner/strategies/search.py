@@ -20,7 +20,7 @@ class SearchStrategy(Strategy):
 
     async def run(self, session: Effects) -> None:
         """One step: search, then challenge."""
-        await tune_baseline(session, session.evaluations_left)
+        await tune_baseline(session, session.budget.evaluations_left)
 
 
 async def tune_baseline(session: Effects, max_evaluations: int, methods: Methods | None = None) -> None:
@@ -60,7 +60,7 @@ async def tune_parameters(
     try:
         best = await search_parameters(session, candidate, max_evaluations, methods, again=again, step=step)
     except ModelFailed:
-        await _settle(session, step, candidate, best_of(session.evaluations_of(candidate)))
+        await _settle(session, step, candidate, best_of(session.bench.evaluations_of(candidate)))
         raise
     await _settle(session, step, candidate, best)
 

@@ -14,7 +14,7 @@ def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
     problem = session.problem
     return render(
         "situation",
-        device=device_facts(session.device),
+        device=device_facts(session.bench.device),
         language=problem.language,
         kernel=candidate.kernel,
         source=candidate.source.strip(),
@@ -22,10 +22,10 @@ def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
         sizes=size_facts(problem),
         measurements=measurement_facts(
             problem,
-            session.device,
-            session.given,
+            session.bench.device,
+            session.bench.given,
             session.incumbent.evaluation,
-            session.evaluations_of(candidate),
+            session.bench.evaluations_of(candidate),
         ),
         history=history,
     )

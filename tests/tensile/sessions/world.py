@@ -86,7 +86,7 @@ class World:
 
     def resume(self, model: FakeBackend | None) -> TensileSession:
         run = open_run(self.path, resume=True)
-        run.journal.forget(lambda record: not record.result.keys().isdisjoint({"failed", "stopped"}))
+        run.journal.forget_undone()
         return self._session(run, model)
 
     def replay(self) -> TensileSession:

@@ -76,8 +76,8 @@ class KernelClient:
         self._waiting[request.id] = _Waiting(request, answer)
         if self._process is not None:
             self._process.send(request)
-        if self._serving is None or self._serving.done():
-            self._serving = asyncio.create_task(self._serve())
+        if self._serving is None or self._serving.done() or self._serving.cancelling():
+            self._serving = asyncio.create_task(self._serve(self._serving))
         try:
             return await answer
         finally:
@@ -99,9 +99,11 @@ class KernelClient:
             await self._process.kill()
             self._process = None
 
-    async def _serve(self) -> None:
-        """Hand answers on while somebody waits for one."""
+    async def _serve(self, before: asyncio.Task[None] | None) -> None:
+        """Hand answers on while somebody waits for one, once the task that did so before has ended."""
         try:
+            if before is not None:
+                await asyncio.wait({before})
             while self._waiting:
                 await self._receive()
         except Exception as error:

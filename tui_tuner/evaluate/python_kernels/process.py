@@ -80,6 +80,7 @@ class KernelProcess:
         self._answers: TypeAdapter[Answer] = TypeAdapter(Answer)
         self._doing = Doing(text="starting", limit_s=START_LIMIT_S)
         self._reading: asyncio.Task[dict[str, Any]] | None = None
+        self._end: FailureKind | None = None
 
     @classmethod
     async def start(cls, log: Path, options: ProcessOptions) -> KernelProcess:
@@ -109,27 +110,29 @@ class KernelProcess:
             self._writer.write(encode(request.model_dump(mode="json")))
 
     async def receive(self) -> Answer:
-        """Wait for the next answer; a wait that is cancelled loses nothing.
+        """Wait for the next answer; a wait that is cancelled loses nothing, and the next one goes on where it stood.
 
         Raises:
             UserError: the process says that the user must mend something.
             KernelProcessDied: there will be none.
         """
-        while True:
-            doing = self._doing
+        while self._end is None:
             try:
-                answer = self._answers.validate_python(await self._next_frame(doing.limit_s + GRACE_S))
+                answer = self._answers.validate_python(await self._next_frame(self._doing.limit_s + GRACE_S))
             except TimeoutError:
-                await self.kill()
-                kind, message = FailureKind.TIMEOUT, f"{doing.text}: no end after {doing.limit_s:.0f} s"
-                raise KernelProcessDied(Failure(kind=kind, message=message), doing.id) from None
+                self._end = FailureKind.TIMEOUT
             except (ChannelClosed, ConnectionError):
-                code = await self.kill()
-                message = f"{doing.text}: the process ended ({_why(code)})"
-                raise KernelProcessDied(Failure(kind=FailureKind.CRASH, message=message), doing.id) from None
-            if not isinstance(answer, Doing):
-                return _raise_failed(answer)
-            self._doing = answer
+                self._end = FailureKind.CRASH
+            else:
+                if not isinstance(answer, Doing):
+                    return _raise_failed(answer)
+                self._doing = answer
+        code = await self.kill()
+        how = f"no end after {self._doing.limit_s:.0f} s"
+        if self._end is FailureKind.CRASH:
+            how = f"the process ended ({_why(code)})"
+        failure = Failure(kind=self._end, message=f"{self._doing.text}: {how}")
+        raise KernelProcessDied(failure, self._doing.id)
 
     async def _next_frame(self, limit_s: float) -> dict[str, Any]:
         if self._reading is None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tui_tuner.errors import JournalError
+from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.recall import Recall
 from tui_tuner.session.tensile.run_directory import TensileRun
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.strategies.tensile.effects import as_candidate

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.plan import Plan
-from tui_tuner.session.recall import Recall
 from tui_tuner.session.talk import Emit, Talk
 from tui_tuner.session.tensile.bench import Benchmarks
 from tui_tuner.session.tensile.run_directory import UNLIMITED, TensileRun

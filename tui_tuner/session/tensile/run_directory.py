@@ -10,8 +10,8 @@ from typing import Any
 
 from tui_tuner import __version__
 from tui_tuner.errors import JournalError
-from tui_tuner.session import journal as journals
-from tui_tuner.session.journal import Journal
+from tui_tuner.journal import reading as journals
+from tui_tuner.journal.journal import Journal
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.strategies.tensile.options import TensileOptions
 from tui_tuner.tensile.document.configuration import Configuration

@@ -25,7 +25,7 @@ async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluatio
 
     They are timed interleaved on fresh data: among many measurements the least one is low by luck as well.
     """
-    evaluations = session.evaluations_of(candidate)
+    evaluations = session.bench.evaluations_of(candidate)
     winner = best_of(evaluations)
     if winner is None or winner.timing is None:
         return None

@@ -32,6 +32,6 @@ def freeze_settled(session: Effects, outcome: Outcome) -> None:
         return
     values = best.configuration
     frozen = {name: value for name, value in session.frozen.items() if values.get(name) == value}
-    known = session.evaluations_of(candidate)
+    known = session.bench.evaluations_of(candidate)
     settled = to_freeze(narrowed(session, candidate), values, known, MOST_CONFIGURATIONS, **limits_of(session))
     session.freeze({**frozen, **settled})

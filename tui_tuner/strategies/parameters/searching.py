@@ -31,8 +31,8 @@ def limits_of(session: Effects) -> SpaceLimits:
     """What the problem and the device of a session allow."""
     return {
         "sizes": session.problem.sizes,
-        "max_threads": session.device.max_threads_per_block,
-        "members": session.members,
+        "max_threads": session.bench.device.max_threads_per_block,
+        "members": session.bench.members,
     }
 
 
@@ -67,10 +67,10 @@ async def search_parameters(
     Raises:
         ModelFailed: a model was to choose, it gave nothing, and the fallback is `error`.
     """
-    methods = methods or methods_of(session.search_method or DEFAULT_METHOD)
-    most = min(max_evaluations, session.evaluations_left)
+    methods = methods or methods_of(session.options.search or DEFAULT_METHOD)
+    most = min(max_evaluations, session.budget.evaluations_left)
     if most < 1:
-        return best_of(session.evaluations_of(candidate))
+        return best_of(session.bench.evaluations_of(candidate))
     if space_of(session, narrowed(session, candidate)).size <= most:
         methods = Methods(
             rounds=False, local=methods.local or DEFAULT_METHOD
@@ -84,7 +84,7 @@ async def search_parameters(
         session.note(f"search ends: {spent}")
     if methods.rounds:
         return await best_of_finalists(session, candidate)
-    return best_of(session.evaluations_of(candidate))
+    return best_of(session.bench.evaluations_of(candidate))
 
 
 async def _search_by_rounds(
@@ -93,12 +93,12 @@ async def _search_by_rounds(
     """Let the model choose, with its share of the evaluations; returns how many were made."""
     searched = narrowed(session, candidate)
     space = space_of(session, searched)
-    share = most if methods.local is None else most - int(most * session.rounds.local_share)
-    left = session.evaluations_left
+    share = most if methods.local is None else most - int(most * session.options.rounds.local_share)
+    left = session.budget.evaluations_left
     found = await session.recollect(candidate)
     reason = await Rounds(session, candidate, searched, space, share, found, step).run()
     session.note(f"the model's rounds end: {reason}")
-    return left - session.evaluations_left
+    return left - session.budget.evaluations_left
 
 
 async def _search_locally(session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool) -> None:
@@ -106,7 +106,7 @@ async def _search_locally(session: Effects, candidate: Candidate, most: int, met
     method, seed = methods.local or DEFAULT_METHOD, session.seed + again
     searched = narrowed(session, candidate)
     space, start = space_of(session, searched), searched.default_configuration
-    measured = session.evaluations_of(candidate)
+    measured = session.bench.evaluations_of(candidate)
     known: list[tuple[Configuration, float | None]] = []
     if methods.rounds or method == SURROGATE:
         known = [(e.configuration, _milliseconds(e)) for e in measured if space.contains(e.configuration)]

@@ -29,7 +29,7 @@ async def challenge_incumbent(
     if comparison.failure is not None:
         raise failure_of(on_fresh_data(best, comparison.failure))
     factor = (comparison.ratio, comparison.low, comparison.high)
-    if session.is_faster(comparison):
+    if session.bench.is_faster(comparison):
         return session.update_step(step.now(StepState.ACCEPTED, factor=factor))
     if neutral_from is not None and comparison.high >= neutral_from:
         reason = "not faster by itself; kept for the steps that build on it"

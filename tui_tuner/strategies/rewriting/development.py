@@ -75,11 +75,11 @@ async def develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPo
 async def _develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPolicy) -> Outcome:
     context = _context(session, job)
     messages = question(job.prompt)
-    last = session.model_calls + policy.attempts
+    last = session.budget.model_calls + policy.attempts
     outcome = Outcome(step)
     while True:
         try:
-            rewrite = await _ask(session, job.purpose, messages, context, step.title, last - session.model_calls)
+            rewrite = await _ask(session, job.purpose, messages, context, step.title, last - session.budget.model_calls)
         except ModelFailed as failed:
             return _given_up(session, outcome, str(failed))
         candidate = rewrite.candidate
@@ -93,7 +93,7 @@ async def _develop(session: Effects, step: Step, job: RewriteJob, policy: RetryP
         except CandidateFailed as failed:
             outcome = Outcome(rejected(session, step, failed), candidate, failed.best)
             final = isinstance(failed, NotFaster) and not job.puts_back_slow
-            if session.model_calls >= last or final or not policy.puts_back(failed):
+            if session.budget.model_calls >= last or final or not policy.puts_back(failed):
                 return outcome
             said = rewrite.reply.model_copy(update={"code": candidate.source}).model_dump_json()
             messages += [Message("assistant", said), Message("user", policy.message(failed))]
@@ -101,7 +101,7 @@ async def _develop(session: Effects, step: Step, job: RewriteJob, policy: RetryP
 
 
 def _context(session: Effects, job: RewriteJob) -> RewriteContext:
-    start, limit = job.start, session.device.max_threads_per_block
+    start, limit = job.start, session.bench.device.max_threads_per_block
     return RewriteContext(session.problem, start.candidate, start.configuration, limit, job.parameters, session.frozen)
 
 
@@ -158,7 +158,7 @@ async def best_evaluation(session: Effects, candidate: Candidate, evaluations: i
         best = await search_parameters(session, candidate, evaluations - 1)
     except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
         session.note(f"the search of the parameters ends: {failed}", warning=True)
-        best = best_of(session.evaluations_of(candidate))
+        best = best_of(session.bench.evaluations_of(candidate))
     if best is None:
-        raise failure_of_all(session.evaluations_of(candidate))
+        raise failure_of_all(session.bench.evaluations_of(candidate))
     return best

@@ -60,7 +60,7 @@ def _defines_kernel(code: str, problem: Problem) -> bool:
 
 def context_of(session: Effects, base: Candidate) -> RewriteContext:
     """What a change of a candidate is read against."""
-    return RewriteContext(session.problem, base, base.default_configuration, session.device.max_threads_per_block)
+    return RewriteContext(session.problem, base, base.default_configuration, session.bench.device.max_threads_per_block)
 
 
 def reply_of(candidate: Candidate) -> RewriteReply:

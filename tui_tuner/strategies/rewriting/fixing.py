@@ -74,7 +74,9 @@ async def with_parameters(ask: AskPrompt, session: Effects, candidate: Candidate
         return read_rewrite(merged, context, candidate.title).candidate
 
     facts = situation(session, candidate.model_copy(update={"source": reply.code}))
-    prompt = render("fix_parameters", situation=facts, names="\n".join(new), evaluations=session.evaluations_left)
+    prompt = render(
+        "fix_parameters", situation=facts, names="\n".join(new), evaluations=session.budget.evaluations_left
+    )
     fixed = await ask_and_read(lambda check: ask("fix_parameters", prompt, ParametersReply, check), read)
     return _with_its_launch(fixed, context)
 

@@ -145,7 +145,7 @@ class Rounds:
 
     async def _asked(self, number: int) -> Advice:
         asked = self._ask(number)
-        messages, left_out = prompt(asked, await self._session.prompt_tokens())
+        messages, left_out = prompt(asked, await self._session.model.prompt_tokens())
         if left_out:
             self._session.note(f"left out of the prompt, for the model's context: {left_out}")
 

@@ -38,7 +38,7 @@ class RoundQuestion:
     best: Configuration
 
     async def ask(self) -> Chooser:
-        """The configurations that the model proposes, each given a head start when it has arrived.
+        """The configurations that the model proposes, each evaluated on speculation as soon as it has arrived.
 
         Raises:
             ModelFailed: it gives no usable reply, and none of it that had arrived can be used.
@@ -66,7 +66,7 @@ class RoundQuestion:
 
     async def _room(self, form: type[ConfigurationsReply]) -> int | None:
         """Tokens for the prompt beside the form of the reply, which goes with it; None if unknown."""
-        tokens = await self.session.prompt_tokens()
+        tokens = await self.session.model.prompt_tokens()
         return None if tokens is None else tokens - estimate(json.dumps(schema_of(form)))
 
     def _read(self, reply: ConfigurationsReply) -> Chooser:
@@ -91,6 +91,6 @@ class RoundQuestion:
             for proposal in arriving.feed(piece):
                 configuration = chooser.take(proposal)
                 if configuration is not None:
-                    self.session.head_start(self.candidate, configuration)
+                    self.session.bench.speculate(self.candidate, configuration)
 
         return listen

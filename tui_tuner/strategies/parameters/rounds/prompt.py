@@ -115,7 +115,7 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 failures=failures(known.measured, names) or "none",
                 values=value_facts(evaluations, known.free),
                 round=wanted.number,
-                rounds=known.session.rounds.max_rounds,
+                rounds=known.session.options.rounds.max_rounds,
                 count=wanted.count,
                 size=known.space.size_in_words,
                 evaluations=wanted.left,
@@ -144,8 +144,8 @@ def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, 
         launch = geometry(candidate.launch, session.problem.sizes, evaluation.configuration)
     except ExpressionError:
         return plain
-    occupied = occupancy(session.device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
-    filled = None if occupied is None else waves(session.device, occupied, math.prod(launch.grid))
+    occupied = occupancy(session.bench.device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
+    filled = None if occupied is None else waves(session.bench.device, occupied, math.prod(launch.grid))
     return MeasuredConfiguration(evaluation, number, occupied, filled)
 
 
@@ -166,11 +166,11 @@ def _fitted(built: Callable[[int, bool], list[Message]], rows: int, tokens: int 
 
 
 def _situation(known: SearchKnowledge, *, source: bool) -> str:
-    session, problem = known.session, known.session.problem
-    shows_source = source and session.rounds.include_kernel_source and bool(problem.source_text.strip())
+    session, problem, options = known.session, known.session.problem, known.session.options.rounds
+    shows_source = source and options.include_kernel_source and bool(problem.source_text.strip())
     return render(
         "search_situation",
-        device=f"<device>\n{device_facts(session.device)}\n</device>\n" if session.rounds.hardware_context else "",
+        device=f"<device>\n{device_facts(session.bench.device)}\n</device>\n" if options.hardware_context else "",
         sizes=label_of(problem.sizes),
         kernel=_kernel(known, shown=shows_source),
         launch=_launch(known),
@@ -206,11 +206,11 @@ def _tunables(known: SearchKnowledge, *, with_uses: bool) -> list[str]:
 
 def _measurements(known: SearchKnowledge) -> str:
     session = known.session
-    unit = "CPU ms" if session.device.cpu_times else "ms"
-    given = session.given.timing
+    unit = "CPU ms" if session.bench.device.cpu_times else "ms"
+    given = session.bench.given.timing
     lines = [] if given is None else [f"the kernel as given: {given.median:.4g} {unit}"]
     best = session.incumbent.evaluation.timing
     if best is not None and session.incumbent.candidate.id != session.baseline.id:
         lines.append(f"the best kernel so far: {best.median:.4g} {unit}")
-    lines += bound_facts(session.problem, session.device)
+    lines += bound_facts(session.problem, session.bench.device)
     return "\n".join(lines)

@@ -53,7 +53,7 @@ class Rounds:
         step: Step | None = None,
     ) -> None:
         self._session = session
-        self._options = session.rounds
+        self._options = session.options.rounds
         self._candidate = candidate
         self._searched = searched
         self._space = space
@@ -107,12 +107,12 @@ class Rounds:
         finally:
             measuring.cancel()
             await asyncio.gather(measuring, return_exceptions=True)
-            await self._session.drop_head_starts()
+            await self._session.bench.cancel_speculation()
         return batch
 
     @property
     def _left(self) -> int:
-        return min(self._unspent, self._session.evaluations_left)
+        return min(self._unspent, self._session.budget.evaluations_left)
 
     def _ended(self) -> str:
         if self._left < 1:
@@ -181,9 +181,9 @@ class Rounds:
     async def _measure(self, batch: Sequence[Configuration], number: int) -> None:
         for configuration in batch:
             self._round_of.setdefault(exact_key(configuration), number)
-        left = self._session.evaluations_left
+        left = self._session.budget.evaluations_left
         await self._session.evaluate(self._candidate, batch)
-        self._unspent -= left - self._session.evaluations_left
+        self._unspent -= left - self._session.budget.evaluations_left
 
     def _measured(self) -> list[MeasuredConfiguration]:
         """The evaluations that lie in the searched space, and what is known of them."""
@@ -191,7 +191,7 @@ class Rounds:
             measured_in(
                 self._session, self._searched, evaluation, self._round_of.get(exact_key(evaluation.configuration), 0)
             )
-            for evaluation in self._session.evaluations_of(self._candidate)
+            for evaluation in self._session.bench.evaluations_of(self._candidate)
             if self._space.contains(evaluation.configuration)
         ]
 

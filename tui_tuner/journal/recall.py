@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from tui_tuner.session.clock import Clock
-from tui_tuner.session.journal import Journal, Record, key_of
+from tui_tuner.journal.journal import Journal
+from tui_tuner.journal.reading import Record, key_of
 
 READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
@@ -17,10 +18,48 @@ class RecordEnds(Exception):
     """A replay has come to the end of what was recorded."""
 
 
+class SessionClock:
+    """Seconds since a session began, the pauses between a stop and its resume left out.
+
+    It shows the recorded time while known effects are gone through, and runs on from there.
+
+    Args:
+        last: seconds of the last record; the clock runs on from it.
+        now: tells the seconds that go by; None for the system's clock.
+    """
+
+    def __init__(self, last: float, now: Callable[[], float] | None = None) -> None:
+        self._base = last
+        self._now = now or time.monotonic
+        self._started: float | None = None
+        self._shown = 0.0
+
+    def show(self, elapsed: float) -> None:
+        """Show the time of a record."""
+        self._shown = max(self._shown, elapsed)
+
+    def go_on(self) -> None:
+        """Start to run, at the first effect that is not known."""
+        if self._started is None:
+            self._started = self._now()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs on from the last record."""
+        return self._started is not None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        if self._started is None:
+            return self._shown
+        return self._base + self._now() - self._started
+
+
 class Recall:
     """The journal and the clock of a session, as its effects use them."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
+    def __init__(self, journal: Journal, clock: SessionClock) -> None:
         self._journal = journal
         self._clock = clock
         self._asked: Counter[str] = Counter()

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui_tuner.journal.journal import Journal
+from tui_tuner.journal.reading import read_journal
+from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
+
+
+def recall_of(journal: Journal, now: Iterator[float]) -> Recall:
+    return Recall(journal, SessionClock(journal.last_elapsed, lambda: next(now)))
+
+
+async def forty_two() -> dict[str, Any]:
+    return {"value": 42}
+
+
+async def never() -> dict[str, Any]:
+    raise AssertionError("asked again")
+
+
+async def test_an_effect_is_done_once_and_its_time_stands_beside_it(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j", {})
+    recall = recall_of(journal, iter([100.0, 107.5]))
+    assert await recall.once("a", {"x": 1}, forty_two) == await recall.once("a", {"x": 1}, never) == {"value": 42}
+    journal.close()
+    assert [record.elapsed for record in read_journal(tmp_path / "j").records] == [7.5]
+
+
+async def test_the_clock_of_a_resumed_session_runs_on_from_the_last_record(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j", {})
+    await recall_of(journal, iter([100.0, 107.5])).once("a", {}, forty_two)
+    journal.close()
+
+    journal = Journal.reopen(tmp_path / "j")
+    recall = recall_of(journal, iter([500.0, 502.0, 502.0]))
+    assert (recall.elapsed, recall.is_live) == (0.0, False)
+    await recall.once("a", {}, never)
+    assert (recall.elapsed, recall.is_live) == (7.5, False)
+    await recall.once("b", {}, forty_two)
+    assert (recall.elapsed, recall.is_live) == (9.5, True)
+    journal.close()
+
+
+async def test_a_replay_does_nothing_new(tmp_path: Path) -> None:
+    Journal.create(tmp_path / "j", {}).close()
+    with pytest.raises(RecordEnds):
+        await recall_of(Journal.read(tmp_path / "j"), iter([])).once("a", {}, never)
+
+
+def test_the_same_question_is_told_apart_by_how_often_it_was_put(tmp_path: Path) -> None:
+    Journal.create(tmp_path / "j", {}).close()
+    recall = recall_of(Journal.read(tmp_path / "j"), iter([]))
+    asked = [recall.nth("ask", {"x": x})["occurrence"] for x in (1, 2, 1)]
+    assert asked == [1, 1, 2]

@@ -1,0 +1,168 @@
+"""The append-only record of a session's effects: what is in it is never asked, built or measured again.
+
+A line is flushed to the disk before its result is used. Who goes on with a run holds a lock on its journal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tui_tuner.errors import JournalError
+from tui_tuner.journal.reading import VERSION, JournalContent, Record, file_faults, parse_journal, read_journal
+
+
+class Journal:
+    """Effects by key; opened for appending, or read-only for a replay."""
+
+    def __init__(self, path: Path, content: JournalContent, file: io.FileIO | None) -> None:
+        self.path = path
+        self.header = content.header
+        self.last_elapsed = content.last_elapsed
+        self._records = {record.key: record for record in content.records}
+        self._file = file
+
+    @classmethod
+    def create(cls, path: Path, header: Mapping[str, Any]) -> Journal:
+        """Begin a journal.
+
+        Raises:
+            JournalError: the file exists or cannot be written.
+        """
+        content = {"journal": VERSION, **header}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("xb", buffering=0)
+        except FileExistsError as error:
+            raise JournalError(
+                "a run is there already", hint="resume it, or name another --run-dir", file=path
+            ) from error
+        except OSError as error:
+            raise JournalError(f"cannot be written: {error.strerror}", file=path) from error
+        _lock(file, path)
+        journal = cls(path, JournalContent(content, [], 0), file)
+        try:
+            journal._write(content)
+        except JournalError:
+            path.unlink(missing_ok=True)
+            raise
+        return journal
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """Read a journal without taking it.
+
+        Raises:
+            JournalError: there is none, or it is no journal.
+        """
+        return cls(path, read_journal(path), None)
+
+    @classmethod
+    def reopen(cls, path: Path) -> Journal:
+        """Take a journal to go on with; a last line that was cut by a crash is dropped.
+
+        Raises:
+            JournalError: there is none, it is no journal, or another process goes on with it.
+        """
+        with file_faults(path):
+            file = path.open("r+b", buffering=0)
+        _lock(file, path)
+        try:
+            with file_faults(path):  # read behind the lock: who held it may have gone on until then
+                content = parse_journal(file.readall(), path)
+                file.truncate(content.length)
+                file.seek(content.length)
+        except JournalError:
+            file.close()
+            raise
+        return cls(path, content, file)
+
+    @contextmanager
+    def header_in_use(self) -> Iterator[dict[str, Any]]:
+        """The header, while a session is made from it; where none can be made, the journal is given back.
+
+        Raises:
+            JournalError: the header lacks something, or says what this version of the program does not know.
+        """
+        try:
+            yield self.header
+        except (KeyError, ValueError) as error:
+            self.close()
+            raise JournalError(f"its header cannot be used: {error}", file=self.path, line=1) from error
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def records(self) -> list[Record]:
+        """What is known, the last record of each effect, in the order in which the effects were first recorded."""
+        return list(self._records.values())
+
+    def get(self, key: str) -> Record | None:
+        """The record of an effect, if it is known."""
+        return self._records.get(key)
+
+    @property
+    def writable(self) -> bool:
+        """Whether new effects can be recorded."""
+        return self._file is not None
+
+    def append(self, record: Record) -> None:
+        """Record an effect; returns once it is on the disk.
+
+        Raises:
+            JournalError: it cannot be written; the run can be resumed from what is on the disk.
+        """
+        self._write(record.fields())
+        self._records[record.key] = record
+
+    def forget_undone(self) -> None:
+        """Leave out what was not done for want of budget or of a model, so that it is tried again.
+
+        The file keeps it.
+        """
+        self._records = {key: record for key, record in self._records.items() if record.is_done}
+
+    def close(self) -> None:
+        """Give the journal back."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        if self._file is None:
+            raise JournalError("is open for reading only", file=self.path)
+        left = memoryview(_line(content))
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self.close()  # nothing may be written behind a line that is not whole
+            hint = "make room or mend what is wrong there, then resume the run"
+            raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=self.path) from error
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    """A line of the file, which is valid UTF-8 also where a text holds half of a character pair."""
+    try:
+        text = json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        text = json.dumps(content).encode()
+    return text + b"\n"
+
+
+def _lock(file: io.FileIO, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise JournalError(
+            "another process is at work on this run", hint="wait for it, or end it", file=path
+        ) from error
