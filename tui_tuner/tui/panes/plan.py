@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.events import Resize
 from textual.getters import query_one
 from textual.message import Message
 from textual.widget import Widget
@@ -79,10 +78,6 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         self._held.show(picture.frozen)
         if self._list.draw(picture.plan):
             self._show_detail()
-
-    def on_resize(self, _event: Resize) -> None:
-        """Lay the lines out anew."""
-        self.call_after_refresh(self._list.lay_out)
 
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
