@@ -146,17 +146,17 @@ class SessionScreen(Screen[None]):
         self._kernel.view = view
 
     def action_sort(self) -> None:
-        """Sort the benchmarks the other way."""
+        """Sort the benchmarks in their next order."""
         self._panes.reveal(3)
-        self._benchmarks.toggle_order()
+        self._benchmarks.next_order()
 
     def action_filter(self) -> None:
         """Type words that the benchmarks must contain."""
         self._panes.reveal(3)
         self._benchmarks.start_filter()
 
-    @on(BenchmarksPane.Chosen)
-    def _show_row(self, message: BenchmarksPane.Chosen) -> None:
+    @on(BenchmarksPane.RowChosen)
+    def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         self.app.push_screen(MessageDialog(message.title, message.text, large=True))
 
     # --- what the user tells

@@ -12,11 +12,11 @@ from textual.widgets import DataTable
 
 from tui_tuner.session import events
 from tui_tuner.tensile.words import gflops_words
-from tui_tuner.tui.benchmark_rows import Order, tunables, visible_rows
+from tui_tuner.tui.benchmark_rows import tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.dialogs.tensile_texts import size_dialog
 from tui_tuner.tui.dialogs.texts import evaluation_text
-from tui_tuner.tui.evaluation_table import EvaluationTable
+from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable
 from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
@@ -24,21 +24,28 @@ from tui_tuner.tui.size_rows import runs_line, size_rows, visible_sizes
 from tui_tuner.tui.size_table import SizeTable
 
 
-class Contents(ABC):
-    """A table with its two orders, the curve over it, and what Enter tells about a row.
+class BenchmarkContents(ABC):
+    """A table with its orders, the curve over it, and what Enter tells about a row.
 
     Attributes:
-        orders: their names; the table begins with the first.
         relevant: the events that change the table or its legend.
     """
 
-    orders: ClassVar[tuple[str, str]]
     relevant: ClassVar[tuple[type[events.Event], ...]]
     table: DataTable[Text]
 
+    @property
+    @abstractmethod
+    def orders(self) -> tuple[str, ...]:
+        """The names of its orders; the table begins with the first."""
+
     @abstractmethod
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
-        """Draw the rows that contain all words, in one of the orders; the line below the table."""
+        """Draw the rows that contain all words, in one of the orders; the line below the table.
+
+        Args:
+            order: its place among `orders`.
+        """
 
     @abstractmethod
     def chart(self, picture: Picture, width: int, height: int) -> Content:
@@ -49,22 +56,25 @@ class Contents(ABC):
         """Title and text of everything there is to say about a row."""
 
 
-class Evaluations(Contents):
-    """Newest or fastest first."""
+class EvaluationContents(BenchmarkContents):
+    """In one of the orders that the columns offer."""
 
-    orders = ("newest", "fastest")
     relevant = (events.EvaluationStarted, events.EvaluationFinished, events.IncumbentChanged, events.DeviceReady)
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()
 
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """Those that the columns offer."""
+        return tuple(order.name for order in self.table.orders)
+
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""
-        chosen: Order = "fastest" if order else "newest"
-        rows = visible_rows(picture.rows.values(), picture.titles, chosen, words)
+        rows = visible_rows(picture.rows.values(), picture.titles, self.table.orders[order], words)
         columns = tunables(picture.rows.values(), picture.baseline.tunables if picture.baseline else {})
         unit = time_label(picture.device).partition(" (")[0]  # the chart above says it in full
-        self.table.draw(rows, columns, unit, picture.titles, chosen)
+        self.table.draw(rows, EvaluationContext(columns, unit, picture.titles))
         return _of(len(rows), len(picture.rows)) + columns.legend
 
     def chart(self, picture: Picture, width: int, height: int) -> Content:
@@ -78,10 +88,9 @@ class Evaluations(Contents):
         return one_line(f"evaluation {row.number}"), text
 
 
-class ProblemSizes(Contents):
+class ProblemSizeContents(BenchmarkContents):
     """In the order of the file, or the largest gain first."""
 
-    orders = ("file", "gain")
     relevant = (
         events.BenchmarkStarted,
         events.BenchmarkOutput,
@@ -92,6 +101,11 @@ class ProblemSizes(Contents):
 
     def __init__(self) -> None:
         self.table: SizeTable = SizeTable()
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """As the sizes stand in the file, or by gain."""
+        return "file", "gain"
 
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
         """The line below says what the last run had to do and how long it took."""

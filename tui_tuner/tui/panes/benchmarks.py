@@ -17,7 +17,9 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Input, Static
 
 from tui_tuner.session import events
-from tui_tuner.tui.panes.benchmark_contents import Contents, Evaluations, ProblemSizes
+from tui_tuner.tui.columns import columns_help
+from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS
+from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, EvaluationContents, ProblemSizeContents
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import clickable, one_line
@@ -31,19 +33,19 @@ class FilterInput(Input):
     ]
 
     @dataclass
-    class Left(Message):
+    class FilterLeft(Message):
         """The user is done with the filter."""
 
     def action_leave(self) -> None:
         """Empty the filter and say so."""
         self.value = ""
-        self.post_message(self.Left())
+        self.post_message(self.FilterLeft())
 
 
 class BenchmarksPane(Pane):
-    """A table in one of two orders, filtered, each row with its detail behind Enter."""
+    """A table in one of its orders, filtered, each row with its detail behind Enter."""
 
-    HELP = """
+    HELP = f"""
 ## Benchmarks
 
 ★ is the incumbent. `o` sorts by time or by age, `/` filters by words such as `block_size_x=64`,
@@ -51,12 +53,16 @@ class BenchmarksPane(Pane):
 
 Of a Tensile configuration the rows are problem sizes with the best solution so far; `o` sorts as in the
 file or by gain over the first run, `/` filters by words such as `DepthU=64`, `256x128` or `round=2`.
+
+The columns of evaluations:
+
+{columns_help(EVALUATION_COLUMNS)}
 """
 
     order: var[int] = var(0, init=False)
 
     @dataclass
-    class Chosen(Message):
+    class RowChosen(Message):
         """The user wants to know all about a row."""
 
         title: Content
@@ -65,8 +71,8 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
     def __init__(self) -> None:
         super().__init__(3, "Benchmarks")
         self._picture = Picture()
-        self._evaluations, self._sizes = Evaluations(), ProblemSizes()
-        self._contents: Contents = self._evaluations
+        self._evaluations, self._sizes = EvaluationContents(), ProblemSizeContents()
+        self._contents: BenchmarkContents = self._evaluations
 
     def compose(self) -> ComposeResult:
         """The curve, the filter (hidden until it is wanted) and the tables, of which one is visible."""
@@ -84,7 +90,7 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
         self._draw()
 
     def title_extra(self) -> Content:
-        """The two orders; the present one in brackets."""
+        """The orders; the present one in brackets."""
         labels = [
             clickable(Content.styled(f"[{name}]", "bold") if number == self.order else f" {name} ", "screen.sort")
             for number, name in enumerate(self._contents.orders)
@@ -95,9 +101,9 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
         """The table."""
         return self._contents.table
 
-    def toggle_order(self) -> None:
-        """The other order."""
-        self.order = 1 - self.order
+    def next_order(self) -> None:
+        """Go on to the next order."""
+        self.order = (self.order + 1) % len(self._contents.orders)
 
     def watch_order(self) -> None:
         """Sort anew."""
@@ -119,7 +125,7 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
     def _to_table(self) -> None:
         self.focus_target().focus()
 
-    @on(FilterInput.Left)
+    @on(FilterInput.FilterLeft)
     def _close_filter(self) -> None:
         self.query_one(FilterInput).display = False
         self.focus_target().focus()
@@ -127,7 +133,7 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
     @on(DataTable.RowSelected)
     def _choose(self, message: DataTable.RowSelected) -> None:
         if message.row_key.value is not None:
-            self.post_message(self.Chosen(*self._contents.about(self._picture, message.row_key.value)))
+            self.post_message(self.RowChosen(*self._contents.about(self._picture, message.row_key.value)))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
