@@ -14,6 +14,7 @@ from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.tui import evaluation_table
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, columns_help
 from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn
+from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.benchmarks import BenchmarksPane
 
 
@@ -62,7 +63,7 @@ async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explain
 
 
 def test_the_help_of_the_benchmarks_explains_every_column() -> None:
-    assert columns_help(EVALUATION_COLUMNS) in (BenchmarksPane.HELP or "")
+    assert columns_help(EVALUATION_COLUMNS) in (BenchmarksPane(KernelView()).HELP or "")
     assert all(column.explanation for column in EVALUATION_COLUMNS)
 
 

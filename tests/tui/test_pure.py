@@ -18,6 +18,7 @@ from tui_tuner.tui.diff_rows import changed_lines, diff_rows
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationContext
 from tui_tuner.tui.header import header_line
+from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.key_line import key_line
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.picture import Picture, Row
@@ -182,7 +183,7 @@ def test_a_long_title_pushes_the_outcome_to_the_next_line_and_the_reason_follows
 @pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
 def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(picture_of(entries), 322.0, width)
+    line = header_line(picture_of(entries), KernelView(), 322.0, width)
     assert line.cell_length <= width
     if width >= 50:
         assert "matmul.cu" in line.plain

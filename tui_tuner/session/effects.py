@@ -23,6 +23,7 @@ from tui_tuner.session.recall import Recall
 from tui_tuner.session.remembering import Remembering
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Emit, Talk
+from tui_tuner.source import Source
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Step
@@ -165,7 +166,7 @@ class SessionEffects(Talk):
         """All that was evaluated of a candidate so far."""
         return self.evaluations.of(candidate)
 
-    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
+    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
         """Put a step to the user; a proposed kernel is kept as a file."""
         if candidate is not None:
             self._run.keep_kernel(candidate)

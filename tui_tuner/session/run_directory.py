@@ -10,13 +10,13 @@ from typing import Any
 
 from tui_tuner import __version__
 from tui_tuner.errors import JournalError
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.search.methods import DEFAULT_METHOD
 from tui_tuner.session import journal as journals
 from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.source import Source
 
 RUNS = Path("tuner-runs")
 """Where runs go, in the current directory, unless the user names another place."""
@@ -45,7 +45,7 @@ class RunDirectory:
         """The last part of its path."""
         return self.path.name
 
-    def keep_kernel(self, candidate: Candidate) -> None:
+    def keep_kernel(self, candidate: Source) -> None:
         """Write a candidate's source into `kernels/`, for people; nothing where it has none."""
         if self.journal.writable and candidate.source:
             directory = self.path / "kernels"

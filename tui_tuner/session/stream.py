@@ -11,7 +11,6 @@ from typing import Literal, Protocol
 
 from tui_tuner.errors import UserError
 from tui_tuner.llm.base import Backend
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.clock import Clock
 from tui_tuner.session.conversation import Conversation
@@ -21,7 +20,9 @@ from tui_tuner.session.instructions import Instruction
 from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.recall import Recall, RecordEnds
+from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Approver, Factor
+from tui_tuner.subjects import Subject
 
 Status = Literal["finished", "no_improvement", "failed", "interrupted"]
 
@@ -71,6 +72,11 @@ class EventStream(ABC):
         self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    @property
+    @abstractmethod
+    def subject(self) -> Subject:
+        """What it is about; names what shows it."""
 
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Run while iterated; closing the iterator interrupts the session and leaves it resumable.
@@ -125,7 +131,7 @@ class EventStream(ABC):
             await self._backend.aclose()
         self._kept.journal.close()
 
-    def _begun(self, kernel: str, language: str, strategy: str, baseline: Candidate) -> SessionStarted:
+    def _begun(self, kernel: str, language: str, strategy: str, baseline: Source) -> SessionStarted:
         """The first event of a session about this."""
         kept = self._kept
         return SessionStarted(

@@ -140,7 +140,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
         table_id: str,
     ) -> None:
         super().__init__(cursor_type="row", cell_padding=0, id=table_id)
-        self._all_columns = tuple(columns)
+        self.all_columns = tuple(columns)
         self._key = key
         self._style = style
         self._drawn_for: ContextT | None = None
@@ -156,7 +156,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
         """
         selected = None if self.cursor_row == 0 else self.selected_key
         lines = self._lines_of(rows, context)
-        placed = _placed(self._all_columns, list(lines.values()), context)
+        placed = _placed(self.all_columns, list(lines.values()), context)
         with self.app.batch_update():
             changed = self._place_columns(placed) | self._place_lines(lines)
             if changed or list(lines) != list(self._lines):
@@ -167,7 +167,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
     @property
     def orders(self) -> tuple[RowOrder[RowT], ...]:
         """Those that the columns offer; the table begins with the first."""
-        return tuple(column.order for column in self._all_columns if column.order is not None)
+        return tuple(column.order for column in self.all_columns if column.order is not None)
 
     @property
     def selected_key(self) -> str | None:
@@ -186,7 +186,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
         return lines
 
     def _line(self, row: RowT, context: ContextT) -> _Line:
-        texts = {column.name: column.cell(row, context) for column in self._all_columns}
+        texts = {column.name: column.cell(row, context) for column in self.all_columns}
         return _Line(row, texts, self._style(row, context))
 
     def _place_columns(self, placed: tuple[_PlacedColumn, ...]) -> bool:

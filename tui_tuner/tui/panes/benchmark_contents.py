@@ -1,27 +1,25 @@
-"""What pane 3 shows: evaluations of a kernel, or the problem sizes of a Tensile configuration."""
+"""What pane 3 shows: a table with its orders and its curve; that of the evaluations of a kernel."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.content import Content
 from textual.widgets import DataTable
 
+from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
-from tui_tuner.tensile.words import gflops_words
 from tui_tuner.tui.benchmark_rows import tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart
-from tui_tuner.tui.dialogs.tensile_texts import size_dialog
+from tui_tuner.tui.columns import Column
 from tui_tuner.tui.dialogs.texts import evaluation_text
 from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable
 from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
-from tui_tuner.tui.size_rows import runs_line, size_rows, visible_sizes
-from tui_tuner.tui.size_table import SizeTable
 
 
 class BenchmarkContents(ABC):
@@ -38,6 +36,11 @@ class BenchmarkContents(ABC):
     @abstractmethod
     def orders(self) -> tuple[str, ...]:
         """The names of its orders; the table begins with the first."""
+
+    @property
+    def columns(self) -> Sequence[Column[Any, Any]]:
+        """Those that the help explains."""
+        return ()
 
     @abstractmethod
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
@@ -69,13 +72,19 @@ class EvaluationContents(BenchmarkContents):
         """Those that the columns offer."""
         return tuple(order.name for order in self.table.orders)
 
+    @property
+    def columns(self) -> Sequence[Column[Any, Any]]:
+        """All of the table."""
+        return self.table.all_columns
+
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""
         rows = visible_rows(picture.rows.values(), picture.titles, self.table.orders[order], words)
-        columns = tunables(picture.rows.values(), picture.baseline.tunables if picture.baseline else {})
+        given = picture.baseline
+        columns = tunables(picture.rows.values(), given.tunables if isinstance(given, Candidate) else {})
         unit = time_label(picture.device).partition(" (")[0]  # the chart above says it in full
         self.table.draw(rows, EvaluationContext(columns, unit, picture.titles))
-        return _of(len(rows), len(picture.rows)) + columns.legend
+        return shown_of(len(rows), len(picture.rows)) + columns.legend
 
     def chart(self, picture: Picture, width: int, height: int) -> Content:
         """The best time."""
@@ -88,43 +97,6 @@ class EvaluationContents(BenchmarkContents):
         return one_line(f"evaluation {row.number}"), text
 
 
-class ProblemSizeContents(BenchmarkContents):
-    """In the order of the file, or the largest gain first."""
-
-    relevant = (
-        events.BenchmarkStarted,
-        events.BenchmarkOutput,
-        events.BenchmarkFinished,
-        events.WinnersChanged,
-        events.SessionFinished,
-    )
-
-    def __init__(self) -> None:
-        self.table: SizeTable = SizeTable()
-
-    @property
-    def orders(self) -> tuple[str, ...]:
-        """As the sizes stand in the file, or by gain."""
-        return "file", "gain"
-
-    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
-        """The line below says what the last run had to do and how long it took."""
-        rows = size_rows(picture.tensile)
-        shown = visible_sizes(rows, "gain" if order else "file", words)
-        self.table.draw(shown, max(picture.tensile.means, default=0))
-        return _of(len(shown), len(rows)) + runs_line(picture.tensile)
-
-    def chart(self, picture: Picture, width: int, height: int) -> Content:
-        """The geometric mean of the best GFLOP/s after each run."""
-        title = "mean of best" if len(picture.tensile.winners) > 1 else "best so far"
-        means = list(picture.tensile.means.values())
-        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
-
-    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
-        """The winner, the ranking of the last run and what was rejected."""
-        row = next(row for row in size_rows(picture.tensile) if row.key == key)
-        return size_dialog(row, picture.tensile)
-
-
-def _of(shown: int, there: int) -> str:
+def shown_of(shown: int, there: int) -> str:
+    """How many rows are shown, where that is not all of them."""
     return f"{shown} of {there} rows  " if shown < there else ""

@@ -1,4 +1,4 @@
-"""Pane 3: every evaluation with its time, or every problem size with its winner, and the curve of the best."""
+"""Pane 3: the table of what was measured, and the curve of the best."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from textual.widgets import DataTable, Input, Static
 
 from tui_tuner.session import events
 from tui_tuner.tui.columns import columns_help
-from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS
-from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, EvaluationContents, ProblemSizeContents
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.subject import SubjectView
 
 
 class FilterInput(Input):
@@ -45,18 +44,11 @@ class FilterInput(Input):
 class BenchmarksPane(Pane):
     """A table in one of its orders, filtered, each row with its detail behind Enter."""
 
-    HELP = f"""
+    HELP = """
 ## Benchmarks
 
 ★ is the incumbent. `o` sorts by time or by age, `/` filters by words such as `block_size_x=64`,
 `wrong result` or a step's title. Enter shows everything about a row.
-
-Of a Tensile configuration the rows are problem sizes with the best solution so far; `o` sorts as in the
-file or by gain over the first run, `/` filters by words such as `DepthU=64`, `256x128` or `round=2`.
-
-The columns of evaluations:
-
-{columns_help(EVALUATION_COLUMNS)}
 """
 
     order: var[int] = var(0, init=False)
@@ -68,25 +60,25 @@ The columns of evaluations:
         title: Content
         text: Content
 
-    def __init__(self) -> None:
+    def __init__(self, view: SubjectView) -> None:
         super().__init__(3, "Benchmarks")
         self._picture = Picture()
-        self._evaluations, self._sizes = EvaluationContents(), ProblemSizeContents()
-        self._contents: BenchmarkContents = self._evaluations
+        self._contents = view.contents()
+        text = view.table_help or self.HELP
+        self.HELP = f"{text}\n{columns_help(self._contents.columns)}"  # type: ignore[misc]  # one pane's own
+        self._contents.table.add_class("benchmark-table")
 
     def compose(self) -> ComposeResult:
-        """The curve, the filter (hidden until it is wanted) and the tables, of which one is visible."""
+        """The curve, the filter (hidden until it is wanted) and the table."""
         yield Static(id="best-chart", markup=False)
         yield FilterInput(placeholder="words that rows must contain; Esc shows all", id="filter", compact=True)
-        yield self._evaluations.table
-        yield self._sizes.table
+        yield self._contents.table
 
     def on_mount(self) -> None:
         """No filter yet."""
         super().on_mount()
         self.query_one(FilterInput).cursor_blink = False
         self.query_one(FilterInput).display = False
-        self._sizes.table.display = False
         self._draw()
 
     def title_extra(self) -> Content:
@@ -142,20 +134,9 @@ The columns of evaluations:
     def show(self, picture: Picture, news: Sequence[events.Event]) -> None:
         """Draw the rows if any of them is new or changed."""
         self._picture = picture
-        if picture.is_tensile and self._contents is not self._sizes:
-            self._show_sizes()
         if any(isinstance(event, self._contents.relevant) for event in news):
             self._draw()
             self._draw_chart()
-
-    def _show_sizes(self) -> None:
-        had_focus = self._contents.table.has_focus
-        self._contents.table.display = False
-        self._contents = self._sizes
-        self._contents.table.display = True
-        if had_focus:
-            self.focus_target().focus(scroll_visible=False)
-        self.refresh_title()
 
     def _draw(self) -> None:
         words = self.query_one(FilterInput).value.lower().split()
