@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.text import Text
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import DataTable
 
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.source import Source
@@ -16,7 +14,7 @@ from tui_tuner.strategies.steps import Step
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import outcome_words, round_words
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.screen_table import SizeTable, runs_line, size_rows, visible_sizes
+from tui_tuner.tensile.screen_table import SizeContext, SizeTable, runs_line, size_rows, visible_sizes
 from tui_tuner.tensile.screen_texts import size_dialog, tensile_result
 from tui_tuner.tensile.words import counted_words, gflops_words
 from tui_tuner.tui.best_chart import best_chart
@@ -111,21 +109,19 @@ def permutations_change(detail: str) -> str:
 
 
 class SizeContents(BenchmarkContents):
-    """Problem sizes in the order of the file, or the largest gain first."""
+    """Problem sizes with their winners."""
 
-    orders = ("file", "gain")
     relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
 
     def __init__(self, model: TensileViewModel) -> None:
         self._model = model
-        self._sizes = SizeTable()
-        self.table: DataTable[Text] = self._sizes
+        self.table: SizeTable = SizeTable()
 
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
         """The line below says what the last run had to do and how long it took."""
         rows = size_rows(self._model)
-        shown = visible_sizes(rows, "gain" if order else "file", words)
-        self._sizes.draw(shown, max(self._model.means, default=0))
+        shown = visible_sizes(rows, self.table.orders[order], words)
+        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
         return shown_of(len(shown), len(rows)) + runs_line(self._model)
 
     def chart(self, picture: Picture, width: int, height: int) -> Content:

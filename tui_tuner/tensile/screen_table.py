@@ -1,22 +1,16 @@
-"""The table of problem sizes: its rows as data, and the widget that keeps the selected one."""
+"""The table of problem sizes: its rows, its columns, each in one place, and the widget that draws them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal
-
-from rich.text import Text
-from textual.binding import Binding, BindingType
-from textual.widgets import DataTable
+from dataclasses import dataclass
 
 from tui_tuner.tensile.outcome import SizeKey, SizeOutcome, Winner, round_words, size_text
 from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.tensile.words import gflops_words, seconds_words, value_text, values_words, work_words
 from tui_tuner.text import clean
+from tui_tuner.tui.columns import Column, ColumnTable, RowOrder
 from tui_tuner.tui.formatting import factor
-
-SizeOrder = Literal["file", "gain"]
 
 LIMIT = 500
 """At most so many rows are shown."""
@@ -59,12 +53,17 @@ def _row(place: int, key: SizeKey, model: TensileViewModel) -> SizeRow:
     return SizeRow(place, *key, model.winners.get(key), measured, measured_in)
 
 
-def visible_sizes(rows: Sequence[SizeRow], order: SizeOrder, words: Sequence[str], limit: int = LIMIT) -> list[SizeRow]:
-    """The rows to show, in order: as in the file, or the largest gain first and those without one at the end."""
-    chosen = [row for row in rows if all(word in _searched(row) for word in words)]
-    if order == "gain":
-        chosen.sort(key=lambda row: -(row.winner.gain or 0.0) if row.winner is not None else 0.0)
-    return chosen[:limit]
+IN_FILE = RowOrder[SizeRow]("file", lambda row: (row.place,))
+
+BY_GAIN = RowOrder[SizeRow]("gain", lambda row: (0.0 if row.winner is None else -(row.winner.gain or 0.0),))
+"""The largest first; those without one stand at the end."""
+
+
+def visible_sizes(
+    rows: Sequence[SizeRow], order: RowOrder[SizeRow], words: Sequence[str], limit: int = LIMIT
+) -> list[SizeRow]:
+    """The rows to show, in order."""
+    return order.sort([row for row in rows if all(word in _searched(row) for word in words)])[:limit]
 
 
 def _searched(row: SizeRow) -> str:
@@ -77,19 +76,6 @@ def _searched(row: SizeRow) -> str:
     return " ".join(words).lower()
 
 
-@dataclass(frozen=True)
-class SizeCells:
-    """What a row says, a text a column."""
-
-    group: str
-    size: str
-    gflops: str
-    gain: str
-    microseconds: str
-    round: str
-    winner: str
-
-
 def telling_first(rows: Sequence[SizeRow]) -> list[str]:
     """The winners' parameters: first those that tell the winners apart, as the column is cut at its end."""
     winners = [row.winner.values for row in rows if row.winner is not None]
@@ -97,24 +83,87 @@ def telling_first(rows: Sequence[SizeRow]) -> list[str]:
     return sorted(names, key=lambda name: len({str(values.get(name)) for values in winners}) == 1)
 
 
-def size_cells(row: SizeRow, names: Sequence[str]) -> SizeCells:
-    """The cells of a row; what no run has found is a dot.
+@dataclass(frozen=True)
+class SizeContext:
+    """What the cells of problem sizes need beside their row.
 
-    Args:
+    Attributes:
         names: of the winners' parameters, in the order in which their values are told.
+        grouped: whether there are several size groups.
+        latest: the last round; winners of it stand out.
     """
-    fixed, winner = (str(row.group), size_text(row.size)), row.winner
-    if winner is None:
-        return SizeCells(*fixed, _ABSENT, "", "", "", "no valid solution")
-    values = {name: winner.values[name] for name in names if name in winner.values}
-    return SizeCells(
-        *fixed,
-        gflops_words(winner.gflops),
-        _ABSENT if winner.gain is None else factor(winner.gain),
-        "" if winner.microseconds is None else f"{winner.microseconds:,.1f}",
-        str(winner.round),
-        " ".join(clean(values_words(values) or winner.solution).split()),
-    )
+
+    names: tuple[str, ...] = ()
+    grouped: bool = False
+    latest: int = 0
+
+    @classmethod
+    def of(cls, rows: Sequence[SizeRow], latest: int) -> SizeContext:
+        """What these rows need."""
+        return cls(tuple(telling_first(rows)), len({row.group for row in rows}) > 1, latest)
+
+
+def _gain(row: SizeRow, _context: SizeContext) -> str:
+    if row.winner is None:
+        return ""
+    return _ABSENT if row.winner.gain is None else factor(row.winner.gain)
+
+
+def _microseconds(row: SizeRow, _context: SizeContext) -> str:
+    time = None if row.winner is None else row.winner.microseconds
+    return "" if time is None else f"{time:,.1f}"
+
+
+def _winner(row: SizeRow, context: SizeContext) -> str:
+    if row.winner is None:
+        return "no valid solution"
+    values = {name: row.winner.values[name] for name in context.names if name in row.winner.values}
+    return " ".join(clean(values_words(values) or row.winner.solution).split())
+
+
+SizeColumn = Column[SizeRow, SizeContext]
+
+SIZE_COLUMNS = (
+    SizeColumn(
+        name="group", heading="group", side="left", gap=0, optional=True,
+        cell=lambda row, context: str(row.group) if context.grouped else "",
+        explanation="of sizes that are tuned with the same parameters",
+    ),
+    SizeColumn(
+        name="problem size", heading="problem size", side="left", gap=0, order=IN_FILE,
+        cell=lambda row, _context: size_text(row.size),
+        explanation="as the configuration lists it",
+    ),
+    SizeColumn(
+        name="GFLOP/s", heading="GFLOP/s",
+        cell=lambda row, _context: _ABSENT if row.winner is None else gflops_words(row.winner.gflops),
+        explanation="of the best solution so far",
+    ),
+    SizeColumn(name="gain", heading="gain", cell=_gain, order=BY_GAIN, explanation="over the first run"),
+    SizeColumn(name="µs", heading="µs", cell=_microseconds, optional=True, explanation="of a launch of it"),
+    SizeColumn(
+        name="round", heading="round", cell=lambda row, _context: "" if row.winner is None else str(row.winner.round),
+        explanation="in which it was found",
+    ),
+    SizeColumn(
+        name="winner", heading="winner", least=120, side="left", gap=2, cell=_winner,
+        explanation="its values, first those that tell the winners apart; whole behind Enter",
+    ),
+)  # fmt: skip
+"""From left to right; what no run has found is a dot."""
+
+
+def _style(row: SizeRow, context: SizeContext) -> str:
+    if row.winner is None:
+        return "dim"
+    return "bold" if row.winner.round == context.latest > 0 else ""
+
+
+class SizeTable(ColumnTable[SizeRow, SizeContext]):
+    """Problem sizes, a row each, with the best solution so far."""
+
+    def __init__(self) -> None:
+        super().__init__(SIZE_COLUMNS, key=lambda row: row.key, style=_style, table_id="sizes")
 
 
 def runs_line(model: TensileViewModel) -> str:
@@ -129,81 +178,3 @@ def runs_line(model: TensileViewModel) -> str:
     failure, took = run.outcome.failure, seconds_words(run.outcome.seconds)
     ended = f"{work} in {took}" if failure is None else f"{round_words(run.round)}: {failure.kind} after {took}"
     return f"{ended}, {seconds_words(model.seconds)} in all"
-
-
-_LABELS = {
-    "group": "group",
-    "size": "problem size",
-    "gflops": "GFLOP/s",
-    "gain": "gain",
-    "microseconds": "µs",
-    "round": "round",
-    "winner": "winner",
-}
-_WINNER_WIDTH = 120
-"""Cells for the winner's values; longer ones are cut, and whole behind Enter."""
-
-
-class SizeTable(DataTable[Text]):
-    """Problem sizes, a row each, with the best solution so far."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", show=False, id="row_down", tooltip="Select the next row."),
-        Binding("k", "cursor_up", "Up", show=False, id="row_up", tooltip="Select the row before."),
-    ]
-
-    def __init__(self) -> None:
-        super().__init__(cursor_type="row", cell_padding=0, id="sizes")
-        self._drawn: list[SizeRow] = []
-
-    def draw(self, rows: Sequence[SizeRow], latest: int) -> None:
-        """Show exactly these rows in this order; the cursor stays on its row, or on top if it is there.
-
-        Args:
-            latest: the last round; winners of it stand out.
-        """
-        if self._drawn == list(rows) and self.columns:
-            return
-        selected = None if self.cursor_row == 0 else self.selected_key
-        self._drawn = list(rows)
-        with self.app.batch_update():
-            self._fill(rows, latest)
-            row = next((number for number, row in enumerate(rows) if row.key == selected), 0)
-            self.move_cursor(row=row, animate=False, scroll=False)
-
-    @property
-    def selected_key(self) -> str | None:
-        """The key of the row under the cursor."""
-        if not self.is_valid_row_index(self.cursor_row):
-            return None
-        return self.coordinate_to_cell_key(self.cursor_coordinate).row_key.value
-
-    def _fill(self, rows: Sequence[SizeRow], latest: int) -> None:
-        """Write all anew: a run lasts long enough that its end may."""
-        names = telling_first(rows)
-        texts = {row.key: asdict(size_cells(row, names)) for row in rows}
-        shown = [key for key in _LABELS if self._is_told(key, list(texts.values()))]
-        widths = {
-            key: max([len(_LABELS[key]), *(len(cells[key]) for cells in texts.values())]) + 1 for key in shown
-        } | {"winner": _WINNER_WIDTH}
-        self.clear(columns=True)
-        for key in shown:
-            self.add_column(_cell(key, _LABELS[key], widths[key]), key=key, width=widths[key])
-        for row in rows:
-            new = row.winner is not None and row.winner.round == latest > 0
-            style = "dim" if row.winner is None else "bold" if new else ""
-            cells = texts[row.key]
-            self.add_row(*(_cell(key, cells[key], widths[key], style) for key in shown), key=row.key)
-
-    @staticmethod
-    def _is_told(key: str, cells: Sequence[dict[str, str]]) -> bool:
-        """Whether a column says anything: groups where there are several, a time where one is known."""
-        values = {each[key] for each in cells}
-        return len(values) > 1 if key == "group" else key != "microseconds" or bool(values - {""})
-
-
-def _cell(key: str, text: str, width: int, style: str = "") -> Text:
-    """Numbers at the right of a column, after one blank; words at the left."""
-    if key == "winner":
-        return Text(f"  {text if len(text) < width - 2 else text[: width - 3] + '…'}", style=style)
-    return Text(f"{text:<{width}}" if key == "size" else f"{text:>{width}}", style=style)

@@ -15,7 +15,16 @@ from tui_tuner.tensile.events import ConfigurationText, WinnersChanged
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, RunFailure, RunFailureKind, outcome_words
 from tui_tuner.tensile.screen import TensileView, permutations_change
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.screen_table import runs_line, size_cells, size_rows, telling_first, visible_sizes
+from tui_tuner.tensile.screen_table import (
+    BY_GAIN,
+    IN_FILE,
+    SIZE_COLUMNS,
+    SizeContext,
+    SizeRow,
+    runs_line,
+    size_rows,
+    visible_sizes,
+)
 from tui_tuner.tensile.screen_texts import size_dialog
 from tui_tuner.tensile.subject import TENSILE
 from tui_tuner.tensile.words import gflops_words, seconds_words, values_words
@@ -83,13 +92,17 @@ def test_a_kernel_session_has_no_tensile_part() -> None:
     assert KernelView().best(picture) == scripted.TILES
 
 
+def cells_of(row: SizeRow, context: SizeContext) -> dict[str, str]:
+    return {column.name: column.cell(row, context) for column in SIZE_COLUMNS}
+
+
 def test_a_row_says_size_speed_gain_time_round_and_the_winners_values_those_that_differ_first() -> None:
     rows = size_rows(model_of([*tensile_script.two_runs()]))
-    cells = size_cells(rows[0], telling_first(rows))
-    assert (cells.size, cells.gflops, cells.gain, cells.microseconds, cells.round) == (
+    cells = cells_of(rows[0], SizeContext.of(rows, latest=1))
+    assert [cells[name] for name in ("problem size", "GFLOP/s", "gain", "µs", "round")] == [
         "256x128x1x4096", "9,310", "1.23x", "28.8", "1",
-    )  # fmt: skip
-    assert cells.winner == "GlobalSplitU 8 MatrixInstruction [32,32,8,1,1,2,2,2,2] DepthU 64 PrefetchGlobalRead 2"
+    ]  # fmt: skip
+    assert cells["winner"] == "GlobalSplitU 8 MatrixInstruction [32,32,8,1,1,2,2,2,2] DepthU 64 PrefetchGlobalRead 2"
 
 
 def test_a_size_without_a_valid_solution_has_a_row_that_says_so() -> None:
@@ -104,16 +117,16 @@ def test_a_size_without_a_valid_solution_has_a_row_that_says_so() -> None:
     )
     rows = size_rows(model)
     assert [row.winner is None for row in rows] == [True, False, False]
-    assert size_cells(rows[0], []).winner == "no valid solution"
+    assert cells_of(rows[0], SizeContext())["winner"] == "no valid solution"
     assert "8 failed validation" in size_dialog(rows[0], model)[1].plain
-    assert visible_sizes(rows, "gain", [])[-1] == rows[0]
+    assert visible_sizes(rows, BY_GAIN, [])[-1] == rows[0]
 
 
 def test_sizes_stand_as_in_the_file_or_with_the_largest_gain_first() -> None:
     rows = size_rows(model_of([*tensile_script.two_runs()]))
     other_way = rows[::-1]
-    assert [row.place for row in visible_sizes(rows, "file", [])] == [0, 1, 2]
-    assert [row.place for row in visible_sizes(other_way, "gain", [])] == [0, 1, 2]
+    assert [row.place for row in visible_sizes(rows, IN_FILE, [])] == [0, 1, 2]
+    assert [row.place for row in visible_sizes(other_way, BY_GAIN, [])] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +134,7 @@ def test_sizes_stand_as_in_the_file_or_with_the_largest_gain_first() -> None:
 )
 def test_the_filter_looks_at_sizes_rounds_and_values(words: str, places: list[int]) -> None:
     rows = size_rows(model_of([*tensile_script.two_runs()]))
-    assert [row.place for row in visible_sizes(rows, "file", words.split())] == places
+    assert [row.place for row in visible_sizes(rows, IN_FILE, words.split())] == places
 
 
 def test_the_line_below_the_table_tells_the_work_and_the_time_or_what_tensile_prints() -> None:
@@ -226,3 +239,10 @@ def test_an_outcome_in_words_names_the_failure_or_the_work_and_what_was_lost() -
 def test_the_curve_of_speeds_has_a_title_and_a_unit_of_its_own() -> None:
     curve = best_chart([7560.0, 9310.0], "GFLOP/s", 60, 1, title="mean of best", words=gflops_words)
     assert curve.plain.startswith("mean of best 7,560 → 9,310 GFLOP/s ")
+
+
+def test_the_column_of_groups_is_there_where_there_are_several() -> None:
+    row = SizeRow(0, 1, (256, 128, 1, 4096))
+    assert cells_of(row, SizeContext.of([row, SizeRow(1, 0, (256, 128, 1, 4096))], latest=0))["group"] == "1"
+    assert cells_of(row, SizeContext.of([row], latest=0))["group"] == ""
+    assert SIZE_COLUMNS[0].optional

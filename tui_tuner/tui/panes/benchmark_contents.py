@@ -6,15 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from rich.text import Text
 from textual.content import Content
-from textual.widgets import DataTable
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
 from tui_tuner.tui.benchmark_rows import tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart
-from tui_tuner.tui.columns import Column
+from tui_tuner.tui.columns import ColumnTable
 from tui_tuner.tui.dialogs.texts import evaluation_text
 from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable
 from tui_tuner.tui.formatting import time_label
@@ -26,28 +24,19 @@ class BenchmarkContents(ABC):
     """A table with its orders, the curve over it, and what Enter tells about a row.
 
     Attributes:
+        table: begins with the first of its orders.
         relevant: the events that change the table or its legend.
     """
 
     relevant: ClassVar[tuple[type[events.Event], ...]]
-    table: DataTable[Text]
-
-    @property
-    @abstractmethod
-    def orders(self) -> tuple[str, ...]:
-        """The names of its orders; the table begins with the first."""
-
-    @property
-    def columns(self) -> Sequence[Column[Any, Any]]:
-        """Those that the help explains."""
-        return ()
+    table: ColumnTable[Any, Any]
 
     @abstractmethod
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
         """Draw the rows that contain all words, in one of the orders; the line below the table.
 
         Args:
-            order: its place among `orders`.
+            order: its place among those that the table offers.
         """
 
     @abstractmethod
@@ -66,16 +55,6 @@ class EvaluationContents(BenchmarkContents):
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()
-
-    @property
-    def orders(self) -> tuple[str, ...]:
-        """Those that the columns offer."""
-        return tuple(order.name for order in self.table.orders)
-
-    @property
-    def columns(self) -> Sequence[Column[Any, Any]]:
-        """All of the table."""
-        return self.table.all_columns
 
     def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""

@@ -65,7 +65,7 @@ class BenchmarksPane(Pane):
         self._picture = Picture()
         self._contents = view.contents()
         text = view.table_help or self.HELP
-        self.HELP = f"{text}\n{columns_help(self._contents.columns)}"  # type: ignore[misc]  # one pane's own
+        self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
 
     def compose(self) -> ComposeResult:
@@ -83,9 +83,10 @@ class BenchmarksPane(Pane):
 
     def title_extra(self) -> Content:
         """The orders; the present one in brackets."""
+        names = [order.name for order in self._contents.table.orders]
         labels = [
             clickable(Content.styled(f"[{name}]", "bold") if number == self.order else f" {name} ", "screen.sort")
-            for number, name in enumerate(self._contents.orders)
+            for number, name in enumerate(names)
         ]
         return Content("  ") + Content("").join(labels)
 
@@ -95,7 +96,7 @@ class BenchmarksPane(Pane):
 
     def next_order(self) -> None:
         """Go on to the next order."""
-        self.order = (self.order + 1) % len(self._contents.orders)
+        self.order = (self.order + 1) % len(self._contents.table.orders)
 
     def watch_order(self) -> None:
         """Sort anew."""
