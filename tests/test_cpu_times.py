@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Timing
-from tui_tuner.headless.story import Story
+from tui_tuner.headless.story import KernelStory, Story
 from tui_tuner.prompts.facts import device_facts, evaluation_facts
 from tui_tuner.session import events
 from tui_tuner.tui.formatting import time_label
@@ -21,7 +21,7 @@ def given_on(device: DeviceInfo) -> Evaluation:
 def test_times_of_opencl_on_a_cpu_are_called_cpu_times_on_the_screen_in_lines_and_in_prompts(
     device: DeviceInfo, unit: str
 ) -> None:
-    story = Story()
+    story = Story(KernelStory())
     story.line(events.DeviceReady(device=device, sandbox=""))
     line = story.line(events.BaselineMeasured(given=given_on(device)))
     assert line is not None

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli
 from platformdirs import user_config_path, user_data_path
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.positions import key_lines, line_of
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.strategies.tensile.options import TensileOptions
+from tui_tuner.subjects import settings_model, subjects
 
 APPLICATION = "tuner-tui"
 
@@ -66,7 +67,7 @@ class MemorySettings(_Section):
 
 
 class Settings(_Section):
-    """All settings.
+    """All settings of kernels; a subject beside them has a table of its own, see `table`.
 
     Attributes:
         strategies: options of each strategy, by its name, as in `[strategies.autonomous]`.
@@ -77,8 +78,17 @@ class Settings(_Section):
     model: ModelSettings = ModelSettings()
     memory: MemorySettings = MemorySettings()
     build: BuildSettings = BuildSettings()
-    tensile: TensileOptions = TensileOptions()
     screen: ScreenSettings = ScreenSettings()
+
+    def table(self, subject: str) -> BaseModel:
+        """The settings of a subject; its defaults where nothing is set.
+
+        Raises:
+            KeyError: no such subject is registered.
+        """
+        model = settings_model(subject)
+        found = getattr(self, subject, None)
+        return found if isinstance(found, model) else model()
 
 
 def settings_file() -> Path:
@@ -98,7 +108,8 @@ def load_settings(file: Path | None = None) -> Settings:
         return Settings()
     try:
         text = file.read_text(encoding="utf-8")
-        settings = Settings.model_validate(tomli.loads(text))
+        content = tomli.loads(text)
+        settings = _with_subjects(content).model_validate(content)
     except tomli.TOMLDecodeError as error:
         raise SettingsError(f"this is not TOML: {error.msg}", file=file, line=error.lineno) from error
     except ValidationError as error:
@@ -107,6 +118,16 @@ def load_settings(file: Path | None = None) -> Settings:
         raise SettingsError(f"cannot be read: {error}", file=file) from error
     _check_strategies(settings, text, file)
     return settings
+
+
+def _with_subjects(content: Mapping[str, Any]) -> type[Settings]:
+    """Settings that have the tables of those subjects that the file sets; the others are not even loaded."""
+    tables: dict[str, Any] = {}
+    for name, subject in subjects().items():
+        if subject.settings and name in content:
+            model = settings_model(name)
+            tables[name] = (model, model())
+    return create_model("Settings", __base__=Settings, **tables) if tables else Settings
 
 
 def _check_strategies(settings: Settings, text: str, file: Path) -> None:
@@ -134,5 +155,9 @@ def _mistake(error: ValidationError, text: str, file: Path) -> SettingsError:
 
 def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
     """The keys of the table that a key stands in; every section is a table of the file."""
-    section = Settings.model_fields[str(path[0])].annotation if len(path) > 1 else Settings
+    of_subjects = [name for name, subject in subjects().items() if subject.settings]
+    if len(path) == 1:
+        return [*Settings.model_fields, *of_subjects]
+    table = str(path[0])
+    section = settings_model(table) if table in of_subjects else Settings.model_fields[table].annotation
     return [*section.model_fields] if isinstance(section, type) and issubclass(section, BaseModel) else []

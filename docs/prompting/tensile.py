@@ -8,12 +8,11 @@ from tui_tuner.llm.recording import read_replies
 from tui_tuner.llm.schema import schema_of
 from tui_tuner.resources import samples_directory
 from tui_tuner.strategies.base import ATTEMPTS
-from tui_tuner.strategies.tensile.advice import Advice
-from tui_tuner.strategies.tensile.history import History
-from tui_tuner.strategies.tensile.prompt import Ask, prompt
-from tui_tuner.strategies.tensile.rounds import REDUCE
 from tui_tuner.tensile.document.reading import read_configuration
-from tui_tuner.tensile.known import knowledge_for
+from tui_tuner.tensile.history import Advice, History
+from tui_tuner.tensile.knowledge.known import knowledge_for
+from tui_tuner.tensile.prompt import PromptContext, prompt
+from tui_tuner.tensile.rounds import REDUCE
 
 _LIMIT = 4
 
@@ -35,7 +34,7 @@ def tensile_prompts() -> list[Prompt]:
 def _first() -> Request:
     configuration = read_configuration(samples_directory() / "tensile" / "gemm.yaml")
     knowledge = knowledge_for(configuration)
-    asked = Ask(
+    asked = PromptContext(
         configuration,
         History(configuration, knowledge.table.default),
         knowledge,

@@ -11,20 +11,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tui_tuner.commands.tensile_sessions import replayed_tensile_session
 from tui_tuner.headless import ApproveAll
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.events import (
-    BenchmarkFinished,
     CandidateProposed,
     Event,
     PromptSent,
     SessionFinished,
-    WinnersChanged,
 )
 from tui_tuner.tensile.document.reading import parse_configuration
-from tui_tuner.tensile.outcome import FailureKind
-from tui_tuner.tensile.values import ParameterValue
+from tui_tuner.tensile.events import BenchmarkFinished, WinnersChanged
+from tui_tuner.tensile.outcome import RunFailureKind
+from tui_tuner.tensile.sessions import replayed_tensile_session
+from tui_tuner.tensile.words import ParameterValue
 
 SAMPLE = samples_directory() / "tensile"
 JOURNAL = SAMPLE / "recorded" / "journal.jsonl"
@@ -79,7 +78,7 @@ async def test_the_recorded_session_found_the_best_of_every_size_with_less_than_
 async def test_the_run_that_tensile_refused_cost_its_round_and_nothing_else() -> None:
     ended = [event for event in await replayed() if isinstance(event, BenchmarkFinished)]
     failed = [event for event in ended if event.outcome.failure is not None]
-    assert [event.outcome.failure.kind for event in failed if event.outcome.failure] == [FailureKind.REFUSED]
+    assert [event.outcome.failure.kind for event in failed if event.outcome.failure] == [RunFailureKind.REFUSED]
     assert "PrefetchGlobalRead = 3" in str(failed[0].outcome.failure)
     assert ended[ended.index(failed[0]) + 1].outcome.failure is None
 

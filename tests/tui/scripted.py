@@ -14,6 +14,7 @@ from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.session.instructions import Instruction
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
+from tui_tuner.subjects import KERNEL, Subject
 
 LAUNCH = Launch(problem_size=["n", "n"])
 TUNABLES = {"block_size_x": [16, 32, 64], "block_size_y": [1, 2, 4, 8, 16, 32], "unroll": [1, 2, 4]}
@@ -50,6 +51,7 @@ class ScriptedRun:
 
     script: Iterable[Entry]
     title: str = "matmul.cu"
+    subject: Subject = KERNEL
     decisions: list[Decision] = field(default_factory=list)
     stays: bool = False
     closed: bool = False

@@ -107,11 +107,11 @@ async def test_the_selected_row_stays_selected_while_new_rows_arrive(started: St
     async with started(ScriptedRun([*scripted.running(), *late], stays=True)) as pilot:
         await pilot.press("3", "down", "down")
         table = pilot.app.screen.query_one(EvaluationTable)
-        assert table.selected_number == 30
+        assert table.selected_key == "30"
         gate.set()
         await settled(pilot)
         assert table.row_count == 33
-        assert table.selected_number == 30
+        assert table.selected_key == "30"
 
 
 async def test_enter_shows_the_log_of_a_failure(started: Started) -> None:

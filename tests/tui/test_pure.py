@@ -12,11 +12,13 @@ from tests.tui.kernels import NAIVE, VECTORISED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui import formatting
-from tui_tuner.tui.benchmark_rows import cells, matches, short_names, tunables, visible_rows
+from tui_tuner.tui.benchmark_rows import FASTEST, NEWEST, matches, short_names, tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart, chart_rows, sampled
 from tui_tuner.tui.diff_rows import changed_lines, diff_rows
 from tui_tuner.tui.diff_view import diff_content
+from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationContext
 from tui_tuner.tui.header import header_line
+from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.key_line import key_line
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.picture import Picture, Row
@@ -117,14 +119,15 @@ def test_the_incumbent_is_marked_once_even_if_its_configuration_was_evaluated_tw
 def test_a_failure_says_its_kind_where_the_times_would_be_and_its_message_as_state() -> None:
     picture = picture_of(scripted.running())
     row = picture.rows[17]
-    shown = cells(row, tunables([row], {}), "title")
-    assert (shown.time, shown.interval) == ("✗", "wrong result")
-    assert shown.state == "wrong result: C[3,17] is 0.5, expected 12.25, at n=1000"
+    context = EvaluationContext(tunables([row], {}), titles={row.candidate: "title"})
+    shown = {column.name: column.cell(row, context) for column in EVALUATION_COLUMNS}
+    assert (shown["time"], shown["95% CI"]) == ("✗", "wrong result")
+    assert shown["state"] == "wrong result: C[3,17] is 0.5, expected 12.25, at n=1000"
 
 
 def test_fastest_first_puts_failures_and_running_rows_at_the_end() -> None:
     picture = picture_of(scripted.running())
-    rows = visible_rows(picture.rows.values(), {}, "fastest", [])
+    rows = visible_rows(picture.rows.values(), {}, FASTEST, [])
     assert rows[0].number == 30
     assert {row.number for row in rows[-4:]} == {9, 17, 23, 32}
 
@@ -138,7 +141,7 @@ def test_filter_words_must_all_occur() -> None:
 
 def test_of_too_many_rows_the_incumbent_the_fastest_and_the_newest_stay() -> None:
     picture = picture_of(scripted.running())
-    rows = visible_rows(picture.rows.values(), {}, "newest", [], limit=6)
+    rows = visible_rows(picture.rows.values(), {}, NEWEST, [], limit=6)
     numbers = [row.number for row in rows]
     assert len(numbers) <= 6
     assert {30, 31, 32} <= set(numbers)
@@ -180,7 +183,7 @@ def test_a_long_title_pushes_the_outcome_to_the_next_line_and_the_reason_follows
 @pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
 def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(picture_of(entries), 322.0, width)
+    line = header_line(picture_of(entries), KernelView(), 322.0, width)
     assert line.cell_length <= width
     if width >= 50:
         assert "matmul.cu" in line.plain

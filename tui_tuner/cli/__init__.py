@@ -6,9 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS
+from tui_tuner.cli.parsers import COMMANDS, parser_for
 from tui_tuner.cli.sessions import replay_command, resume_command, tune_command
-from tui_tuner.cli.tensile import tensile_command
 from tui_tuner.cli.tools import (
     bench_search_command,
     config_command,
@@ -23,10 +22,24 @@ from tui_tuner.commands.front_ends import silence_output
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ExitCode
 from tui_tuner.problem.nearest import nearest
+from tui_tuner.subjects import Command, loaded, subjects
 from tui_tuner.text import clean
 
+
+def _of_subject(command: Command) -> Callable[[Sequence[str]], int]:
+    """A command that a subject adds, loaded when it is called."""
+
+    def run(arguments: Sequence[str]) -> int:
+        parser = parser_for(command.name, command.help)
+        loaded(command.adder)(parser)
+        chosen = parser.parse_args(arguments)
+        return int(chosen.run(chosen))
+
+    return run
+
+
 _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "tensile": tensile_command,
+    **{command.name: _of_subject(command) for subject in subjects().values() for command in subject.commands},
     "init": init_command,
     "strategy": strategy_command,
     "resume": resume_command,

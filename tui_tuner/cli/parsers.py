@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from tui_tuner.subjects import subjects
 from tui_tuner.text import clean
 
-COMMANDS = "tensile, init, strategy, resume, replay, runs, bench-search, memory, export-dataset, doctor, config"
+_OF_SUBJECTS = [command.name for subject in subjects().values() for command in subject.commands]
+COMMANDS = ", ".join(
+    [*_OF_SUBJECTS, "init, strategy, resume, replay, runs, bench-search, memory, export-dataset, doctor, config"]
+)
 
 
 def parser_for(name: str, description: str) -> argparse.ArgumentParser:

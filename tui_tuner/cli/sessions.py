@@ -21,11 +21,13 @@ from tui_tuner.cli.parsers import COMMANDS, parser_for
 from tui_tuner.commands.check import check_front_end
 from tui_tuner.commands.front_ends import show
 from tui_tuner.commands.prepared import Ready
-from tui_tuner.commands.sessions import new_session, replayed_session, resumed_session
+from tui_tuner.commands.sessions import new_session
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import is_recorded
+from tui_tuner.journal.reading import header_of
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, load_settings
+from tui_tuner.subjects import Subject, loaded, subject_of, subjects
 
 
 def tune_command(arguments: Sequence[str]) -> int:
@@ -76,39 +78,46 @@ def tune_command(arguments: Sequence[str]) -> int:
 
 def resume_command(arguments: Sequence[str]) -> int:
     """Go on with a run."""
-    from tui_tuner.commands.tensile_sessions import resumed_tensile_session
-    from tui_tuner.session.tensile.run_directory import is_tensile
-
     parser = parser_for("resume", "Go on with a run; nothing that is known is asked, built or measured again.")
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
-    parser.add_argument("--tensile", type=Path, metavar="PATH", help="where Tensile is now, for a run that it measures")
+    for subject in subjects().values():
+        for own in subject.resume_options:
+            parser.add_argument(f"--{own.name}", type=Path, metavar=own.metavar, help=own.help)
     add_budget(parser)
     add_front_end(parser)
     chosen = parser.parse_args(arguments)
     settings = load_settings()
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
     changed(SessionOptions(), chosen)
-    if is_tensile(chosen.run):
-        resumed = resumed_tensile_session(chosen.run, changes(chosen), settings, chosen.tensile)
-        return _show(resumed, settings, chosen)
-    if chosen.tensile is not None:
-        raise SettingsError("--tensile is for runs of `tuner-tui tensile`", hint=f"leave it out: {chosen.run} is none")
-    return _show(resumed_session(chosen.run, changes(chosen), settings), settings, chosen)
+    about = subject_of(header_of(chosen.run))
+    resumed: Ready = loaded(about.resume)(chosen.run, changes(chosen), settings, **_own_options(about, chosen))
+    return _show(resumed, settings, chosen)
+
+
+def _own_options(about: Subject, chosen: argparse.Namespace) -> dict[str, Path]:
+    """The options that only runs of this subject take.
+
+    Raises:
+        SettingsError: one is named that another subject's runs take.
+    """
+    for subject in subjects().values():
+        named = [own.name for own in subject.resume_options if getattr(chosen, own.name) is not None]
+        if named and subject is not about:
+            command = f"`tuner-tui {subject.commands[0].name}`"
+            raise SettingsError(f"--{named[0]} is for runs of {command}", hint=f"leave it out: {chosen.run} is none")
+    return {own.name: getattr(chosen, own.name) for own in about.resume_options}
 
 
 def replay_command(arguments: Sequence[str]) -> int:
     """Show a run again."""
-    from tui_tuner.commands.tensile_sessions import replayed_tensile_session
-    from tui_tuner.session.tensile.run_directory import is_tensile
-
     parser = parser_for("replay", "Show a run again from its journal; needs neither GPU nor model.")
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory, or a journal")
     add_front_end(parser)
     chosen = parser.parse_args(arguments)
     settings = load_settings()
     check_front_end(settings, auto=chosen.auto, output=chosen.output)
-    replayed = replayed_tensile_session if is_tensile(chosen.run) else replayed_session
-    return _show(replayed(chosen.run), settings, chosen)
+    replayed: Ready = loaded(subject_of(header_of(chosen.run)).replay)(chosen.run)
+    return _show(replayed, settings, chosen)
 
 
 def _show(prepared: Ready, settings: Settings, chosen: argparse.Namespace) -> int:

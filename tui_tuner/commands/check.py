@@ -16,6 +16,7 @@ from tui_tuner.search.methods import method_named
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, settings_file
 from tui_tuner.strategies.parameters.methods import MODEL_METHODS
+from tui_tuner.subjects import subjects
 
 
 def check_kernel(kernel: Path) -> None:
@@ -29,8 +30,10 @@ def check_kernel(kernel: Path) -> None:
         first = next(iter(_kernels_in(kernel).values()), None)
         example = "" if first is None else f", as in {first}"
         raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)
-    if kernel.suffix in (".yaml", ".yml"):
-        raise ProblemError(f"{kernel} is no kernel", hint=f"a Tensile configuration? tuner-tui tensile {kernel}")
+    for subject in subjects().values():
+        if kernel.suffix in subject.suffixes:
+            hint = f"{subject.title}? tuner-tui {subject.commands[0].name} {kernel}"
+            raise ProblemError(f"{kernel} is no kernel", hint=hint)
     if kernel.suffix != ".toml" and not kernel.is_file():
         others = _kernels_in(kernel.parent)
         near = nearest(kernel.name, others)

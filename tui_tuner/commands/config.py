@@ -10,13 +10,17 @@ from pydantic import BaseModel
 from tomlkit.items import Table
 
 from tui_tuner.settings import Settings
+from tui_tuner.subjects import subjects
 
 
 def settings_text(settings: Settings) -> str:
     """The settings as TOML; keys without a value stand there as comments."""
     document = tomlkit.document()
-    for name in type(settings).model_fields:
+    for name in Settings.model_fields:
         document.add(name, _table(getattr(settings, name)))
+    for name, subject in subjects().items():
+        if subject.settings:
+            document.add(name, _table(settings.table(name)))
     return tomlkit.dumps(document)
 
 

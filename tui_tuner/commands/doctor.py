@@ -10,7 +10,7 @@ from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.llm.choose import choose
 from tui_tuner.settings import Settings, settings_file
-from tui_tuner.tensile.running.find import find_tensile
+from tui_tuner.subjects import loaded, subjects
 
 
 async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
@@ -22,15 +22,9 @@ async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
         yield "device", line
     async for finding in _models(settings):
         yield finding
-    yield "tensile", await asyncio.to_thread(_tensile, settings)
-
-
-def _tensile(settings: Settings) -> str:
-    try:
-        found = find_tensile(settings.tensile.tensile)
-    except UserError as error:
-        return error.message
-    return f"{found.program}{f', version {found.version}' if found.version else ''}"
+    for subject in subjects().values():
+        if subject.findings:
+            yield subject.name, await asyncio.to_thread(loaded(subject.findings), settings)
 
 
 async def _models(settings: Settings) -> AsyncIterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from tui_tuner.dataset.call import Call
 from tui_tuner.dataset.choices import assigned, proposals_in
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Step, StepState
@@ -73,8 +74,9 @@ class Attribution:
         if self._current is None:
             return
         if isinstance(event, events.CandidateProposed):
-            self._current.kernel = event.candidate
-            self._wrote[event.candidate.id] = self._current
+            if isinstance(event.candidate, Candidate):
+                self._current.kernel = event.candidate
+                self._wrote[event.candidate.id] = self._current
         elif self._current.decision is None:
             self._current.decision = event.decision.action
 

@@ -7,10 +7,11 @@ from contextlib import aclosing
 from enum import IntEnum
 from typing import TextIO
 
-from tui_tuner.headless.story import Story
+from tui_tuner.headless.story import Story, SubjectStory
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.subjects import loaded
 from tui_tuner.text import clean
 
 
@@ -55,10 +56,11 @@ async def run_headless(
     """
     out, err = out or sys.stdout, err or sys.stderr
     last: events.SessionFinished | None = None
-    story = Story()
+    subject: SubjectStory = loaded(session.subject.story)()
+    story = Story(subject)
     async with aclosing(session.events(ApproveAll())) as stream:
         async for event in stream:
-            if json and not isinstance(event, events.ModelText | events.BenchmarkOutput):
+            if json and not event.transient:
                 print(event.model_dump_json(), file=out, flush=True)
             line = story.line(event)
             if line is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tui_tuner.headless.tensile import TensileStory
+from typing import Protocol
+
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Factor, Step, StepState
@@ -11,69 +12,58 @@ _LONGEST = 500
 """Characters of a rationale in a line of the story; the journal and `--output json` have all of it."""
 
 
-class Story:
-    """Events in words; remembers what the words need."""
+class SubjectStory(Protocol):
+    """What a story asks the subject of a session; it hears every event, and remembers what its words need."""
 
-    def __init__(self) -> None:
-        self._unit = "ms"
-        self._given: events.BaselineMeasured | None = None
-        self._best: events.IncumbentChanged | None = None
+    @property
+    def sandbox_label(self) -> str:
+        """Stands before the line on how builds are confined."""
+        ...
+
+    def line(self, event: events.Event) -> str | None:
+        """One line for an event of the subject's own, None for those that say nothing new."""
+        ...
+
+    def result(self, event: events.SessionFinished) -> list[str]:
+        """What came of the session, as lines."""
+        ...
+
+    def effort(self, event: events.SessionFinished) -> str:
+        """What was measured."""
+        ...
+
+
+class Story:
+    """Events in words; remembers what the words need.
+
+    Args:
+        subject: what the session is about, in words of its own.
+    """
+
+    def __init__(self, subject: SubjectStory) -> None:
+        self._subject = subject
         self._said_of_step: dict[int, str] = {}
-        self._tensile = TensileStory()
 
     def line(self, event: events.Event) -> str | None:
         """One line for an event, None for events that say nothing new."""
-        self._remember(event)
+        own = self._subject.line(event)
         match event:
             case events.SessionStarted():
                 return self._started(event)
             case events.DeviceReady():
                 return self._device(event)
-            case events.BaselineMeasured():
-                return self._baseline(event)
-            case events.EvaluationFinished():
-                return self._evaluated(event)
-            case events.IncumbentChanged():
-                return f"new best: {_factor(event.speedup)} over the kernel as given"
             case events.StepChanged():
                 return self._step(event.step)
-        return _plain_line(event) or self._tensile.line(event)
+        return own or _plain_line(event)
 
     def result(self, event: events.SessionFinished) -> str:
         """The result in words."""
-        lines = [f"{event.status.replace('_', ' ')}: {event.reason}"]
-        if self._given is not None and self._given.given.timing is not None:
-            given = self._given.given.timing.median if event.times is None else event.times[0]
-            lines.append(f"as given  {self._time(given)}")
-        if self._best is not None and event.times is not None:
-            best = self._best.evaluation
-            share = "" if best.share is None else f", {best.share:.0%} of the roofline"
-            lines.append(f"best      {self._time(event.times[1])}{share}, {_values(best.configuration)}")
-        if self._tensile.concerned:
-            lines += self._tensile.result(event)
-        elif event.speedup is not None:
-            lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
-        lines.append(f"effort    {self._effort(event)}{_cost(event.cost)}")
+        lines = [f"{event.status.replace('_', ' ')}: {event.reason}", *self._subject.result(event)]
+        calls = _counted(event.model_calls, "model call")
+        lines.append(f"effort    {self._subject.effort(event)}, {calls}{_cost(event.cost)}")
         if event.result is not None:
             lines.append(f"written   {event.result} and best.* beside it")
         return "\n".join(lines)
-
-    def _effort(self, event: events.SessionFinished) -> str:
-        calls = _counted(event.model_calls, "model call")
-        measured = self._tensile.effort(event) if self._tensile.concerned else _counted(event.evaluations, "evaluation")
-        return f"{measured}, {calls}"
-
-    def _remember(self, event: events.Event) -> None:
-        match event:
-            case events.DeviceReady():
-                self._unit = "CPU ms" if event.device.cpu_times else "ms"
-            case events.BaselineMeasured():
-                self._given = event
-            case events.IncumbentChanged():
-                self._best = event
-
-    def _time(self, milliseconds: float) -> str:
-        return f"{milliseconds:.4g} {self._unit}"
 
     def _started(self, event: events.SessionStarted) -> str:
         model = event.model or "no model"
@@ -84,15 +74,8 @@ class Story:
         device = event.device
         limits = "" if device.memory_gbs is None else f", {device.memory_gbs:.0f} GB/s"
         peak = "" if device.flops_gflops is None else f", {device.flops_gflops / 1000:.1f} TFLOP/s float32"
-        builds = "" if device.kind == "tensile" else "builds: "
-        return f"device: {device.name} ({device.backend}){limits}{peak}; {builds}{event.sandbox}"
-
-    def _baseline(self, event: events.BaselineMeasured) -> str | None:
-        given = event.given.timing
-        if event.tuned is not None or given is None:
-            return None
-        share = "" if event.given.share is None else f", {event.given.share:.1%} of the roofline"
-        return f"as given: {self._time(given.median)} [{given.low:.4g}, {given.high:.4g}]{share}"
+        builds = f"{self._subject.sandbox_label}{event.sandbox}"
+        return f"device: {device.name} ({device.backend}){limits}{peak}; {builds}"
 
     def _step(self, step: Step) -> str | None:
         """What is new of a step; who waits for `--auto` waits no time."""
@@ -103,6 +86,60 @@ class Story:
             return None
         self._said_of_step[step.id] = text
         return text
+
+
+class KernelStory:
+    """The part of a story that only the tuning of a kernel has."""
+
+    sandbox_label = "builds: "
+
+    def __init__(self) -> None:
+        self._unit = "ms"
+        self._given: events.BaselineMeasured | None = None
+        self._best: events.IncumbentChanged | None = None
+
+    def line(self, event: events.Event) -> str | None:
+        """One line for what was measured."""
+        match event:
+            case events.DeviceReady():
+                self._unit = "CPU ms" if event.device.cpu_times else "ms"
+            case events.BaselineMeasured():
+                self._given = event
+                return self._baseline(event)
+            case events.EvaluationFinished():
+                return self._evaluated(event)
+            case events.IncumbentChanged():
+                self._best = event
+                return f"new best: {_factor(event.speedup)} over the kernel as given"
+        return None
+
+    def result(self, event: events.SessionFinished) -> list[str]:
+        """The times of the kernel as given and of the best, and the speed-up."""
+        lines: list[str] = []
+        if self._given is not None and self._given.given.timing is not None:
+            given = self._given.given.timing.median if event.times is None else event.times[0]
+            lines.append(f"as given  {self._time(given)}")
+        if self._best is not None and event.times is not None:
+            best = self._best.evaluation
+            share = "" if best.share is None else f", {best.share:.0%} of the roofline"
+            lines.append(f"best      {self._time(event.times[1])}{share}, {_values(best.configuration)}")
+        if event.speedup is not None:
+            lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
+        return lines
+
+    def effort(self, event: events.SessionFinished) -> str:
+        """Evaluations."""
+        return _counted(event.evaluations, "evaluation")
+
+    def _time(self, milliseconds: float) -> str:
+        return f"{milliseconds:.4g} {self._unit}"
+
+    def _baseline(self, event: events.BaselineMeasured) -> str | None:
+        given = event.given.timing
+        if event.tuned is not None or given is None:
+            return None
+        share = "" if event.given.share is None else f", {event.given.share:.1%} of the roofline"
+        return f"as given: {self._time(given.median)} [{given.low:.4g}, {given.high:.4g}]{share}"
 
     def _evaluated(self, event: events.EvaluationFinished) -> str:
         evaluation = event.evaluation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -39,6 +40,10 @@ class Candidate(BaseModel):
         """Twelve hexadecimal digits that name this candidate, its title aside."""
         content = self.model_dump_json(exclude={"title"})
         return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def edited(self, source: str) -> Self:
+        """The same kernel with the text as the user left it."""
+        return self.model_copy(update={"source": source, "title": f"{self.title}, edited"})
 
     def space(
         self,

@@ -24,6 +24,7 @@ from tui_tuner.session.proposals import JournaledSearch
 from tui_tuner.session.remembering import SessionMemory
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Emit, Talk
+from tui_tuner.source import Source
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Decision, Step
 
@@ -105,7 +106,7 @@ class SessionEffects(Talk):
         self.budget.check_target(self.incumbent.speedup[0])
         return await self.bench.evaluate(candidate, configurations)
 
-    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
+    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
         """Put a step to the user; a proposed kernel is kept as a file."""
         if candidate is not None:
             self._run.keep_kernel(candidate)

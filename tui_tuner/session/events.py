@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.source import AnySource
 from tui_tuner.strategies.steps import Decision, Proposal, Step
-from tui_tuner.tensile.outcome import RoundOutcome, Winner
 
 
-class _Event(BaseModel):
-    """Something that happened.
+class Event(BaseModel):
+    """Something that happened; subjects add events of their own, which readers that do not know them leave alone.
 
     Attributes:
         elapsed: seconds since the session began, as first recorded.
+        transient: whether it tells how something goes on meanwhile; not kept, and not printed as JSON.
     """
 
     model_config = ConfigDict(frozen=True)
 
     elapsed: float = 0.0
+    transient: ClassVar[bool] = False
 
 
-class SessionStarted(_Event):
-    """First event of every session."""
+class SessionStarted(Event):
+    """First event of every session.
+
+    Attributes:
+        kernel: name of the kernel, or of the file of what else is tuned.
+        language: of the source.
+        baseline: the source as given.
+    """
 
     type: Literal["session_started"] = "session_started"
     run: str
@@ -36,12 +44,12 @@ class SessionStarted(_Event):
     strategy: str
     model: str | None
     seed: int
-    baseline: Candidate
+    baseline: AnySource
     max_evaluations: int
     resumed: bool = False
 
 
-class DeviceReady(_Event):
+class DeviceReady(Event):
     """The device is known; `sandbox` says in one line how builds are confined."""
 
     type: Literal["device_ready"] = "device_ready"
@@ -49,7 +57,7 @@ class DeviceReady(_Event):
     sandbox: str
 
 
-class Note(_Event):
+class Note(Event):
     """A line of the story for people."""
 
     type: Literal["note"] = "note"
@@ -57,51 +65,51 @@ class Note(_Event):
     text: str
 
 
-class StepChanged(_Event):
+class StepChanged(Event):
     """A step is new or its state changed."""
 
     type: Literal["step_changed"] = "step_changed"
     step: Step
 
 
-class PlanOrdered(_Event):
+class PlanOrdered(Event):
     """The order of the plan, other than by appending: ids of all steps."""
 
     type: Literal["plan_ordered"] = "plan_ordered"
     order: list[int]
 
 
-class ParametersFrozen(_Event):
+class ParametersFrozen(Event):
     """Tunables that are held at a value from now on: all of them, so an empty one says that all are free."""
 
     type: Literal["parameters_frozen"] = "parameters_frozen"
     frozen: Configuration
 
 
-class UserSaid(_Event):
+class UserSaid(Event):
     """What the user tells the model; every prompt from now on carries it."""
 
     type: Literal["user_said"] = "user_said"
     text: str
 
 
-class CandidateProposed(_Event):
-    """A new kernel to look at."""
+class CandidateProposed(Event):
+    """A new kernel to look at, or what else is tuned."""
 
     type: Literal["candidate_proposed"] = "candidate_proposed"
     step: int
-    candidate: Candidate
+    candidate: AnySource
     rationale: str = ""
 
 
-class ApprovalAsked(_Event):
+class ApprovalAsked(Event):
     """The session waits for the user."""
 
     type: Literal["approval_asked"] = "approval_asked"
     proposal: Proposal
 
 
-class ApprovalGiven(_Event):
+class ApprovalGiven(Event):
     """The user (or `--auto`) decided."""
 
     type: Literal["approval_given"] = "approval_given"
@@ -109,7 +117,7 @@ class ApprovalGiven(_Event):
     decision: Decision
 
 
-class EvaluationStarted(_Event):
+class EvaluationStarted(Event):
     """A configuration is on its way: queued, building, then running."""
 
     type: Literal["evaluation_started"] = "evaluation_started"
@@ -118,7 +126,7 @@ class EvaluationStarted(_Event):
     configuration: Configuration
 
 
-class EvaluationFinished(_Event):
+class EvaluationFinished(Event):
     """A configuration has its result."""
 
     type: Literal["evaluation_finished"] = "evaluation_finished"
@@ -126,7 +134,7 @@ class EvaluationFinished(_Event):
     evaluation: Evaluation
 
 
-class Compared(_Event):
+class Compared(Event):
     """A candidate was timed against the incumbent, interleaved."""
 
     type: Literal["compared"] = "compared"
@@ -135,7 +143,7 @@ class Compared(_Event):
     comparison: Comparison
 
 
-class BaselineMeasured(_Event):
+class BaselineMeasured(Event):
     """The kernel as given, and with its own tunables tuned once that is known."""
 
     type: Literal["baseline_measured"] = "baseline_measured"
@@ -143,7 +151,7 @@ class BaselineMeasured(_Event):
     tuned: Evaluation | None = None
 
 
-class IncumbentChanged(_Event):
+class IncumbentChanged(Event):
     """A new best; `speedup` is over the kernel as given, with the ends of its interval."""
 
     type: Literal["incumbent_changed"] = "incumbent_changed"
@@ -152,42 +160,7 @@ class IncumbentChanged(_Event):
     speedup: tuple[float, float, float]
 
 
-class BenchmarkStarted(_Event):
-    """Tensile measures a configuration; `round` 0 is the one as given."""
-
-    type: Literal["benchmark_started"] = "benchmark_started"
-    round: int
-    candidate: str
-    permutations: int
-    sizes: int
-
-
-class BenchmarkOutput(_Event):
-    """A line that Tensile prints while it runs; not kept in the journal."""
-
-    type: Literal["benchmark_output"] = "benchmark_output"
-    round: int
-    text: str
-
-
-class BenchmarkFinished(_Event):
-    """Tensile has measured a configuration, or failed to."""
-
-    type: Literal["benchmark_finished"] = "benchmark_finished"
-    round: int
-    candidate: str
-    outcome: RoundOutcome
-
-
-class WinnersChanged(_Event):
-    """The best solution so far at every problem size; a gain is over the first run's winner."""
-
-    type: Literal["winners_changed"] = "winners_changed"
-    round: int
-    winners: list[Winner]
-
-
-class PromptSent(_Event):
+class PromptSent(Event):
     """A prompt went to the model."""
 
     type: Literal["prompt_sent"] = "prompt_sent"
@@ -197,16 +170,17 @@ class PromptSent(_Event):
     tokens: int
 
 
-class ModelText(_Event):
+class ModelText(Event):
     """Words of the model as they arrive; not kept in the journal."""
 
     type: Literal["model_text"] = "model_text"
+    transient: ClassVar[bool] = True
     call: int
     text: str = ""
     thinking: str = ""
 
 
-class ReplyReceived(_Event):
+class ReplyReceived(Event):
     """A whole reply; `cost` in US dollars, None if unknown."""
 
     type: Literal["reply_received"] = "reply_received"
@@ -218,7 +192,7 @@ class ReplyReceived(_Event):
     cost: float | None = None
 
 
-class ReplyRefused(_Event):
+class ReplyRefused(Event):
     """A reply that is put back to the model, with the reasons."""
 
     type: Literal["reply_refused"] = "reply_refused"
@@ -226,7 +200,7 @@ class ReplyRefused(_Event):
     problems: list[str]
 
 
-class SessionFinished(_Event):
+class SessionFinished(Event):
     """Last event.
 
     Attributes:
@@ -243,32 +217,3 @@ class SessionFinished(_Event):
     speedup: tuple[float, float, float] | None = None
     times: tuple[float, float] | None = None
     result: str | None = None
-
-
-Event = Annotated[
-    SessionStarted
-    | DeviceReady
-    | Note
-    | StepChanged
-    | PlanOrdered
-    | ParametersFrozen
-    | UserSaid
-    | CandidateProposed
-    | ApprovalAsked
-    | ApprovalGiven
-    | EvaluationStarted
-    | EvaluationFinished
-    | Compared
-    | BaselineMeasured
-    | IncumbentChanged
-    | BenchmarkStarted
-    | BenchmarkOutput
-    | BenchmarkFinished
-    | WinnersChanged
-    | PromptSent
-    | ModelText
-    | ReplyReceived
-    | ReplyRefused
-    | SessionFinished,
-    Field(discriminator="type"),
-]

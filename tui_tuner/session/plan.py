@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tui_tuner.journal.recall import Recall
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session import events
 from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep
+from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 
 
@@ -74,7 +74,7 @@ class Plan:
             self._emit(events.PlanOrdered(order=list(self._order)))
         return step
 
-    def propose(self, step: Step, candidate: Candidate | None, rationale: str) -> Proposal:
+    def propose(self, step: Step, candidate: Source | None, rationale: str) -> Proposal:
         """Show that a step awaits the user."""
         if candidate is not None:
             self._emit(events.CandidateProposed(step=step.id, candidate=candidate, rationale=rationale))

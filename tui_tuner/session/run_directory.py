@@ -11,11 +11,11 @@ from tui_tuner import __version__
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, journal_of
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.search.methods import DEFAULT_METHOD
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.source import Source
 
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""
@@ -42,7 +42,7 @@ class RunDirectory:
         """The last part of its path."""
         return self.path.name
 
-    def keep_kernel(self, candidate: Candidate) -> None:
+    def keep_kernel(self, candidate: Source) -> None:
         """Write a candidate's source into `kernels/`, for people; nothing where it has none."""
         if self.journal.writable and candidate.source:
             directory = self.path / "kernels"

@@ -24,6 +24,7 @@ from tui_tuner.strategies.choose import fault_of
 from tui_tuner.strategies.propose_tests import propose_tests
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.steps import Approver
+from tui_tuner.subjects import KERNEL, Subject
 
 
 class Session(EventStream):
@@ -50,6 +51,11 @@ class Session(EventStream):
         self._strategy = strategy
         self._memory = memory
         self._machine = Machine(run.problem, evaluator, self._recall)
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        return KERNEL
 
     async def _close(self) -> None:
         try:

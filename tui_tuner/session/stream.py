@@ -13,14 +13,15 @@ from tui_tuner.errors import UserError
 from tui_tuner.journal.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm.base import Backend
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.instructions import Instruction
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Approver, Factor
+from tui_tuner.subjects import Subject
 
 SessionStatus = Literal["finished", "no_improvement", "failed", "interrupted"]
 
@@ -70,6 +71,11 @@ class EventStream(ABC):
         self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    @property
+    @abstractmethod
+    def subject(self) -> Subject:
+        """What it is about; names what shows it."""
 
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Run while iterated; closing the iterator interrupts the session and leaves it resumable.
@@ -126,7 +132,7 @@ class EventStream(ABC):
         finally:
             self._kept.journal.close()
 
-    def _begun(self, kernel: str, language: str, strategy: str, baseline: Candidate) -> SessionStarted:
+    def _begun(self, kernel: str, language: str, strategy: str, baseline: Source) -> SessionStarted:
         """The first event of a session about this."""
         kept = self._kept
         return SessionStarted(

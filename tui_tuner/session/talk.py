@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tui_tuner.llm.base import Message
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts.render import render
 from tui_tuner.session import events
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.inbox import Inbox
 from tui_tuner.session.instructions import Instruction, Say, Thaw
 from tui_tuner.session.plan import Plan
+from tui_tuner.source import Source
 from tui_tuner.strategies.base import ATTEMPTS, Listener, ReplyType
 from tui_tuner.strategies.steps import Decision, Proposal, Step
 
@@ -80,7 +80,7 @@ class Talk:
             BudgetSpent: a reply would be of no use any more.
         """
 
-    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
+    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
         """Put a step to the user."""
         proposal: Proposal = self.plan.propose(step, candidate, rationale)
         self._inbox.operation_done()

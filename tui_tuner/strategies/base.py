@@ -16,6 +16,7 @@ from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import Search
+from tui_tuner.source import Source
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Factor, Step
 
@@ -231,7 +232,7 @@ class Dialogue(Protocol):
         """
         ...
 
-    async def approve(self, step: Step, candidate: Candidate | None = None, rationale: str = "") -> Decision:
+    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
         """Put a step to the user."""
         ...
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.problem.candidate import Candidate
+from tui_tuner.source import AnySource, Source
 
+SourceType = TypeVar("SourceType", bound=Source)
 Factor = tuple[float, float, float]
 """A speed-up with the ends of its 95 % interval."""
 
@@ -61,14 +62,14 @@ class Proposal(BaseModel):
     """What is about to be done, for the user to decide on.
 
     Attributes:
-        candidate: the kernel to be evaluated; None for a step that changes no source.
+        candidate: what is to be evaluated; None for a step that changes no source.
         rationale: the model's own words on why.
     """
 
     model_config = ConfigDict(frozen=True)
 
     step: Step
-    candidate: Candidate | None = None
+    candidate: AnySource | None = None
     rationale: str = ""
 
 
@@ -76,7 +77,7 @@ class Decision(BaseModel):
     """The user's answer.
 
     Attributes:
-        source: the kernel as the user edited it, for `edit`.
+        source: the text as the user edited it, for `edit`.
         message: what the user says to the model, for `reject`.
     """
 
@@ -86,11 +87,9 @@ class Decision(BaseModel):
     source: str | None = None
     message: str = ""
 
-    def applied_to(self, candidate: Candidate) -> Candidate:
+    def applied_to(self, candidate: SourceType) -> SourceType:
         """The candidate as the user edited it, or as it is."""
-        if self.source is None:
-            return candidate
-        return candidate.model_copy(update={"source": self.source, "title": f"{candidate.title}, edited"})
+        return candidate if self.source is None else candidate.edited(self.source)
 
 
 class Approver(Protocol):

@@ -1,22 +1,96 @@
-"""One benchmark: Tensile runs on a configuration, its tables are read and summarised."""
+"""One run of Tensile as an outcome: run, read, summarised; or the failure, explained."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import UserError
-from tui_tuner.tensile.document.configuration import Configuration
-from tui_tuner.tensile.outcome import FailureKind, GroupOutcome, RoundOutcome, RunFailure, SizeOutcome
-from tui_tuner.tensile.results.find import read_results
-from tui_tuner.tensile.running.ended import Ended
-from tui_tuner.tensile.running.explain import explain
-from tui_tuner.tensile.running.find import Tensile
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
+from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.running.log import RunEnd
+from tui_tuner.tensile.running.program import Tensile
 from tui_tuner.tensile.running.run import run_tensile
 from tui_tuner.tensile.summary import summarise
 from tui_tuner.text import redact
+
+_NO_PROGRAM = re.compile(r"`([^`]+)` either not found or not executable|Failed to locate (\S+)")
+_NO_GPU = re.compile(
+    r"Failed to detect curr\w+ ISA|Did not detect SupportedISA|no ROCm-capable device is detected"
+    r"|hipErrorNoDevice|No HIP GPUs are available"
+)
+_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): (.+)")
+
+
+def explain(ended: RunEnd) -> RunFailure | None:
+    """Why a run gave no complete results; None where it gave them.
+
+    Failed validations are no failure of the run: Tensile ends with status 1 then, its results complete.
+    """
+    kind, message = _reason(ended)
+    return None if kind is None else RunFailure(kind=kind, message=message, detail=ended.said.tail)
+
+
+def _reason(ended: RunEnd) -> tuple[RunFailureKind | None, str]:
+    if ended.not_started:
+        return RunFailureKind.REFUSED, f"Tensile cannot be started: {ended.not_started}"
+    if ended.timed_out:
+        return RunFailureKind.TIMEOUT, f"Tensile was ended after {ended.seconds:.0f} s, {_where(ended)}"
+    if ended.signal is not None:
+        return RunFailureKind.CRASH, f"Tensile was ended by {ended.signal}, {_where(ended)}"
+    if ended.said.client_signal is not None:
+        return RunFailureKind.CRASH, f"the benchmark client was ended by {ended.said.client_signal}"
+    if ended.has_results:
+        return None, ""
+    return _words(ended)
+
+
+def _words(ended: RunEnd) -> tuple[RunFailureKind, str]:
+    """Of a run that ended by itself with an error."""
+    said = ended.said
+    last_words = f"{said.fatal}\n{said.exception}"
+    if "resulted in 0 valid solutions" in said.fatal or "0 valid soultion" in said.fatal:
+        return RunFailureKind.NOTHING_VALID, f"Tensile rejected every permutation{_commonest(ended)}"
+    if match := _NO_PROGRAM.search(last_words):
+        return (
+            RunFailureKind.REFUSED,
+            f"Tensile does not find {match[1] or match[2]}; is ROCm installed, ROCM_PATH set?",
+        )
+    if match := _NO_MODULE.search(said.exception):
+        return RunFailureKind.REFUSED, f"Tensile's Python lacks something: {match[1]}"
+    if _NO_GPU.search(last_words) or (not said.fatal and _NO_GPU.search(said.tail)):
+        return RunFailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"
+    if said.fatal:
+        return RunFailureKind.REFUSED, said.fatal.splitlines()[0]
+    if said.exception:
+        return RunFailureKind.CRASH, f"Tensile ended by a Python exception: {said.exception}"
+    if said.client_code is not None:
+        return RunFailureKind.CRASH, f"the benchmark client ended with status {said.client_code}"
+    return RunFailureKind.CRASH, f"Tensile ended with status {ended.returncode}, {_where(ended)}"
+
+
+def _where(ended: RunEnd) -> str:
+    doing = {
+        "preparing": "before it made solutions",
+        "solutions": "while it made solutions",
+        "kernels": "while it wrote and assembled kernels",
+        "client": "while the kernels ran",
+        "library": "after the kernels had run",
+    }
+    return doing[ended.said.phase]
+
+
+def _commonest(ended: RunEnd) -> str:
+    reasons = [(count, reason) for group in ended.said.groups for reason, count in group.rejected.items()]
+    if not reasons:
+        return ""
+    count, reason = max(reasons)
+    return f"; the commonest reason, {count} times: {reason}"
+
 
 OUTPUT = "tensile"
 """Tensile's own directory in that of a run; its log lies beside it."""
@@ -25,7 +99,7 @@ _REASONS = 20
 
 
 @dataclass(frozen=True)
-class Bench:
+class TensileBench:
     """What every benchmark of a session has in common.
 
     Attributes:
@@ -39,7 +113,7 @@ class Bench:
 
 
 async def measure(
-    bench: Bench, configuration: Configuration, directory: Path, on_line: Callable[[str], None]
+    bench: TensileBench, configuration: BenchmarkConfiguration, directory: Path, on_line: Callable[[str], None]
 ) -> RoundOutcome:
     """Let Tensile measure a configuration; whatever goes wrong is in the outcome.
 
@@ -58,7 +132,7 @@ async def measure(
     return await asyncio.to_thread(outcome_of, configuration, ended, output)
 
 
-def outcome_of(configuration: Configuration, ended: Ended, output: Path) -> RoundOutcome:
+def outcome_of(configuration: BenchmarkConfiguration, ended: RunEnd, output: Path) -> RoundOutcome:
     """What a run that is over said."""
     base = RoundOutcome(
         seconds=round(ended.seconds, 3),
@@ -75,11 +149,11 @@ def outcome_of(configuration: Configuration, ended: Ended, output: Path) -> Roun
     except UserError as error:
         where = "" if error.file is None else f"{Path(error.file).name}: "
         line = "" if error.line is None else f"line {error.line}: "
-        malformed = RunFailure(kind=FailureKind.MALFORMED, message=f"{where}{line}{error.message}")
+        malformed = RunFailure(kind=RunFailureKind.MALFORMED, message=f"{where}{line}{error.message}")
         return base.model_copy(update={"failure": malformed})
     if not any(size.ranked for size in summary.sizes):
         failed = sum(size.failed for size in summary.sizes)
-        nothing = RunFailure(kind=FailureKind.NOTHING_VALID, message=_nothing(failed))
+        nothing = RunFailure(kind=RunFailureKind.NOTHING_VALID, message=_nothing(failed))
         return base.model_copy(update={"failure": nothing, "notes": summary.notes})
     return base.model_copy(
         update={"sizes": summary.sizes, "effects": summary.effects, "notes": [*summary.notes, *_short(summary.sizes)]}
@@ -98,7 +172,7 @@ def _short(sizes: Sequence[SizeOutcome]) -> list[str]:
     return [f"{which} no valid solution"]
 
 
-def _groups(configuration: Configuration, ended: Ended) -> list[GroupOutcome]:
+def _groups(configuration: BenchmarkConfiguration, ended: RunEnd) -> list[GroupOutcome]:
     """Each size group with what Tensile printed of it; groups run in the file's order."""
     told = ended.said.groups
     return [

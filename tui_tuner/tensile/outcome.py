@@ -8,11 +8,11 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.tensile.values import ParameterValue
+from tui_tuner.tensile.words import ParameterValue, seconds_words, work_words
 
-Place = tuple[int, tuple[int, ...]]
+SizeKey = tuple[int, tuple[int, ...]]
 """A size group's number and a problem size."""
-Values = dict[str, ParameterValue]
+ParameterValues = dict[str, ParameterValue]
 """Forked parameters by name, with the value that a solution has of each."""
 FINALS = 1000
 """Rounds of this number on are runs in which the first winners and the best are compared again."""
@@ -24,7 +24,7 @@ class _Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class FailureKind(StrEnum):
+class RunFailureKind(StrEnum):
     """Why a run gave no results."""
 
     REFUSED = "refused by Tensile"  # it ended by an error of its own, with a reason
@@ -42,7 +42,7 @@ class RunFailure(_Result):
         detail: the end of what Tensile printed, cleaned; may be empty.
     """
 
-    kind: FailureKind
+    kind: RunFailureKind
     message: str
     detail: str = ""
 
@@ -56,7 +56,7 @@ class Contender(_Result):
     """
 
     solution: str
-    values: Values
+    values: ParameterValues
     gflops: float
 
 
@@ -82,7 +82,7 @@ class SizeOutcome(_Result):
     microseconds: float | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SizeKey:
         """Group and size."""
         return self.group, tuple(self.size)
 
@@ -160,14 +160,14 @@ class Winner(_Result):
     group: int
     size: list[int]
     solution: str
-    values: Values
+    values: ParameterValues
     gflops: float
     microseconds: float | None = None
     round: int
     first_gflops: float | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SizeKey:
         """Group and size."""
         return self.group, tuple(self.size)
 
@@ -196,3 +196,23 @@ def mean_gain(winners: Iterable[Winner]) -> float | None:
 def mean_speed(winners: Iterable[Winner]) -> float | None:
     """Geometric mean of the winners' GFLOP/s; None without one."""
     return geometric_mean(winner.gflops for winner in winners if winner.gflops > 0)
+
+
+def round_words(number: int) -> str:
+    """What a run is called: round 2, or final run 1 where the finalists are measured again."""
+    return f"round {number}" if number < FINALS else f"final run {number - FINALS + 1}"
+
+
+def outcome_words(outcome: RoundOutcome) -> str:
+    """How a run ended and how long it took, on one line."""
+    took = seconds_words(outcome.seconds)
+    if outcome.failure is not None:
+        return f"{outcome.failure.kind} after {took}: {outcome.failure.message}"
+    failed = sum(size.failed for size in outcome.sizes)
+    rejected = sum(sum(group.rejected.values()) for group in outcome.groups)
+    more = [
+        *([f"{rejected:,} rejected"] if rejected else []),
+        *([f"{failed:,} failed validation"] if failed else []),
+    ]
+    work = work_words(outcome.permutations, len(outcome.sizes))
+    return f"{work} measured in {took}{''.join(f', {words}' for words in more)}"

@@ -1,4 +1,4 @@
-"""From the tables of a run to what is kept of it: the ranking at each size, and what each value went with."""
+"""Tables of results against the configuration: rankings, effects of values, which permutation each solution is."""
 
 from __future__ import annotations
 
@@ -7,16 +7,86 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from tui_tuner.tensile.document.configuration import Configuration, SizeGroup
-from tui_tuner.tensile.identify import identified
-from tui_tuner.tensile.outcome import Contender, SizeOutcome, ValueEffect, Values
-from tui_tuner.tensile.results.table import GroupTable, SizeRow
-from tui_tuner.tensile.values import same
+from tui_tuner.tensile.document.configuration import Alternative, BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document.sizes import Size
+from tui_tuner.tensile.outcome import Contender, ParameterValues, SizeOutcome, ValueEffect
+from tui_tuner.tensile.results.table import GroupTable, ResultRow
+from tui_tuner.tensile.words import ParameterValue, same
+
+INSTRUCTION = "MatrixInstruction"
+_WORK_GROUP = "WorkGroup"
+_AUTOMATIC = -1
+"""A value by which Tensile is asked to choose one itself."""
+
+
+def identified(group: SizeGroup, solution: Mapping[str, object]) -> dict[str, ParameterValue]:
+    """The values that a solution has of the parameters that its size group varies.
+
+    Args:
+        solution: its parameters, as in the results' YAML.
+
+    Returns:
+        No entry for a parameter whose value cannot be told, as where Tensile derives it from others.
+    """
+    found: dict[str, ParameterValue] = {}
+    for name, values in group.forked.items():
+        value = _matching(name, values, solution)
+        if value is not None:
+            found[name] = value
+    for alternatives in group.groups:
+        found.update(_alternative(alternatives, solution))
+    return found
+
+
+def _alternative(alternatives: Sequence[Alternative], solution: Mapping[str, object]) -> Alternative:
+    """The alternative that fits best: nothing of it contradicts the solution, most of it is told by it."""
+    fitting = [one for one in alternatives if all(_fits(name, value, solution) for name, value in one.items())]
+    told = [sum(_is(name, value, solution) for name, value in one.items()) for one in fitting]
+    return {} if not fitting else fitting[told.index(max(told))]
+
+
+def _fits(name: str, value: ParameterValue, solution: Mapping[str, object]) -> bool:
+    return name not in solution or _is(name, value, solution) or value == _AUTOMATIC
+
+
+def _matching(name: str, values: Sequence[ParameterValue], solution: Mapping[str, object]) -> ParameterValue | None:
+    for value in values:
+        if _is(name, value, solution):
+            return value
+    return next((value for value in values if value == _AUTOMATIC), None)
+
+
+def _is(name: str, value: ParameterValue, solution: Mapping[str, object]) -> bool:
+    if name == INSTRUCTION and isinstance(value, list) and len(value) == 9:
+        return _instruction(value) == _instruction_of(solution)
+    if name == _WORK_GROUP and isinstance(value, list) and solution.get("EnableMatrixInstruction"):
+        return _last(solution.get(name)) == _last(value)  # the first two follow from the instruction
+    told = solution.get(name)
+    return isinstance(told, bool | int | float | str | list) and same(value, told)
+
+
+def _last(value: object) -> object:
+    return value[-1] if isinstance(value, list) and value else None
+
+
+def _instruction(nine: Sequence[int]) -> tuple[object, ...]:
+    """Instruction, blocks, wave tile and wave group, as Tensile derives them from nine numbers."""
+    _m, _, _, blocks, block, tile_m, tile_n, wave_m, wave_n = nine
+    in_m = min(block * wave_m, blocks) or 1
+    waves = wave_m * wave_n
+    group_m = min(block * wave_m // in_m, waves) or 1
+    return list(nine[:4]), in_m, [tile_m, tile_n], [group_m, waves // group_m]
+
+
+def _instruction_of(solution: Mapping[str, object]) -> tuple[object, ...]:
+    block = solution.get("MIBlock")
+    in_m = block[4] if isinstance(block, list) and len(block) > 4 else None
+    return solution.get(INSTRUCTION), in_m, solution.get("MIWaveTile"), solution.get("MIWaveGroup")
+
 
 _RANKED, _SLOWEST = 8, 3
 _MANY_SIZES = 40
 """From so many on, less is kept of each."""
-Size = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -28,7 +98,9 @@ class Summary:
     notes: list[str]
 
 
-def summarise(configuration: Configuration, tables: Sequence[GroupTable], names: Sequence[str] = ()) -> Summary:
+def summarise(
+    configuration: BenchmarkConfiguration, tables: Sequence[GroupTable], names: Sequence[str] = ()
+) -> Summary:
     """Summarise the tables of a run of this configuration.
 
     A size that stands in several rows, for several biases or repeats, counts with the median of each solution.
@@ -50,7 +122,7 @@ def summarise(configuration: Configuration, tables: Sequence[GroupTable], names:
 
 
 def _assigned(
-    configuration: Configuration, tables: Sequence[GroupTable], names: Sequence[str], notes: list[str]
+    configuration: BenchmarkConfiguration, tables: Sequence[GroupTable], names: Sequence[str], notes: list[str]
 ) -> list[tuple[SizeGroup, GroupTable]]:
     """Each size group with its table: by its number in its problem; where problems share numbers by what Tensile told
     of its name, else by its sizes and its problem type.
@@ -85,8 +157,8 @@ def _types_fit(group: SizeGroup, table: GroupTable) -> int:
     return alike + (len(parts) > 3 and parts[3].startswith(str(wanted.get("DataType", "S")).upper()))
 
 
-def _by_size(table: GroupTable) -> dict[Size, list[SizeRow]]:
-    found: dict[Size, list[SizeRow]] = defaultdict(list)
+def _by_size(table: GroupTable) -> dict[Size, list[ResultRow]]:
+    found: dict[Size, list[ResultRow]] = defaultdict(list)
     for row in table.rows:
         found[row.size].append(row)
     return dict(found)
@@ -110,8 +182,8 @@ def _size_outcome(
     number: int,
     size: Size,
     speeds: Mapping[str, float],
-    rows: Sequence[SizeRow],
-    values: Mapping[str, Values],
+    rows: Sequence[ResultRow],
+    values: Mapping[str, ParameterValues],
     *,
     short: bool,
 ) -> SizeOutcome:
@@ -134,7 +206,7 @@ def _size_outcome(
 
 
 def _effects(
-    group: SizeGroup, speeds: Mapping[Size, Mapping[str, float]], values: Mapping[str, Values]
+    group: SizeGroup, speeds: Mapping[Size, Mapping[str, float]], values: Mapping[str, ParameterValues]
 ) -> list[ValueEffect]:
     """For each value of each varied parameter the best and the median solution with it, as a share of the winner."""
     found: list[ValueEffect] = []

@@ -1,17 +1,35 @@
-"""What Tensile's runs said, in the words that the screen and the lines of a session without one share."""
+"""The value of a parameter, and numbers of runs, in the words that prompts, screen, lines and files share."""
 
 from __future__ import annotations
 
-from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Values
-from tui_tuner.tensile.values import value_text
+from collections.abc import Mapping
+
+ParameterValue = bool | int | float | str | list[int]
+"""A number, a switch, a word, or a list of numbers as in `MatrixInstruction: [16, 16, 16, 1, 1, 2, 2, 2, 2]`."""
 
 _FEW = 1000
 """Speeds below it, in GFLOP/s, are written with decimals."""
 
 
-def round_words(number: int) -> str:
-    """What a run is called: round 2, or final run 1 where the finalists are measured again."""
-    return f"round {number}" if number < FINALS else f"final run {number - FINALS + 1}"
+def same(one: ParameterValue, other: ParameterValue) -> bool:
+    """Whether Tensile takes two values for the same: as in Python, `True` is 1 and 2.0 is 2."""
+    return one == other
+
+
+def value_text(value: ParameterValue) -> str:
+    """A value as a configuration file has it, on one line."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(value_text, value))}]"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, float) and "e" in str(value):  # YAML reads 1e-05 as a word
+        return f"{value:.20f}".rstrip("0")
+    return str(value)
+
+
+def values_words(values: Mapping[str, ParameterValue]) -> str:
+    """Forked parameters with their values, on one line, lists without blanks; empty where nothing is forked."""
+    return " ".join(f"{name} {value_text(value).replace(', ', ',')}" for name, value in values.items())
 
 
 def gflops_words(gflops: float) -> str:
@@ -31,30 +49,11 @@ def seconds_words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def values_words(values: Values) -> str:
-    """Forked parameters with their values, on one line, lists without blanks; empty where nothing is forked."""
-    return " ".join(f"{name} {value_text(value).replace(', ', ',')}" for name, value in values.items())
+def counted_words(number: int, noun: str) -> str:
+    """A number with its noun in the right form, as in "1 run" and "2,341 permutations"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def work_words(permutations: int, sizes: int) -> str:
     """What a run has to measure."""
-    return f"{_counted(permutations, 'permutation')} x {_counted(sizes, 'size')}"
-
-
-def outcome_words(outcome: RoundOutcome) -> str:
-    """How a run ended and how long it took, on one line."""
-    took = seconds_words(outcome.seconds)
-    if outcome.failure is not None:
-        return f"{outcome.failure.kind} after {took}: {outcome.failure.message}"
-    failed = sum(size.failed for size in outcome.sizes)
-    rejected = sum(sum(group.rejected.values()) for group in outcome.groups)
-    more = [
-        *([f"{rejected:,} rejected"] if rejected else []),
-        *([f"{failed:,} failed validation"] if failed else []),
-    ]
-    work = work_words(outcome.permutations, len(outcome.sizes))
-    return f"{work} measured in {took}{''.join(f', {words}' for words in more)}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{counted_words(permutations, 'permutation')} x {counted_words(sizes, 'size')}"

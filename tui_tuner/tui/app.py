@@ -17,11 +17,13 @@ from textual.types import CSSPathType
 from textual.widgets import HelpPanel
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
 
+from tui_tuner.subjects import loaded
 from tui_tuner.tui.approval import ApprovalDesk
 from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.dialogs.quit import QuitDialog
 from tui_tuner.tui.screen import SessionScreen
 from tui_tuner.tui.source import Run
+from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
 
 INTERRUPTED = "interrupted"
@@ -60,7 +62,7 @@ class TunerApp(App[str]):
         self._theme_wanted = theme
         self._keymap_wanted = checked_keymap(keymap or {})
         self._desk = ApprovalDesk(self._question_changed, grace_s=grace_s, clock=clock)
-        self.session_screen = SessionScreen(self._desk, run.tell, clock)
+        self.session_screen = SessionScreen(_view_of(run), self._desk, run.tell, clock)
         self._engine: Worker[None] | None = None
 
     def get_default_screen(self) -> Screen[Any]:
@@ -164,3 +166,8 @@ class TunerApp(App[str]):
                 await self._engine.wait()
         finished = self.session_screen.picture.finished
         self.exit(INTERRUPTED if finished is None else finished.status)
+
+
+def _view_of(run: Run) -> SubjectView:
+    view: SubjectView = loaded(run.subject.screen)()
+    return view

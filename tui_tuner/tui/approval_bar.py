@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from textual.content import Content
 from textual.widget import Widget
 
@@ -20,15 +18,6 @@ _APPROVAL_KEYS = (
 )
 
 
-_CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")
-
-
-def permutations_change(detail: str) -> str:
-    """From the count before the first edit to that after the last, of a detail that counts; else empty."""
-    changes = _CHANGE.findall(detail)
-    return f"{changes[0][0]} -> {changes[-1][1]} permutations" if changes else ""
-
-
 class ApprovalBar(Widget):
     """The step that awaits the user and the keys that answer."""
 
@@ -38,20 +27,20 @@ class ApprovalBar(Widget):
         super().__init__(id="approval")
         self.display = False
         self._question: Proposal | None = None
-        self._count = ""
+        self._words = ""
 
     def on_mount(self) -> None:
         """Name the keys that act now: others while an input has the focus."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
-    def show(self, question: Proposal | None, *, lines: bool = False) -> None:
+    def show(self, question: Proposal | None, words: str = "") -> None:
         """Show the question, or nothing.
 
         Args:
-            lines: whether the step's detail is made of edits, a line each; what they do to the permutations is shown.
+            words: what is told beside its title.
         """
         self._question = question
-        self._count = permutations_change(question.step.detail) if question is not None and lines else ""
+        self._words = words
         self.display = question is not None
         self.refresh()
 
@@ -67,5 +56,5 @@ class ApprovalBar(Widget):
             if candidate is not None or name != "edit"
         ]
         head = Content.styled(f"○ step {step.id} awaits you: ", "bold $text-warning")
-        title = one_line(f"{step.title}: {self._count}" if self._count else step.title)
+        title = one_line(f"{step.title}: {self._words}" if self._words else step.title)
         return Content("\n").join([head + title, Content("   ").join(keys)])

@@ -1,19 +1,21 @@
-"""The table of evaluations as data: which rows are shown, in which order, and what their cells say."""
+"""The rows of the table of evaluations: which are shown and in which order; their tunables and states in words."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.text import clean
-from tui_tuner.tui.formatting import count, interval, milliseconds, share, tunable_value
+from tui_tuner.tui.columns import RowOrder
+from tui_tuner.tui.formatting import tunable_value
 from tui_tuner.tui.picture import Row
 
-Order = Literal["newest", "fastest"]
+NEWEST = RowOrder[Row]("newest", lambda row: (-row.number,))
+
+FASTEST = RowOrder[Row]("fastest", lambda row: (row.time, -row.number))
+"""Failures and running ones stand at the end, the newest first."""
 
 LIMIT = 500
 """At most so many rows are shown."""
@@ -100,53 +102,14 @@ def matches(row: Row, title: str, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def sort_key(row: Row, order: Order) -> tuple[float, int]:
-    """Newest first, or fastest first with failures and running ones at the end."""
-    return (row.time if order == "fastest" else 0.0, -row.number)
-
-
 def visible_rows(
-    rows: Iterable[Row], titles: Mapping[str, str], order: Order, words: Sequence[str], limit: int = LIMIT
+    rows: Iterable[Row], titles: Mapping[str, str], order: RowOrder[Row], words: Sequence[str], limit: int = LIMIT
 ) -> list[Row]:
     """The rows to show, in order; of too many the incumbent, the fastest half and the newest half."""
     chosen = [row for row in rows if not words or matches(row, titles.get(row.candidate, ""), words)]
     if len(chosen) > limit:
         incumbents = [row for row in chosen if row.incumbent]
-        fastest = sorted(chosen, key=lambda row: sort_key(row, "fastest"))[: limit // 2]
-        newest = sorted(chosen, key=lambda row: sort_key(row, "newest"))
-        kept = {row.number: row for row in (*incumbents, *fastest, *newest[: limit - limit // 2 - len(incumbents)])}
-        chosen = list(kept.values())
-    return sorted(chosen, key=lambda row: sort_key(row, order))
-
-
-@dataclass(frozen=True)
-class Cells:
-    """What a row of the table says, a text a column."""
-
-    number: str
-    configuration: str
-    time: str
-    interval: str
-    roofline: str
-    registers: str
-    spill: str
-    state: str
-
-
-def cells(row: Row, columns: Tunables, title: str) -> Cells:
-    """The cells of a row; of a failure the kind stands where the times would."""
-    mark = "★" if row.incumbent else ""
-    state = state_words(row, title)
-    fixed = (f"{mark}{row.number}", columns.line(row.configuration))
-    if row.evaluation is None:
-        return Cells(*fixed, "…", "running", "", "", "", state)
-    resources = row.evaluation.resources
-    needs = (count(resources.registers), count(resources.spill_bytes))
-    return Cells(*fixed, *_times(row.evaluation), share(row.evaluation.share), *needs, state)
-
-
-def _times(evaluation: Evaluation) -> tuple[str, str]:
-    timing, failure = evaluation.timing, evaluation.failure
-    if timing is None:
-        return "✗", "" if failure is None else failure.kind.value
-    return milliseconds(timing.median), interval(timing.low, timing.high, timing.median)
+        fastest = FASTEST.sort(chosen)[: limit // 2]
+        newest = NEWEST.sort(chosen)[: limit - limit // 2 - len(incumbents)]
+        chosen = list({row.number: row for row in (*incumbents, *fastest, *newest)}.values())
+    return order.sort(chosen)

@@ -12,7 +12,6 @@ from textual.widgets import Static
 
 from tui_tuner.session.events import (
     ApprovalGiven,
-    BenchmarkFinished,
     DeviceReady,
     Event,
     Note,
@@ -23,32 +22,37 @@ from tui_tuner.session.events import (
     UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tensile.words import outcome_words, round_words
 from tui_tuner.tui.formatting import cost, counted
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.plain import plain
 from tui_tuner.tui.reply_text import readable
+from tui_tuner.tui.subject import SubjectView
 
 _YOU = Content.styled("you> ", "bold $text-accent")
 
 
-def entry(event: Event) -> Widget | None:
+def entry(event: Event, view: SubjectView) -> Widget | None:
     """What one event adds to the chat, the words of replies aside; None if nothing."""
-    if isinstance(event, BenchmarkFinished):
-        return _benchmark(event)
-    content = _line(event)
+    own = view.entry(event)
+    if own is not None:
+        return own
+    content = _line(event, view)
     if isinstance(event, PromptSent):
         return Fold(f"prompt: {event.purpose}, {counted(event.tokens, 'token')}", event.text, classes="entry")
     return None if content is None else Static(content, markup=False, classes="entry")
 
 
-def _line(event: Event) -> Content | None:
+def note_entry(text: str, *, warning: bool = False) -> Widget:
+    """A line of the story."""
+    return Static(_note(text, warning=warning), markup=False, classes="entry")
+
+
+def _line(event: Event, view: SubjectView) -> Content | None:
     match event:
         case Note():
             return _note(event.text, warning=event.level == "warning")
         case DeviceReady():
-            builds = "" if event.device.kind == "tensile" else "builds: "
-            return _note(f"{event.device.name}, {event.device.backend}; {builds}{event.sandbox}")
+            return _note(f"{event.device.name}, {event.device.backend}; {view.sandbox_label}{event.sandbox}")
         case ReplyRefused():
             return _refusal(event.problems)
         case ApprovalGiven():
@@ -62,14 +66,6 @@ def _line(event: Event) -> Content | None:
 
 def _note(text: str, *, warning: bool = False) -> Content:
     return plain(f"! {text}", "$text-warning") if warning else plain(f"· {text}", "$foreground-muted")
-
-
-def _benchmark(event: BenchmarkFinished) -> Widget:
-    """How a run ended; of a failed one what Tensile said last is folded."""
-    text, failure = f"{round_words(event.round)}: {outcome_words(event.outcome)}", event.outcome.failure
-    if failure is not None and failure.detail:
-        return Fold(f"! {text}", failure.detail, classes="entry")
-    return Static(_note(text, warning=failure is not None), markup=False, classes="entry")
 
 
 def _refusal(problems: list[str]) -> Content:

@@ -14,8 +14,6 @@ from textual.app import App, SuspendNotSupported
 
 from tui_tuner.tui.dialogs.editor import EditorDialog
 
-_FILES = {"cuda": "kernel.cu", "opencl": "kernel.cl", "c": "kernel.cpp", "yaml": "configuration.yaml"}
-
 
 def editor_command(environment: Mapping[str, str]) -> list[str] | None:
     """The user's editor from VISUAL or EDITOR, as arguments; None if neither names one."""
@@ -29,12 +27,16 @@ def editor_command(environment: Mapping[str, str]) -> list[str] | None:
     return None
 
 
-async def edited(app: App[Any], source: str, title: str, language: str) -> str | None:
-    """The source as the user left it; None if they gave up. Must run in a worker."""
+async def edited(app: App[Any], source: str, title: str, language: str, file: str) -> str | None:
+    """The source as the user left it; None if they gave up. Must run in a worker.
+
+    Args:
+        file: what it is called in an editor of the user's own.
+    """
     command = editor_command(os.environ)
     if command is not None:
         try:
-            return await _edited_outside(app, command, source, _FILES[language])
+            return await _edited_outside(app, command, source, file)
         except SuspendNotSupported:
             pass
         except OSError as error:

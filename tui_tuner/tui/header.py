@@ -5,21 +5,20 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.tui.formatting import clock, cost, counted, factor, time_label
+from tui_tuner.tui.formatting import clock, cost, factor, time_label
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.subject import SubjectView
 
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")
 
 
-def header_parts(picture: Picture, elapsed: float) -> list[tuple[int, str, str]]:
+def header_parts(picture: Picture, view: SubjectView, elapsed: float) -> list[tuple[int, str, str]]:
     """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
     started = picture.started
     if started is None:
         return [(0, "left", "starting")]
-    device, speedup = picture.device, picture.tensile.gain
-    if picture.incumbent is not None:
-        speedup = picture.incumbent.speedup[0]
+    device, speedup = picture.device, view.gain(picture)
     if picture.finished is not None and picture.finished.speedup is not None:
         speedup = picture.finished.speedup[0]
     unit = time_label(device)
@@ -32,22 +31,14 @@ def header_parts(picture: Picture, elapsed: float) -> list[tuple[int, str, str]]
         (0, "right", "" if speedup is None else factor(speedup)),
         (1, "right", "" if picture.finished is None else picture.finished.status.replace("_", " ")),
         (2, "right", clock(elapsed)),
-        *_effort(picture),
+        *((rank, "right", text) for rank, text in view.effort(picture)),
         (5, "right", cost(picture.cost)),
     ]
 
 
-def _effort(picture: Picture) -> list[tuple[int, str, str]]:
-    """What was measured."""
-    if not picture.is_tensile:
-        return [(3, "right", counted(picture.evaluations, "eval"))]
-    runs, permutations = len(picture.tensile.ended), picture.tensile.permutations
-    return [(3, "right", counted(runs, "run")), (4, "right", counted(permutations, "permutation"))]
-
-
-def header_line(picture: Picture, elapsed: float, width: int) -> Content:
+def header_line(picture: Picture, view: SubjectView, elapsed: float, width: int) -> Content:
     """The header in exactly `width` cells, with as many parts as fit."""
-    parts = [part for part in header_parts(picture, elapsed) if part[2]]
+    parts = [part for part in header_parts(picture, view, elapsed) if part[2]]
     while True:
         left, right = (
             _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
@@ -64,8 +55,9 @@ def header_line(picture: Picture, elapsed: float, width: int) -> Content:
 class HeaderLine(Widget):
     """Kernel, device, model and strategy; speed-up, time, evaluations and cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: SubjectView) -> None:
         super().__init__(id="header")
+        self._view = view
         self._picture = Picture()
         self._elapsed = 0.0
 
@@ -76,4 +68,4 @@ class HeaderLine(Widget):
 
     def render(self) -> Content:
         """One line."""
-        return header_line(self._picture, self._elapsed, self.content_size.width)
+        return header_line(self._picture, self._view, self._elapsed, self.content_size.width)

@@ -42,7 +42,8 @@ _STYLES = {
 }
 
 PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
-"""The lexer for each language of a problem."""
+"""The lexer for each language of a source."""
+_WITHOUT_GRAMMAR = frozenset({"yaml"})
 
 
 @cache
@@ -82,8 +83,8 @@ def _theme(name: str, variables: dict[str, str]) -> TextAreaTheme:
 
 
 def apply_language(area: TextArea, language: str) -> None:
-    """Highlight a text area as cuda, opencl or c; there is no grammar for yaml, which stays plain."""
-    if language == "yaml":
+    """Highlight a text area as cuda, opencl or c; a language without a grammar stays plain."""
+    if language in _WITHOUT_GRAMMAR:
         area.language = None
         return
     if language not in area.available_languages:

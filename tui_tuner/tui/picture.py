@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
+from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.tensile_picture import TensilePicture
 
 _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
 
@@ -36,7 +35,7 @@ class UnderReview:
     """The candidate that is being considered for a step."""
 
     step: int
-    candidate: Candidate
+    candidate: Source
 
 
 @dataclass
@@ -51,7 +50,6 @@ class Picture:
         order: ids of the steps as the plan has them.
         frozen: tunables that are held at a value.
         cost: US dollars spent; None once a price was unknown.
-        tensile: what only a Tensile session has.
     """
 
     elapsed: float = 0.0
@@ -69,21 +67,10 @@ class Picture:
     evaluations: int = 0
     cost: float | None = 0.0
     finished: events.SessionFinished | None = None
-    tensile: TensilePicture = field(default_factory=TensilePicture)
 
     @property
-    def is_tensile(self) -> bool:
-        """Whether a Tensile configuration takes the kernel's place."""
-        return self.started is not None and self.started.language == "yaml"
-
-    @property
-    def best(self) -> Candidate | None:
-        """The incumbent, or Tensile's configuration in force; None before there is one."""
-        return self.tensile.best if self.incumbent is None else self.incumbent.candidate
-
-    @property
-    def baseline(self) -> Candidate | None:
-        """The kernel as given."""
+    def baseline(self) -> Source | None:
+        """The source as given."""
         return None if self.started is None else self.started.baseline
 
     @property
@@ -94,7 +81,6 @@ class Picture:
     def apply(self, event: events.Event) -> None:
         """Fold one event in."""
         self.elapsed = max(self.elapsed, event.elapsed)
-        self.tensile.apply(event)
         match event:
             case events.SessionStarted():
                 self.started = event

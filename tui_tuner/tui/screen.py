@@ -18,8 +18,7 @@ from tui_tuner.tui.approval import ANSWERS, ApprovalDesk
 from tui_tuner.tui.approval_bar import ApprovalBar
 from tui_tuner.tui.bindings import SCREEN_BINDINGS
 from tui_tuner.tui.dialogs.message import MessageDialog
-from tui_tuner.tui.dialogs.tensile_texts import tensile_result
-from tui_tuner.tui.dialogs.texts import result_text, result_title
+from tui_tuner.tui.dialogs.texts import result_title
 from tui_tuner.tui.editing import edited
 from tui_tuner.tui.header import HeaderLine
 from tui_tuner.tui.key_line import KeyLine
@@ -31,6 +30,7 @@ from tui_tuner.tui.panes.kernel import KernelPane, View
 from tui_tuner.tui.panes.plan import PlanPane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plan_changes import Change
+from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tab_line import TabLine
 from tui_tuner.tui.telling import Teller
 
@@ -41,6 +41,7 @@ class SessionScreen(Screen[None]):
     """Panes in a grid, or as tabs where the terminal is narrow.
 
     Args:
+        view: how the session's subject is shown.
         desk: where the session's questions are answered.
         tell: hands an instruction to the session; False if it cannot be changed.
         clock: seconds, monotonic; lets the elapsed time go on between events.
@@ -57,9 +58,16 @@ class SessionScreen(Screen[None]):
     _chat = query_one(ChatPane)
     _plan = query_one(PlanPane)
 
-    def __init__(self, desk: ApprovalDesk, tell: Callable[[Instruction], bool], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        view: SubjectView,
+        desk: ApprovalDesk,
+        tell: Callable[[Instruction], bool],
+        clock: Callable[[], float],
+    ) -> None:
         super().__init__()
         self.picture = Picture()
+        self._view = view
         self._desk = desk
         self._teller = Teller(tell, self.picture, self._explain)
         self._clock = clock
@@ -68,8 +76,8 @@ class SessionScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, keys."""
-        panes = [KernelPane(), PlanPane(), BenchmarksPane(), ChatPane()]
-        yield HeaderLine()
+        panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view), ChatPane(self._view)]
+        yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])
         yield PaneGrid(panes)
         yield ApprovalBar()
@@ -90,6 +98,7 @@ class SessionScreen(Screen[None]):
         news, self._inbox = self._inbox, []
         for event in news:
             self.picture.apply(event)
+            self._view.apply(event)
         live = self.picture.started is not None and self.picture.finished is None
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.picture, self.picture.elapsed + waited)
@@ -101,16 +110,16 @@ class SessionScreen(Screen[None]):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
-        if self.picture.best is not None:
+        if self._view.best(self.picture) is not None:
             self._kernel.view = "diff"
-        text = (tensile_result if self.picture.is_tensile else result_text)(finished, self.picture)
-        self.app.push_screen(MessageDialog(result_title(finished), text))
+        self.app.push_screen(MessageDialog(result_title(finished), self._view.result(finished, self.picture)))
 
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""
         self.draw()
         question = self._desk.question
-        self.query_one(ApprovalBar).show(question, lines=self.picture.is_tensile)
+        words = "" if question is None else self._view.question_words(question.step)
+        self.query_one(ApprovalBar).show(question, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
         if question is not None:
@@ -146,17 +155,17 @@ class SessionScreen(Screen[None]):
         self._kernel.view = view
 
     def action_sort(self) -> None:
-        """Sort the benchmarks the other way."""
+        """Sort the benchmarks in their next order."""
         self._panes.reveal(3)
-        self._benchmarks.toggle_order()
+        self._benchmarks.next_order()
 
     def action_filter(self) -> None:
         """Type words that the benchmarks must contain."""
         self._panes.reveal(3)
         self._benchmarks.start_filter()
 
-    @on(BenchmarksPane.Chosen)
-    def _show_row(self, message: BenchmarksPane.Chosen) -> None:
+    @on(BenchmarksPane.RowChosen)
+    def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         self.app.push_screen(MessageDialog(message.title, message.text, large=True))
 
     # --- what the user tells
@@ -240,9 +249,9 @@ class SessionScreen(Screen[None]):
         proposal, started = self._desk.question, self.picture.started
         if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
             return
-        source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language)
+        file = self._view.file_name(started.language)
+        source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language, file)
         if source is None or source == proposal.candidate.source:
-            what = "configuration" if self.picture.is_tensile else "kernel"
-            self.notify(f"The {what} is unchanged; the step still awaits you.", markup=False)
+            self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
         elif self._desk.question is proposal:
             self._desk.answer(Decision(action="edit", source=source))

@@ -8,6 +8,7 @@ from typing import Protocol
 from tui_tuner.session.events import Event
 from tui_tuner.session.instructions import Instruction
 from tui_tuner.strategies.steps import Approver
+from tui_tuner.subjects import Subject
 
 
 class Run(Protocol):
@@ -18,6 +19,11 @@ class Run(Protocol):
     """
 
     title: str
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        ...
 
     def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Run the session while it is iterated.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui_tuner.tensile.document.configuration import Configuration
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration
 
 PLAIN = """\
@@ -105,6 +105,6 @@ ForkParameters:
 ALL = {"plain": PLAIN, "groups": GROUPS, "flow": FLOW, "alternate": ALTERNATE, "windows": GROUPS.replace("\n", "\r\n")}
 
 
-def parsed(text: str) -> Configuration:
+def parsed(text: str) -> BenchmarkConfiguration:
     """What a text says."""
     return parse_configuration(text, Path("config.yaml"))

@@ -7,21 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tensile.document.samples import ALL, GROUPS, PLAIN, parsed
-from tui_tuner.tensile.document.applying import apply_edit
-from tui_tuner.tensile.document.configuration import Configuration, SizeGroup
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document.editor import apply_edit
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
     AddIndependent,
     AddMultiplicative,
-    Edit,
     EditRefused,
     RemoveCandidate,
     RemoveIndependent,
     RemoveMultiplicative,
     Setting,
+    SpaceEdit,
 )
 from tui_tuner.tensile.document.reading import parse_configuration
-from tui_tuner.tensile.values import ParameterValue
+from tui_tuner.tensile.words import ParameterValue
 
 VALUES: tuple[ParameterValue, ...] = (7, -3, True, "Word", 0.25, [1, 2, 3])
 
@@ -37,7 +37,7 @@ def _changed(before: str, after: str) -> tuple[list[str], list[str]]:
 
 def test_each_operation_changes_its_own_lines_and_no_others() -> None:
     configuration = parsed(PLAIN)
-    cases: list[tuple[Edit, list[str], list[str], int]] = [
+    cases: list[tuple[SpaceEdit, list[str], list[str], int]] = [
         (
             AddMultiplicative(parameter="StaggerU", values=[0, 32], reason="r"),
             [],
@@ -119,7 +119,7 @@ def test_values_that_an_alias_shares_are_left_alone() -> None:
         apply_edit(parsed(text), AddCandidate(parameter="DepthU", value=128, reason="r"))
 
 
-def _random_edit(group: SizeGroup, draw: random.Random) -> tuple[Edit, Edit | None]:
+def _random_edit(group: SizeGroup, draw: random.Random) -> tuple[SpaceEdit, SpaceEdit | None]:
     """An edit that makes sense, with the one that takes it back where there is one."""
     number, reason = group.number, "r"
     named = [name for name, values in group.parameters.items() if values]
@@ -155,7 +155,7 @@ def _random_edit(group: SizeGroup, draw: random.Random) -> tuple[Edit, Edit | No
 @given(name=st.sampled_from(sorted(ALL)), seed=st.integers(0, 10_000))
 def test_what_an_edit_adds_its_inverse_takes_back_to_the_byte(name: str, seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311
-    configuration: Configuration = parsed(ALL[name])
+    configuration: BenchmarkConfiguration = parsed(ALL[name])
     for _ in range(4):
         group = draw.choice(configuration.size_groups)
         edit, inverse = _random_edit(group, draw)

@@ -11,18 +11,18 @@ import yaml
 from tests.tensile.document.public_layouts import LAYOUTS
 from tests.tensile.document.samples import parsed
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.applying import apply_edit
-from tui_tuner.tensile.document.configuration import Configuration, SizeGroup
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document.editor import apply_edit
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
     AddIndependent,
     AddMultiplicative,
-    Edit,
     EditRefused,
     RemoveCandidate,
     RemoveIndependent,
     RemoveMultiplicative,
     Setting,
+    SpaceEdit,
 )
 from tui_tuner.tensile.document.notices import notices
 from tui_tuner.tensile.knowledge.valid_values import tables
@@ -70,7 +70,7 @@ def _said(text: str) -> dict[str, Any]:
     return said
 
 
-def _check_counts(configuration: Configuration) -> None:
+def _check_counts(configuration: BenchmarkConfiguration) -> None:
     for ours, theirs in zip(configuration.size_groups, _size_groups(_said(configuration.text)), strict=True):
         assert ours.permutations == len(_tensile_permutations(theirs)), configuration.text
 
@@ -80,7 +80,7 @@ def test_a_public_layout_counts_as_tensile_counts_it(name: str) -> None:
     _check_counts(parsed(LAYOUTS[name]))
 
 
-def _edits(group: SizeGroup, draw: random.Random) -> Iterator[Edit]:
+def _edits(group: SizeGroup, draw: random.Random) -> Iterator[SpaceEdit]:
     """One edit of each kind that makes sense for a size group."""
     here: dict[str, Any] = {"size_group": group.number, "reason": "r"}
     new = Setting(parameter="New", value=draw.choice([1, [1, 2], "a b", True, 0.5]))
@@ -104,7 +104,7 @@ def _edits(group: SizeGroup, draw: random.Random) -> Iterator[Edit]:
             yield RemoveIndependent(group=number, alternative=gone, **here)
 
 
-def _expected(group: dict[str, Any], edit: Edit) -> int:
+def _expected(group: dict[str, Any], edit: SpaceEdit) -> int:
     """Permutations after an edit, from what it means and PyYAML's reading alone."""
     flat: dict[str, Any] = {}
     for section in ("BenchmarkCommonParameters", "ForkParameters"):
@@ -134,7 +134,7 @@ def _own_comments(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.lstrip().startswith("#")]
 
 
-def _check_nothing_else(before: str, after: str, edit: Edit) -> None:
+def _check_nothing_else(before: str, after: str, edit: SpaceEdit) -> None:
     """Whether all lines that an edit is not about are the same, byte for byte."""
     lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
     gone = sum(

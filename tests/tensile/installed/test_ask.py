@@ -8,8 +8,8 @@ import pytest
 
 from tests.tensile.running.programs import is_running, python_program
 from tests.tensile.stand_in import sample
-from tui_tuner.tensile.installed import Standing, check_installed
-from tui_tuner.tensile.running import Tensile
+from tui_tuner.tensile.running.installed import Acceptance, check_installed
+from tui_tuner.tensile.running.program import Tensile
 
 PACKAGE = """
 import sys
@@ -68,14 +68,14 @@ def checkout(directory: Path, arguments: str = NEWER) -> Tensile:
 @pytest.mark.parametrize("arguments", [NEWER, OLDER])
 async def test_a_configuration_that_is_taken_comes_with_its_permutations(tmp_path: Path, arguments: str) -> None:
     verdict = await check_installed(checkout(tmp_path, arguments), sample.configuration())
-    assert (verdict.standing, verdict.permutations, verdict.message) == (Standing.TAKEN, (16,), "")
+    assert (verdict.standing, verdict.permutations, verdict.message) == (Acceptance.TAKEN, (16,), "")
     assert verdict.parameters == ("DepthU", "GlobalSplitU", "KernelLanguage", "MatrixInstruction")
 
 
 async def test_a_refusal_comes_in_its_own_words(tmp_path: Path) -> None:
     text = sample.configuration().replace("- DepthU", "- DepthX")
     verdict = await check_installed(checkout(tmp_path), text)
-    assert verdict.standing is Standing.REFUSED
+    assert verdict.standing is Acceptance.REFUSED
     assert verdict.message.startswith("Invalid parameter name: DepthX\nValid parameters are ['DepthU',")
 
 
@@ -89,7 +89,7 @@ async def test_a_refusal_comes_in_its_own_words(tmp_path: Path) -> None:
 )
 async def test_what_makes_tensile_stumble_is_a_refusal(tmp_path: Path, old: str, new: str, words: str) -> None:
     verdict = await check_installed(checkout(tmp_path), sample.configuration().replace(old, new))
-    assert verdict.standing is Standing.REFUSED
+    assert verdict.standing is Acceptance.REFUSED
     assert words in verdict.message
 
 
@@ -97,7 +97,7 @@ async def test_the_alternate_format_is_asked_about_as_tensile_rewrites_it(tmp_pa
     groups = "Groups: [[{GlobalSplitU: 1}, {GlobalSplitU: 4}]]"
     text = f"ProblemType: {{Batched: true}}\nForkParameters:\n- DepthU: [32, 64]\n- {groups}\n"
     verdict = await check_installed(checkout(tmp_path), text, "- Exact: [64, 64, 1, 64]")
-    assert (verdict.standing, verdict.permutations) == (Standing.TAKEN, (4,))
+    assert (verdict.standing, verdict.permutations) == (Acceptance.TAKEN, (4,))
 
 
 async def test_a_space_too_large_to_list_is_counted(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_a_space_too_large_to_list_is_counted(tmp_path: Path) -> None:
 async def test_an_answer_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     text = sample.configuration().replace("DepthU: [32, 64]", "DepthU: hang")
     verdict = await check_installed(checkout(tmp_path), text, limit_s=2.0)
-    assert (verdict.standing, verdict.message) == (Standing.NOT_ASKED, "it gave no answer within 2 s")
+    assert (verdict.standing, verdict.message) == (Acceptance.NOT_ASKED, "it gave no answer within 2 s")
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
@@ -128,5 +128,5 @@ async def test_where_it_cannot_be_asked_the_reason_is_told(tmp_path: Path) -> No
         (broken.program, "the program that asks it died"),
     ):
         verdict = await check_installed(Tensile((str(program),), ""), sample.configuration())
-        assert verdict.standing is Standing.NOT_ASKED
+        assert verdict.standing is Acceptance.NOT_ASKED
         assert words in verdict.message

@@ -6,9 +6,15 @@ import pytest
 
 from tests.documents import ROOT, blocks
 from tui_tuner.tensile.knowledge.gpus import gpu_facts
-from tui_tuner.tensile.knowledge.terminology import explain
-from tui_tuner.tensile.knowledge.valid_values import tables
-from tui_tuner.tensile.knowledge.value_table import LevelData, MatrixInstructionData, PairData, Parameter, WorkGroupData
+from tui_tuner.tensile.knowledge.known import explain
+from tui_tuner.tensile.knowledge.valid_values import (
+    LevelData,
+    MatrixInstructionData,
+    PairData,
+    ParameterEntry,
+    WorkGroupData,
+    tables,
+)
 
 DOCUMENT = (ROOT / "docs/tensile-knowledge.md").read_text("utf-8")
 VALID_VALUES, TERMINOLOGY, GPUS = blocks(DOCUMENT, "toml")
@@ -40,6 +46,6 @@ def test_the_example_of_gpus_is_taken(tmp_path):
     assert found.products["Instinct MI300X"].xcds == 8
 
 
-@pytest.mark.parametrize("model", [Parameter, PairData, WorkGroupData, LevelData, MatrixInstructionData])
+@pytest.mark.parametrize("model", [ParameterEntry, PairData, WorkGroupData, LevelData, MatrixInstructionData])
 def test_every_key_of_a_parameter_is_in_the_document(model):
     assert [key for key in model.model_fields if f"{key} =" not in VALID_VALUES and f"`{key}`" not in DOCUMENT] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.tensile.knowledge.terminology import explain, terminology
+from tui_tuner.tensile.knowledge.known import explain, terminology
 from tui_tuner.tensile.knowledge.valid_values import tables
 
 

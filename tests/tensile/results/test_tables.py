@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.tensile.results.files import HEADER, NAME, NAMES, ROW, WINNER, leave, solutions, table
-from tui_tuner.tensile.results import ResultsError, read_results
+from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.results.table import ResultsError
 
 SPEEDS = "20000, 31234.5, 30000"
 

@@ -7,23 +7,27 @@ from pathlib import Path
 import pytest
 
 from tests.tensile.stand_in import sample, write_program
-from tui_tuner.tensile.outcome import FailureKind
-from tui_tuner.tensile.results import ResultsError, read_results
-from tui_tuner.tensile.running import Ended, Tensile, explain, run_tensile
+from tui_tuner.tensile.measure import explain
+from tui_tuner.tensile.outcome import RunFailureKind
+from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.results.table import ResultsError
+from tui_tuner.tensile.running.log import RunEnd
+from tui_tuner.tensile.running.program import Tensile
+from tui_tuner.tensile.running.run import run_tensile
 
 NOTHING = "Tensile rejected every permutation"
 CASES = [
-    ("crash", FailureKind.CRASH, "Tensile was ended by SIGSEGV, while the kernels ran"),
-    ("client_crash", FailureKind.CRASH, "the benchmark client was ended by SIGSEGV"),
-    ("fatal=Invalid parameter value: DepthU = 7", FailureKind.REFUSED, "Invalid parameter value: DepthU = 7"),
-    ("exception", FailureKind.CRASH, "Tensile ended by a Python exception: RuntimeError: something broke"),
-    ("no_compiler", FailureKind.REFUSED, "Tensile does not find amdclang++; is ROCm installed, ROCM_PATH set?"),
-    ("no_gpu", FailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"),
-    ("reject_all", FailureKind.NOTHING_VALID, f"{NOTHING}; the commonest reason, 16 times: everything"),
+    ("crash", RunFailureKind.CRASH, "Tensile was ended by SIGSEGV, while the kernels ran"),
+    ("client_crash", RunFailureKind.CRASH, "the benchmark client was ended by SIGSEGV"),
+    ("fatal=Invalid parameter value: DepthU = 7", RunFailureKind.REFUSED, "Invalid parameter value: DepthU = 7"),
+    ("exception", RunFailureKind.CRASH, "Tensile ended by a Python exception: RuntimeError: something broke"),
+    ("no_compiler", RunFailureKind.REFUSED, "Tensile does not find amdclang++; is ROCm installed, ROCM_PATH set?"),
+    ("no_gpu", RunFailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"),
+    ("reject_all", RunFailureKind.NOTHING_VALID, f"{NOTHING}; the commonest reason, 16 times: everything"),
 ]
 
 
-async def run(tmp_path: Path, fault: str, limit_s: float = 30.0) -> Ended:
+async def run(tmp_path: Path, fault: str, limit_s: float = 30.0) -> RunEnd:
     table = sample.write_table(tmp_path / "measured.csv")
     program = write_program(tmp_path / "bin", measured=table, fault=fault)
     config = tmp_path / "config.yaml"
@@ -33,7 +37,9 @@ async def run(tmp_path: Path, fault: str, limit_s: float = 30.0) -> Ended:
 
 
 @pytest.mark.parametrize(("fault", "kind", "message"), CASES)
-async def test_an_end_without_results_is_explained(tmp_path: Path, fault: str, kind: FailureKind, message: str) -> None:
+async def test_an_end_without_results_is_explained(
+    tmp_path: Path, fault: str, kind: RunFailureKind, message: str
+) -> None:
     ended = await run(tmp_path, fault)
     failure = explain(ended)
     assert failure is not None
@@ -46,7 +52,7 @@ async def test_a_run_that_takes_too_long_says_where_it_was(tmp_path: Path) -> No
     failure = explain(await run(tmp_path, "hang", limit_s=1.5))
     assert failure is not None
     assert (failure.kind, failure.message) == (
-        FailureKind.TIMEOUT,
+        RunFailureKind.TIMEOUT,
         "Tensile was ended after 2 s, while the kernels ran",
     )
 

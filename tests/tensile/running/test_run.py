@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.tensile.running.programs import as_tensile, is_running, python_program
-from tui_tuner.tensile.running import Ended, Tensile, explain, run_tensile
+from tui_tuner.tensile.measure import explain
+from tui_tuner.tensile.running.log import RunEnd
+from tui_tuner.tensile.running.program import Tensile
+from tui_tuner.tensile.running.run import run_tensile
 
 SLEEPS = "import time; time.sleep(60)"
 OFFSPRING = """\
@@ -21,7 +24,7 @@ time.sleep({seconds})
 IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
 
 
-async def run(tensile: Tensile, tmp_path: Path, limit_s: float | None = 20.0, lines: list[str] | None = None) -> Ended:
+async def run(tensile: Tensile, tmp_path: Path, limit_s: float | None = 20.0, lines: list[str] | None = None) -> RunEnd:
     told = [] if lines is None else lines
     config, output = tmp_path / "config.yaml", tmp_path / "round" / "output"
     return await run_tensile(tensile, config, output, limit_s=limit_s, on_line=told.append)
@@ -64,7 +67,7 @@ async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
 
 
 async def test_what_ignores_the_request_to_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.tensile.running.group.end_group.__defaults__", (0.3,))
+    monkeypatch.setattr("tui_tuner.tensile.running.program.end_group.__defaults__", (0.3,))
     body = f"import signal, time; {IGNORE}time.sleep(60)"
     ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=0.5)
     assert (ended.timed_out, ended.signal) == (True, "SIGKILL")

@@ -25,6 +25,7 @@ from tests.tensile.sessions.world import (
 from tui_tuner.session import events
 from tui_tuner.session.instructions import Say
 from tui_tuner.strategies.steps import Decision, StepState
+from tui_tuner.tensile.events import BenchmarkStarted
 
 BY_HAND = SMALL_SPACE.replace("DepthU: [32]", "DepthU: [32, 64]  # mine")
 
@@ -40,9 +41,9 @@ async def test_the_user_sees_the_edited_file_and_the_edits_before_anything_runs(
     assert proposal.candidate is not None
     assert "DepthU: [32, 64]" in proposal.candidate.source
     (asked,) = [number for number, event in enumerate(story) if isinstance(event, events.ApprovalAsked)]
-    begun = [number for number, event in enumerate(story) if isinstance(event, events.BenchmarkStarted)]
+    begun = [number for number, event in enumerate(story) if isinstance(event, BenchmarkStarted)]
     assert begun[0] < asked < begun[1]
-    assert of(story, events.BenchmarkStarted)[1].candidate == proposal.candidate.id
+    assert of(story, BenchmarkStarted)[1].candidate == proposal.candidate.id
 
 
 async def test_a_step_that_is_skipped_is_not_measured(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ async def test_what_the_user_says_is_in_every_prompt_from_then_on(tmp_path: Path
     session = world.begin(backend)
 
     def speak(event: events.Event) -> None:
-        if isinstance(event, events.BenchmarkStarted) and event.round == 1:
+        if isinstance(event, BenchmarkStarted) and event.round == 1:
             session.tell(Say(text="Try a split of K."))
 
     story = await played(session, on=speak)

@@ -24,27 +24,28 @@ from tests.tensile.sessions.world import (
 )
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.tensile.outcome import FailureKind
+from tui_tuner.tensile.events import BenchmarkFinished
+from tui_tuner.tensile.outcome import RunFailureKind
 
 LIMIT_S = 1.0
 FAULTS = [
-    ("crash", FailureKind.CRASH, "Tensile was ended by SIGSEGV, while the kernels ran"),
-    ("exception", FailureKind.CRASH, "Tensile ended by a Python exception: RuntimeError: something broke"),
-    ("hang", FailureKind.TIMEOUT, "Tensile was ended after 1 s, while the kernels ran"),
-    ("malformed", FailureKind.MALFORMED, ".csv: line 3: "),
-    ("truncated_csv", FailureKind.MALFORMED, ".csv: line "),
-    ("binary", FailureKind.MALFORMED, ".csv: "),
-    ("truncated_yaml", FailureKind.MALFORMED, "it ends within a solution: it was not written to its end"),
-    ("all_failed", FailureKind.NOTHING_VALID, "no solution has a time: 8 failed validation"),
-    ("reject_all", FailureKind.NOTHING_VALID, "Tensile rejected every permutation"),
-    ("fatal", FailureKind.REFUSED, "Invalid parameter value: DepthU = 7"),
-    ("no_gpu", FailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"),
+    ("crash", RunFailureKind.CRASH, "Tensile was ended by SIGSEGV, while the kernels ran"),
+    ("exception", RunFailureKind.CRASH, "Tensile ended by a Python exception: RuntimeError: something broke"),
+    ("hang", RunFailureKind.TIMEOUT, "Tensile was ended after 1 s, while the kernels ran"),
+    ("malformed", RunFailureKind.MALFORMED, ".csv: line 3: "),
+    ("truncated_csv", RunFailureKind.MALFORMED, ".csv: line "),
+    ("binary", RunFailureKind.MALFORMED, ".csv: "),
+    ("truncated_yaml", RunFailureKind.MALFORMED, "it ends within a solution: it was not written to its end"),
+    ("all_failed", RunFailureKind.NOTHING_VALID, "no solution has a time: 8 failed validation"),
+    ("reject_all", RunFailureKind.NOTHING_VALID, "Tensile rejected every permutation"),
+    ("fatal", RunFailureKind.REFUSED, "Invalid parameter value: DepthU = 7"),
+    ("no_gpu", RunFailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"),
 ]
 
 
 @pytest.mark.parametrize(("fault", "kind", "words"), FAULTS, ids=[fault for fault, _, _ in FAULTS])
 async def test_a_failed_round_loses_nothing_but_itself(
-    tmp_path: Path, fault: str, kind: FailureKind, words: str
+    tmp_path: Path, fault: str, kind: RunFailureKind, words: str
 ) -> None:
     world, backend = World(tmp_path, fault=f"2:{fault}"), model(DEEPER, SPLIT, STOP)
     limit = LIMIT_S if fault == "hang" else None
@@ -83,7 +84,7 @@ async def test_of_a_run_with_failed_validations_the_rest_counts(tmp_path: Path) 
     story = await played(world.begin(backend))
     assert failures(story) == [None, None], "Tensile ended with an error, but its tables are whole"
     assert winners(story) == {A: (40_000, 0), B: (72_000, 1)}
-    sizes = of(story, events.BenchmarkFinished)[1].outcome.sizes
+    sizes = of(story, BenchmarkFinished)[1].outcome.sizes
     assert [(size.measured, size.failed) for size in sizes] == [(3, 1), (4, 0)]
     assert "256x128x1x4096: 3 solutions timed, 1 failed validation" in prompts(backend)[1]
 

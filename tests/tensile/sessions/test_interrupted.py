@@ -31,10 +31,11 @@ from tests.tensile.sessions.world import (
 from tui_tuner.errors import JournalError
 from tui_tuner.session import events
 from tui_tuner.session.instructions import Say
-from tui_tuner.session.tensile.session import TensileSession
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, StepState
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
+from tui_tuner.tensile.session import TensileSession
 
-_LIVE_ONLY = (events.BenchmarkOutput, events.ModelText, events.ApprovalAsked)
+_LIVE_ONLY = (BenchmarkOutput, events.ModelText, events.ApprovalAsked)
 _OF_THE_PROCESS = {"elapsed", "resumed", "result", "run", "directory"}
 """What a replay, or a resumed session, does not have in common with the first one."""
 
@@ -141,8 +142,8 @@ async def test_a_replay_shows_the_same_with_neither_tensile_nor_model(tmp_path: 
     world.program.unlink()
     again = await played(world.replay(), Told())
     assert essence(again) == essence(story)
-    assert [event.elapsed for event in of(again, events.BenchmarkFinished)] == pytest.approx(
-        [event.elapsed for event in of(story, events.BenchmarkFinished)], abs=0.05
+    assert [event.elapsed for event in of(again, BenchmarkFinished)] == pytest.approx(
+        [event.elapsed for event in of(story, BenchmarkFinished)], abs=0.05
     )
     assert (world.path / "journal.jsonl").read_bytes() == journal
 

@@ -31,7 +31,8 @@ from tests.tensile.sessions.world import (
 )
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.tensile.results import read_results
+from tui_tuner.tensile.events import WinnersChanged
+from tui_tuner.tensile.results.reading import read_results
 
 MODEL_S = 0.1
 """What the model takes for a reply, at least."""
@@ -68,7 +69,7 @@ def test_every_edited_configuration_is_measured_and_then_the_finalists(loop: Loo
 
 
 def test_the_winner_of_each_size_is_kept_from_the_round_that_found_it(loop: Loop) -> None:
-    told = [{tuple(w.size): w.gflops for w in e.winners} for e in of(loop.story, events.WinnersChanged)]
+    told = [{tuple(w.size): w.gflops for w in e.winners} for e in of(loop.story, WinnersChanged)]
     assert told == [{A: 40_000, B: 60_000}, {A: 48_000, B: 72_000}, {A: 72_000, B: 72_000}]
     assert winners(loop.story) == {A: (72_000, 2), B: (72_000, 1)}
 

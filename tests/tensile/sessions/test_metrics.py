@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.tensile.sessions.world import SMALL_SPACE, A, B
-from tui_tuner.strategies.tensile.history import History
-from tui_tuner.strategies.tensile.metrics import Metrics, metrics, tuning_time_reduction
 from tui_tuner.tensile.document.reading import parse_configuration
-from tui_tuner.tensile.outcome import Contender, FailureKind, RoundOutcome, RunFailure, SizeOutcome
+from tui_tuner.tensile.finals import Metrics, metrics, tuning_time_reduction
+from tui_tuner.tensile.history import History
+from tui_tuner.tensile.outcome import Contender, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
 
 GIVEN = parse_configuration(SMALL_SPACE, Path("gemm.yaml"))
 EDITED = parse_configuration(SMALL_SPACE.replace("DepthU: [32]", "DepthU: [32, 64, 128]"), Path("gemm.yaml"))
@@ -32,7 +32,7 @@ def history() -> History:
     """The given configuration took 100 s, a failed edit 7 s, an edited one 30 s and the last 40 s; the model 10 s."""
     found = History(GIVEN, {"DepthU": 16}.get)
     found.add(0, GIVEN, outcome(100, {32: 100}, {32: 200}))
-    found.add(1, EDITED, RoundOutcome(seconds=7, failure=RunFailure(kind=FailureKind.CRASH, message="gone")))
+    found.add(1, EDITED, RoundOutcome(seconds=7, failure=RunFailure(kind=RunFailureKind.CRASH, message="gone")))
     found.add(2, EDITED, outcome(30, {32: 100, 64: 150}, {32: 200, 64: 190}))
     found.add(3, EDITED, outcome(40, {32: 100, 128: 180}, {32: 210, 128: 252}))
     found.model_seconds = 10

@@ -21,6 +21,7 @@ from tests.tensile.sessions.world import (
     winners,
 )
 from tui_tuner.session import events
+from tui_tuner.tensile.events import WinnersChanged
 
 GROUP = """\
     - ForkParameters:
@@ -59,7 +60,7 @@ ForkParameters:   # of all sizes
 
 
 def by_group(story: list[events.Event]) -> dict[tuple[int, tuple[int, ...]], tuple[float, int]]:
-    return {(w.group, tuple(w.size)): (w.gflops, w.round) for w in of(story, events.WinnersChanged)[-1].winners}
+    return {(w.group, tuple(w.size)): (w.gflops, w.round) for w in of(story, WinnersChanged)[-1].winners}
 
 
 async def test_every_size_group_of_every_problem_has_winners_of_its_own(tmp_path: Path) -> None:

@@ -17,16 +17,17 @@ from tui_tuner.llm.base import Chunk
 from tui_tuner.llm.errors import Site, TransportError, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.session.tensile.run_directory import TensileRun, create, open_run
-from tui_tuner.session.tensile.session import TensileSession
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
-from tui_tuner.strategies.tensile.options import TensileOptions
-from tui_tuner.tensile.document.configuration import Configuration
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
-from tui_tuner.tensile.known import knowledge_for
-from tui_tuner.tensile.measure import Bench
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkStarted, WinnersChanged
+from tui_tuner.tensile.knowledge.known import knowledge_for
+from tui_tuner.tensile.measure import TensileBench
+from tui_tuner.tensile.options import TensileOptions
 from tui_tuner.tensile.outcome import RunFailure
-from tui_tuner.tensile.running.find import Tensile
+from tui_tuner.tensile.run_directory import TensileRun, create, open_run
+from tui_tuner.tensile.running.program import Tensile
+from tui_tuner.tensile.session import TensileSession
 from tui_tuner.text import clean
 
 EventType = TypeVar("EventType", bound=events.Event)
@@ -94,10 +95,10 @@ class World:
         return TensileSession(run, knowledge_for(run.configuration), None, None)
 
     def _session(self, run: TensileRun, model: FakeBackend | None) -> TensileSession:
-        bench = Bench(Tensile((str(self.program),), self.version), self.sizes, self.limit_s)
+        bench = TensileBench(Tensile((str(self.program),), self.version), self.sizes, self.limit_s)
         return TensileSession(run, knowledge_for(run.configuration), bench, model)
 
-    def configuration(self, name: str) -> Configuration:
+    def configuration(self, name: str) -> BenchmarkConfiguration:
         """A configuration that the session wrote, which PyYAML reads too."""
         text = read_text(self.path / name)
         assert yaml.safe_load(text)
@@ -155,17 +156,17 @@ def finished(story: Sequence[events.Event]) -> events.SessionFinished:
 
 def winners(story: Sequence[events.Event]) -> dict[tuple[int, ...], tuple[float, int]]:
     """Speed and round of the best at every size, at the end."""
-    return {tuple(w.size): (w.gflops, w.round) for w in of(story, events.WinnersChanged)[-1].winners}
+    return {tuple(w.size): (w.gflops, w.round) for w in of(story, WinnersChanged)[-1].winners}
 
 
 def failures(story: Sequence[events.Event]) -> list[RunFailure | None]:
     """Of every run, why it gave no results."""
-    return [event.outcome.failure for event in of(story, events.BenchmarkFinished)]
+    return [event.outcome.failure for event in of(story, BenchmarkFinished)]
 
 
 def measured(story: Sequence[events.Event]) -> list[tuple[int, int]]:
     """Round and permutations of every run."""
-    return [(event.round, event.permutations) for event in of(story, events.BenchmarkStarted)]
+    return [(event.round, event.permutations) for event in of(story, BenchmarkStarted)]
 
 
 def steps(story: Sequence[events.Event]) -> dict[str, Step]:

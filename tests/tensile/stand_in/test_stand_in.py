@@ -10,7 +10,8 @@ import yaml
 
 from tests.tensile.stand_in import sample, write_program
 from tests.tensile.stand_in.space import space_of
-from tui_tuner.tensile.results import GroupTable, read_results
+from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.results.table import GroupTable
 
 LATER = """\
         - BiasTypeArgs: ['h', 's']

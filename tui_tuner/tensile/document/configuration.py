@@ -1,4 +1,4 @@
-"""What a benchmark configuration says: size groups with their forked parameters, and how many kernels they make.
+"""A configuration as the program knows it: size groups, forked parameters, permutations; and what is asked of a table.
 
 The rules are those of Tensile's `BenchmarkProcess` and `constructForkPermutations`.
 """
@@ -10,10 +10,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tui_tuner.tensile.document.sizes import ProblemSizes
-from tui_tuner.tensile.values import ParameterValue, same
+from tui_tuner.tensile.words import ParameterValue, same
+
+
+class ParameterTable(Protocol):
+    """What Tensile takes, see `tui_tuner.tensile.knowledge.valid_values`."""
+
+    def fault(self, parameter: str, value: ParameterValue) -> str | None:
+        """Why it would not take a value; None if it would."""
+        ...
+
+    def default(self, parameter: str) -> ParameterValue | None:
+        """What it takes where the file says nothing."""
+        ...
+
+    def is_unchecked(self, parameter: str) -> bool:
+        """Whether it takes anything."""
+        ...
+
+    def written(self, parameter: str, value: ParameterValue) -> ParameterValue:
+        """A valid value with the type that it has: `True` or 1, 1 or 1.0."""
+        ...
+
 
 Alternative = Mapping[str, ParameterValue]
 """Parameters that a group sets together."""
@@ -93,7 +114,7 @@ class SizeGroup:
 
 
 @dataclass(frozen=True)
-class Configuration:
+class BenchmarkConfiguration:
     """A benchmark configuration.
 
     Attributes:

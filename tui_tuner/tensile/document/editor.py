@@ -1,23 +1,27 @@
-"""Where an edit acts on the text of a size group, and what it puts there."""
+"""Carries edits out in the text itself: what no edit names keeps its comments, its order and its layout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
 
+from tui_tuner.errors import ProblemError
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
     AddIndependent,
     AddMultiplicative,
-    Edit,
+    EditRefused,
     RemoveCandidate,
     RemoveIndependent,
     RemoveMultiplicative,
+    SpaceEdit,
     alternative_text,
 )
-from tui_tuner.tensile.document.sections import COMMON, FORK, GROUPS
+from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes, parse_configuration
 from tui_tuner.tensile.document.splices import (
     Immovable,
     Splice,
@@ -32,9 +36,42 @@ from tui_tuner.tensile.document.splices import (
     remove_item,
     remove_pair,
     replace_node,
+    spliced,
 )
-from tui_tuner.tensile.document.yaml_text import child, end, items, pairs, python_value, start
-from tui_tuner.tensile.values import ParameterValue, same, value_text
+from tui_tuner.tensile.document.yaml_text import child, compose, end, items, pairs, python_value, start
+from tui_tuner.tensile.words import ParameterValue, same, value_text
+
+
+def content(group: SizeGroup) -> tuple[object, ...]:
+    """All that an edit could change, or must not."""
+    parameters = sorted((name, list(values)) for name, values in group.parameters.items())
+    groups = [[dict(alternative) for alternative in entry] for entry in group.groups]
+    return parameters, groups, group.sizes, dict(group.problem_type), group.arguments
+
+
+def expected(group: SizeGroup, edit: SpaceEdit) -> SizeGroup:
+    """What the size group says after the edit."""
+    parameters, groups = dict(group.parameters), [list(entry) for entry in group.groups]
+    match edit:
+        case AddMultiplicative():
+            parameters[edit.parameter] = tuple(edit.values)
+        case RemoveMultiplicative(keep=None):
+            parameters.pop(edit.parameter, None)
+        case RemoveMultiplicative(keep=keep) if keep is not None:
+            parameters[edit.parameter] = (keep,)
+        case AddCandidate():
+            parameters[edit.parameter] = (*parameters.get(edit.parameter, ()), edit.value)
+        case RemoveCandidate():
+            kept = (value for value in parameters.get(edit.parameter, ()) if not same(value, edit.value))
+            parameters[edit.parameter] = tuple(kept)
+        case AddIndependent(group=None):
+            groups.append([dict(alternative) for alternative in edit.added])
+        case AddIndependent(group=number) if number is not None:
+            groups[number] += [dict(alternative) for alternative in edit.added]
+        case RemoveIndependent():
+            groups[edit.group].remove(next(a for a in groups[edit.group] if a == edit.removed))
+    return replace(group, parameters=parameters, groups=tuple(tuple(entry) for entry in groups))
+
 
 _NO_FILE = Path()
 """Of nodes that were read before: what they hold is known to be sound."""
@@ -53,7 +90,7 @@ class Editor:
         self._node = node
         self._problem = problem
 
-    def splices(self, edit: Edit) -> list[Splice]:
+    def splices(self, edit: SpaceEdit) -> list[Splice]:
         """What an edit changes of the text.
 
         Raises:
@@ -228,3 +265,52 @@ class Editor:
     def _refuse_shared(self, node: yaml.Node) -> None:
         if is_shared(self._root, node):
             raise Immovable("an alias lets it stand in several places")
+
+
+def apply_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit) -> BenchmarkConfiguration:
+    """The configuration after an edit. What the edit means is not judged here, see `judging`.
+
+    Raises:
+        EditRefused: the file has nothing that it could act on, or is written in a way that forbids it.
+    """
+    root = compose(configuration.text, configuration.file)
+    problem, _, _, node = group_nodes(root)[edit.size_group]
+    text = configuration.text
+    try:
+        for splice in _in_reverse(Editor(text, root, node, problem).splices(edit)):
+            text = spliced(text, splice)
+        edited = parse_configuration(text, configuration.file)
+    except Immovable as error:
+        raise EditRefused(f"the file does not allow it in this place: {error}") from error
+    except ProblemError as error:
+        raise EditRefused(f"the file could not be read any more: {error.message}") from error
+    if configuration.alternate:
+        edited = _with_sizes(edited, configuration)
+    _check_nothing_else(configuration, edited, edit)
+    return edited
+
+
+def _in_reverse(splices: Sequence[Splice]) -> list[Splice]:
+    """From the end of the text to its beginning, so that none moves the place of another."""
+    return sorted(splices, reverse=True)
+
+
+def _with_sizes(edited: BenchmarkConfiguration, before: BenchmarkConfiguration) -> BenchmarkConfiguration:
+    """The sizes of the alternate format, which are in a file of their own."""
+    groups = [
+        replace(after, sizes=old.sizes) for after, old in zip(edited.size_groups, before.size_groups, strict=True)
+    ]
+    return replace(edited, size_groups=tuple(groups))
+
+
+def _check_nothing_else(before: BenchmarkConfiguration, after: BenchmarkConfiguration, edit: SpaceEdit) -> None:
+    """Whether the text says exactly what the edit means.
+
+    Raises:
+        EditRefused: it does not; the layout of the file is one that this program cannot edit.
+    """
+    wanted = list(before.size_groups)
+    wanted[edit.size_group] = expected(wanted[edit.size_group], edit)
+    for one, other in zip(wanted, after.size_groups, strict=True):
+        if content(one) != content(other) or before.global_parameters != after.global_parameters:
+            raise EditRefused("the file is written in a way in which this edit cannot be made safely")

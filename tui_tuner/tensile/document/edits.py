@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.tensile.values import ParameterValue, value_text
+from tui_tuner.tensile.words import ParameterValue, value_text
 
 
 class EditRefused(ValueError):
@@ -139,7 +139,7 @@ class RemoveIndependent(_Edit):
         return f"group {self.group}: no longer {alternative_text(self.removed)}"
 
 
-Edit = Annotated[
+SpaceEdit = Annotated[
     AddMultiplicative | RemoveMultiplicative | AddCandidate | RemoveCandidate | AddIndependent | RemoveIndependent,
     Field(discriminator="kind"),
 ]

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from tui_tuner.tensile.document.configuration import Alternative, Configuration, SizeGroup
+from tui_tuner.tensile.document.configuration import Alternative, BenchmarkConfiguration, SizeGroup
 from tui_tuner.tensile.document.edits import alternative_text
-from tui_tuner.tensile.document.reading import group_nodes, parse_configuration
-from tui_tuner.tensile.document.sections import COMMON, FORK, GROUPS
+from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes, parse_configuration
 from tui_tuner.tensile.document.sizes import ProblemSizes
 from tui_tuner.tensile.document.splices import Immovable, Splice, newline, spliced
 from tui_tuner.tensile.document.yaml_text import child, compose, end, items, pairs, start
-from tui_tuner.tensile.values import ParameterValue, same, value_text
+from tui_tuner.tensile.words import ParameterValue, same, value_text
 
 
 def only(
-    configuration: Configuration, chosen: Mapping[int, Sequence[Alternative]], sizes: ProblemSizes | None = None
-) -> Configuration:
+    configuration: BenchmarkConfiguration,
+    chosen: Mapping[int, Sequence[Alternative]],
+    sizes: ProblemSizes | None = None,
+) -> BenchmarkConfiguration:
     """The configuration with these permutations in place of its forks; sizes and all else stay.
 
     Args:

@@ -7,19 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-from tui_tuner.tensile.document.configuration import Configuration, SizeGroup, distinct
-from tui_tuner.tensile.document.reading import group_nodes
-from tui_tuner.tensile.document.sections import COMMON, DEAD, FINAL, FORK, GROUPS
-from tui_tuner.tensile.document.table import Table
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterTable, SizeGroup, distinct
+from tui_tuner.tensile.document.reading import COMMON, DEAD, FINAL, FORK, GROUPS, group_nodes
 from tui_tuner.tensile.document.yaml_text import child, compose, is_null, items, line_of, pairs
-from tui_tuner.tensile.values import value_text
+from tui_tuner.tensile.words import value_text
 
 _READ = (COMMON, FORK, FINAL, "CustomKernels", "InternalSupportParams", *DEAD)
 _READ_ALTERNATE = ("GlobalParameters", "ProblemType", COMMON, FORK, "LibraryLogic", "LibraryClient", "TestParameters")
 """Keys that mean something, of a size group and at the top of the alternate format."""
 
 
-def notices(configuration: Configuration, table: Table) -> list[str]:
+def notices(configuration: BenchmarkConfiguration, table: ParameterTable) -> list[str]:
     """One line each, with the line of the file where there is one."""
     root = compose(configuration.text, configuration.file)
     found: list[str] = []
@@ -69,7 +67,7 @@ def _unread(name: str, node: yaml.Node) -> str:
     return f"line {line_of(node)}: {name} is read nowhere in Tensile{way_out}"
 
 
-def _of_space(group: SizeGroup, table: Table) -> Iterator[str]:
+def _of_space(group: SizeGroup, table: ParameterTable) -> Iterator[str]:
     for name, values in group.parameters.items():
         if not values:
             yield f"{name} has an empty list: it vanishes, and its default with it"

@@ -12,12 +12,12 @@ from pydantic import Field
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.problem.nearest import suggestion
-from tui_tuner.tensile.knowledge.toml_data import Table, shipped, users_own
+from tui_tuner.tensile.knowledge.toml_data import KnowledgeTable, shipped, users_own
 
 _MAKERS_WORDS = frozenset({"amd", "instinct", "radeon", "graphics", "tm", "r", "rx", "pro", "ai"})
 
 
-class Architecture(Table):
+class Architecture(KnowledgeTable):
     """What all GPUs of an architecture share.
 
     Attributes:
@@ -56,7 +56,7 @@ class Architecture(Table):
         return [f"{matrix}; " + "; ".join(limits), *([self.note] if self.note else [])]
 
 
-class Product(Table):
+class Product(KnowledgeTable):
     """A GPU that is sold; where its dies are devices of their own, the figures are those of one die.
 
     Attributes:
@@ -101,7 +101,7 @@ class Product(Table):
         return "; ".join(facts)
 
 
-class GpuFile(Table):
+class GpuFile(KnowledgeTable):
     """A file of GPU facts: architectures by name (gfx90a), products by name."""
 
     architectures: Mapping[str, Architecture] = {}

@@ -16,7 +16,7 @@ from tui_tuner.problem.positions import key_lines, line_of
 Content = TypeVar("Content", bound=BaseModel)
 
 
-class Table(BaseModel):
+class KnowledgeTable(BaseModel):
     """A table of a file of knowledge: every key is known, nothing changes it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,16 +1,149 @@
-"""Which parameters a Tensile knows, and which values each may have."""
+"""Tables of valid values, as shipped and as the user adds them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, model_validator
 
 from tui_tuner.problem.nearest import nearest
-from tui_tuner.tensile.knowledge.rules import Anything
-from tui_tuner.tensile.knowledge.toml_data import shipped, users_own
-from tui_tuner.tensile.knowledge.value_table import Parameter, ValueTable
-from tui_tuner.tensile.values import ParameterValue, value_text
+from tui_tuner.tensile.knowledge.rules import (
+    AnyValueRule,
+    LevelRule,
+    ListedRule,
+    MatrixInstructionRule,
+    NumberRange,
+    PairRule,
+    ValueRule,
+    WorkGroupRule,
+)
+from tui_tuner.tensile.knowledge.toml_data import KnowledgeTable, shipped, users_own
+from tui_tuner.tensile.words import ParameterValue, value_text
+
+RangeData = Annotated[list[int] | list[float], Field(min_length=3, max_length=3)]
+"""[low, high, step], both ends included."""
+
+
+class PairData(KnowledgeTable):
+    """Two numbers, each of `values` and `ranges`, their product at most `area`."""
+
+    values: tuple[int, ...] = ()
+    ranges: tuple[RangeData, ...] = ()
+    area: int | None = None
+
+
+class WorkGroupData(KnowledgeTable):
+    """[a, b, split]: the product is one of `threads`, the split one of `splits`."""
+
+    threads: RangeData
+    splits: list[int]
+
+
+class MatrixInstructionData(KnowledgeTable):
+    """Families of [M, N, K, B] by name; `short` and `long` name those that each form may be of."""
+
+    families: dict[str, list[list[int]]]
+    short: list[str]
+    long: list[str]
+    listed: list[list[int]]
+    wave_tiles: RangeData
+    waves: list[int]
+
+    @model_validator(mode="after")
+    def _families_are_there(self) -> MatrixInstructionData:
+        missing = sorted({*self.short, *self.long} - self.families.keys())
+        if missing:
+            raise ValueError(f"there is no family {missing[0]}")
+        return self
+
+    def instructions(self, names: list[str]) -> list[list[int]]:
+        """The instructions of some families, each once."""
+        found: list[list[int]] = []
+        for name in names:
+            found += [one for one in self.families[name] if one not in found]
+        return found
+
+
+class LevelData(KnowledgeTable):
+    """A list of `at_most` numbers of `range`; with `width` a list of lists of that many."""
+
+    at_most: int
+    range: RangeData
+    width: int | None = None
+
+
+class ParameterEntry(KnowledgeTable):
+    """One parameter: its rule, its default, and values that only older states of Tensile take.
+
+    Attributes:
+        any: Tensile does not check the value.
+        default: not given where Tensile gives none.
+    """
+
+    values: tuple[ParameterValue, ...] = ()
+    ranges: tuple[RangeData, ...] = ()
+    any: bool = False
+    pair: PairData | None = None
+    work_group: WorkGroupData | None = None
+    matrix_instruction: MatrixInstructionData | None = None
+    levels: LevelData | None = None
+    default: ParameterValue | list[list[int]] | dict[str, int] | None = None
+    former: tuple[ParameterValue, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> ParameterEntry:
+        given = [bool(self.values or self.ranges), self.any]
+        given += [one is not None for one in (self.pair, self.work_group, self.matrix_instruction, self.levels)]
+        if sum(given) != 1:
+            kinds = "values and ranges, any, pair, work_group, matrix_instruction, levels"
+            raise ValueError(f"exactly one of these says what is valid: {kinds}")
+        return self
+
+    @cached_property
+    def rule(self) -> ValueRule:
+        """The rule that decides."""
+        if self.pair is not None:
+            return PairRule(_listed(self.pair.values, self.pair.ranges), self.pair.area)
+        if self.work_group is not None:
+            return WorkGroupRule(NumberRange(*self.work_group.threads), self.work_group.splits)
+        if (data := self.matrix_instruction) is not None:
+            short, long = data.instructions(data.short), data.instructions(data.long)
+            return MatrixInstructionRule(data.listed, short, long, NumberRange(*data.wave_tiles), data.waves)
+        if self.levels is not None:
+            return LevelRule(self.levels.at_most, NumberRange(*self.levels.range), self.levels.width)
+        return AnyValueRule() if self.any else _listed(self.values, self.ranges)
+
+    @property
+    def has_default(self) -> bool:
+        """Whether Tensile sets it where a configuration does not."""
+        return "default" in self.model_fields_set
+
+
+class ValueTable(KnowledgeTable):
+    """A file of valid values.
+
+    Attributes:
+        name: the Tensile that it is of; a user's file of the same name adds to it and replaces single parameters.
+        source: repository, path and commit.
+        parameters: by name, those that the state read has.
+        former: by name, parameters that only older states have.
+        other_keys: by name, keys that are no parameter of a solution, and what Tensile does with them.
+    """
+
+    name: str
+    source: str = "a user's file"
+    parameters: Mapping[str, ParameterEntry] = {}
+    former: Mapping[str, ParameterEntry] = {}
+    other_keys: Mapping[str, str] = {}
+
+
+def _listed(values: Sequence[ParameterValue], ranges: Sequence[RangeData]) -> ListedRule:
+    return ListedRule(values, [NumberRange(*one) for one in ranges])
+
 
 SHIPPED = ("tensilelite", "tensile")
 
@@ -76,7 +209,7 @@ class ValidValues:
     def is_unchecked(self, parameter: str) -> bool:
         """Whether the table takes any value."""
         found = self._find(parameter)
-        return found is not None and isinstance(found.rule, Anything)
+        return found is not None and isinstance(found.rule, AnyValueRule)
 
     def written(self, parameter: str, value: ParameterValue) -> ParameterValue:
         """A valid value with the type that the table has.
@@ -90,7 +223,7 @@ class ValidValues:
         """What Tensile does with a key that is no parameter of a solution; None if nothing is known of it."""
         return self.table.other_keys.get(key)
 
-    def _find(self, parameter: str) -> Parameter | None:
+    def _find(self, parameter: str) -> ParameterEntry | None:
         return self.table.parameters.get(parameter) or self.table.former.get(parameter)
 
     def _unknown(self, parameter: str) -> str:

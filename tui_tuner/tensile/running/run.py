@@ -1,20 +1,134 @@
-"""Runs Tensile once: a subprocess, no shell, with a time limit, its output in a file and line by line."""
+"""Runs Tensile in a process group of its own and hands its lines on."""
 
 from __future__ import annotations
 
 import asyncio
+import codecs
+import ctypes
+import os
+import re
+import signal
+import sys
 import time
-from collections.abc import Callable, Sequence
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tui_tuner.tensile.running.ended import Ended, LogSummary
-from tui_tuner.tensile.running.find import Tensile
-from tui_tuner.tensile.running.group import end_group
-from tui_tuner.tensile.running.lines import LineCutter, Ration
-from tui_tuner.tensile.running.log import LogReader
-from tui_tuner.tensile.running.start import Started, start
+from tui_tuner.tensile.running.log import LogReader, LogSummary, RunEnd, shortened
+from tui_tuner.tensile.running.program import Tensile, end_group, environment
+
+_END = re.compile(r"[\r\n]+")
+_LONGEST_LINE = 1 << 16
+_LINES_A_SECOND, _BURST = 20.0, 100.0
+
+
+class LineCutter:
+    """Lines out of chunks of bytes; a progress bar's carriage returns end lines too."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, chunk: bytes, *, last: bool = False) -> Iterator[str]:
+        """The lines that are whole with this chunk; at the end the rest. Too long a line loses its end."""
+        *lines, rest = _END.split(self._rest + self._decoder.decode(chunk, last))
+        for line in lines:
+            yield line[:_LONGEST_LINE]
+        self._rest = "" if last else rest[:_LONGEST_LINE]
+        if last and rest:
+            yield rest[:_LONGEST_LINE]
+
+
+class Ration:
+    """Passes lines on, at most so many a second on average, and says how many it left out."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self._on_line = on_line
+        self._allowance, self._at = _BURST, 0.0
+        self._left_out = 0
+
+    def feed(self, line: str, seconds: float) -> None:
+        """Pass on a line that was printed so many seconds after the start."""
+        if not line.strip():
+            return
+        self._allowance = min(_BURST, self._allowance + (seconds - self._at) * _LINES_A_SECOND)
+        self._at = seconds
+        if self._allowance < 1:
+            self._left_out += 1
+            return
+        self._tell_left_out()
+        self._allowance -= 1
+        self._on_line(shortened(line))
+
+    def end(self) -> None:
+        """There will be no more lines."""
+        self._tell_left_out()
+
+    def _tell_left_out(self) -> None:
+        if self._left_out:
+            self._on_line(f"… {self._left_out} more lines in the log")
+            self._left_out = 0
+
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True)
+class StartedProcess:
+    """A process and what it prints.
+
+    The pipe is ours and not asyncio's: asyncio takes a process for running as long as anyone holds its pipe open, and
+    what Tensile leaves behind may do that.
+    """
+
+    process: Process
+    printed: asyncio.StreamReader
+    transport: asyncio.ReadTransport
+
+    def close(self) -> None:
+        """Close the pipe."""
+        self.transport.close()
+
+
+async def start(command: Sequence[str]) -> StartedProcess:
+    """Start a command.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    ours, theirs = os.pipe()
+    printed = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(printed)
+    with os.fdopen(theirs, "wb", 0):
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(ours, "rb", 0))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=DEVNULL,
+                stdout=theirs,
+                stderr=theirs,
+                start_new_session=True,
+                env=environment(),
+                preexec_fn=_die_with_the_program,
+            )
+        except BaseException:
+            transport.close()
+            raise
+    return StartedProcess(process, printed, transport)
+
+
+def _die_with_the_program() -> None:
+    """In the child: end when the program is killed, for then nobody ends Tensile and the next run shares the GPU.
+
+    What Tensile itself had started ends with the pipe, at the next line that it prints.
+    """
+    if sys.platform == "linux":
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
 
 _LARGEST_LOG = 256 << 20
 _CHUNK = 1 << 16
@@ -30,7 +144,7 @@ async def run_tensile(
     sizes: Path | None = None,
     limit_s: float | None,
     on_line: Callable[[str], None],
-) -> Ended:
+) -> RunEnd:
     """Run Tensile on a configuration. However this ends, nothing of the run is left behind running.
 
     Args:
@@ -56,19 +170,19 @@ class _Run:
     def _seconds(self) -> float:
         return time.monotonic() - self._start
 
-    async def through(self, command: Sequence[str], limit_s: float | None) -> Ended:
+    async def through(self, command: Sequence[str], limit_s: float | None) -> RunEnd:
         with self._log.open("wb") as file:
             try:
                 started = await start(command)
             except OSError as error:
                 why = f"{command[0]}: {error.strerror}"
-                return Ended(self._seconds(), None, False, limit_s, self._log, LogSummary(), why)
+                return RunEnd(self._seconds(), None, False, limit_s, self._log, LogSummary(), why)
             timed_out = await self._until_the_end(started, file, limit_s)
         self._ration.end()
         seconds = self._seconds()
-        return Ended(seconds, started.process.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
+        return RunEnd(seconds, started.process.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
 
-    async def _until_the_end(self, started: Started, file: BinaryIO, limit_s: float | None) -> bool:
+    async def _until_the_end(self, started: StartedProcess, file: BinaryIO, limit_s: float | None) -> bool:
         """Whether the time was up."""
         reading = asyncio.create_task(self._read(started, file))
         timed_out = False
@@ -87,7 +201,7 @@ class _Run:
             reading.result()
         return timed_out
 
-    async def _read(self, started: Started, file: BinaryIO) -> None:
+    async def _read(self, started: StartedProcess, file: BinaryIO) -> None:
         cutter = LineCutter()
         try:
             while chunk := await started.printed.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""Pane 3: every evaluation with its time, or every problem size with its winner, and the curve of the best."""
+"""Pane 3: the table of what was measured, and the curve of the best."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Input, Static
 
 from tui_tuner.session import events
-from tui_tuner.tui.panes.benchmark_contents import Contents, Evaluations, ProblemSizes
+from tui_tuner.tui.columns import columns_help
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.subject import SubjectView
 
 
 class FilterInput(Input):
@@ -31,63 +32,61 @@ class FilterInput(Input):
     ]
 
     @dataclass
-    class Left(Message):
+    class FilterLeft(Message):
         """The user is done with the filter."""
 
     def action_leave(self) -> None:
         """Empty the filter and say so."""
         self.value = ""
-        self.post_message(self.Left())
+        self.post_message(self.FilterLeft())
 
 
 class BenchmarksPane(Pane):
-    """A table in one of two orders, filtered, each row with its detail behind Enter."""
+    """A table in one of its orders, filtered, each row with its detail behind Enter."""
 
     HELP = """
 ## Benchmarks
 
 ★ is the incumbent. `o` sorts by time or by age, `/` filters by words such as `block_size_x=64`,
 `wrong result` or a step's title. Enter shows everything about a row.
-
-Of a Tensile configuration the rows are problem sizes with the best solution so far; `o` sorts as in the
-file or by gain over the first run, `/` filters by words such as `DepthU=64`, `256x128` or `round=2`.
 """
 
     order: var[int] = var(0, init=False)
 
     @dataclass
-    class Chosen(Message):
+    class RowChosen(Message):
         """The user wants to know all about a row."""
 
         title: Content
         text: Content
 
-    def __init__(self) -> None:
+    def __init__(self, view: SubjectView) -> None:
         super().__init__(3, "Benchmarks")
         self._picture = Picture()
-        self._evaluations, self._sizes = Evaluations(), ProblemSizes()
-        self._contents: Contents = self._evaluations
+        self._contents = view.contents()
+        text = view.table_help or self.HELP
+        self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
+        self._contents.table.add_class("benchmark-table")
 
     def compose(self) -> ComposeResult:
-        """The curve, the filter (hidden until it is wanted) and the tables, of which one is visible."""
+        """The curve, the filter (hidden until it is wanted) and the table."""
         yield Static(id="best-chart", markup=False)
         yield FilterInput(placeholder="words that rows must contain; Esc shows all", id="filter", compact=True)
-        yield self._evaluations.table
-        yield self._sizes.table
+        yield self._contents.table
 
     def on_mount(self) -> None:
         """No filter yet."""
         super().on_mount()
         self.query_one(FilterInput).cursor_blink = False
         self.query_one(FilterInput).display = False
-        self._sizes.table.display = False
         self._draw()
 
     def title_extra(self) -> Content:
-        """The two orders; the present one in brackets."""
+        """The orders; the present one in brackets."""
+        names = [order.name for order in self._contents.table.orders]
         labels = [
             clickable(Content.styled(f"[{name}]", "bold") if number == self.order else f" {name} ", "screen.sort")
-            for number, name in enumerate(self._contents.orders)
+            for number, name in enumerate(names)
         ]
         return Content("  ") + Content("").join(labels)
 
@@ -95,9 +94,9 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
         """The table."""
         return self._contents.table
 
-    def toggle_order(self) -> None:
-        """The other order."""
-        self.order = 1 - self.order
+    def next_order(self) -> None:
+        """Go on to the next order."""
+        self.order = (self.order + 1) % len(self._contents.table.orders)
 
     def watch_order(self) -> None:
         """Sort anew."""
@@ -119,7 +118,7 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
     def _to_table(self) -> None:
         self.focus_target().focus()
 
-    @on(FilterInput.Left)
+    @on(FilterInput.FilterLeft)
     def _close_filter(self) -> None:
         self.query_one(FilterInput).display = False
         self.focus_target().focus()
@@ -127,7 +126,7 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
     @on(DataTable.RowSelected)
     def _choose(self, message: DataTable.RowSelected) -> None:
         if message.row_key.value is not None:
-            self.post_message(self.Chosen(*self._contents.about(self._picture, message.row_key.value)))
+            self.post_message(self.RowChosen(*self._contents.about(self._picture, message.row_key.value)))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
@@ -136,20 +135,9 @@ file or by gain over the first run, `/` filters by words such as `DepthU=64`, `2
     def show(self, picture: Picture, news: Sequence[events.Event]) -> None:
         """Draw the rows if any of them is new or changed."""
         self._picture = picture
-        if picture.is_tensile and self._contents is not self._sizes:
-            self._show_sizes()
         if any(isinstance(event, self._contents.relevant) for event in news):
             self._draw()
             self._draw_chart()
-
-    def _show_sizes(self) -> None:
-        had_focus = self._contents.table.has_focus
-        self._contents.table.display = False
-        self._contents = self._sizes
-        self._contents.table.display = True
-        if had_focus:
-            self.focus_target().focus(scroll_visible=False)
-        self.refresh_title()
 
     def _draw(self) -> None:
         words = self.query_one(FilterInput).value.lower().split()

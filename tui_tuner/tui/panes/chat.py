@@ -22,6 +22,7 @@ from tui_tuner.tui.chat_entries import Fold, ReplyEntry
 from tui_tuner.tui.panes.chat_inputs import ChatInput, EntryLine, ReasonInput, SayInput
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.subject import SubjectView
 
 _SAY = "words for the model's next prompt"
 _WHY = "Enter rejects, Esc leaves"
@@ -94,8 +95,9 @@ class ChatPane(Pane):
 
         reason: str
 
-    def __init__(self) -> None:
+    def __init__(self, view: SubjectView) -> None:
         super().__init__(4, "Chat")
+        self._view = view
         self._replies: dict[int, ReplyEntry] = {}
         self._say = SayInput(placeholder=_SAY, id="say", select_on_focus=False, compact=True)
         self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
@@ -195,5 +197,5 @@ class ChatPane(Pane):
     def _entries(self, event: events.Event) -> list[Widget]:
         if isinstance(event, events.PromptSent):
             self._replies.pop(event.call, None)
-        entry = chat_entries.entry(event)
+        entry = chat_entries.entry(event, self._view)
         return [] if entry is None else [entry]

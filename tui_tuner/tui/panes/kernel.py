@@ -1,4 +1,4 @@
-"""Pane 1: the kernel as source, as difference from the baseline, and the best one so far."""
+"""Pane 1: the kernel, or what else is tuned, as source, as difference from the baseline, and the best one so far."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from textual.reactive import var
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, TextArea
 
-from tui_tuner.problem.candidate import Candidate
 from tui_tuner.session.events import Event
+from tui_tuner.source import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.diff_view import DiffView
-from tui_tuner.tui.formatting import factor
 from tui_tuner.tui.highlighting import apply_language, apply_theme
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.subject import SubjectView
 
 View = Literal["source", "diff", "best"]
 VIEWS: tuple[View, ...] = ("source", "diff", "best")
 
 
-_CONFIGURATION = "Configuration"
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
 
 
@@ -39,16 +38,15 @@ class KernelPane(Pane):
 - **diff**: the candidate, or else the incumbent, against the kernel as given
 - **best**: the incumbent
 
-Of a Tensile session these are configurations in YAML; **best** is the one in force, which the next
-edits start from: the last that gave results.
-
 `d` goes on to the next view.
 """
 
     view: var[View] = var("source", init=False)
 
-    def __init__(self) -> None:
-        super().__init__(1, "Kernel")
+    def __init__(self, view: SubjectView) -> None:
+        super().__init__(1, view.pane)
+        self.HELP = view.source_help or self.HELP  # type: ignore[misc]  # one pane's own
+        self._subject = view
         self._picture = Picture()
         self._shown: tuple[object, ...] | None = None
 
@@ -99,58 +97,43 @@ edits start from: the last that gave results.
     def show(self, picture: Picture, news: Sequence[Event]) -> None:
         """Draw the kernels of the picture if they changed."""
         self._picture = picture
-        if picture.is_tensile and self.title != _CONFIGURATION:
-            self.title = _CONFIGURATION
-            self.refresh_title()
         self._draw()
 
     def _draw(self) -> None:
         picture = self._picture
-        state = (self.view, picture.started, picture.review, picture.incumbent, picture.tensile.in_force)
-        if picture.started is None or state == self._shown:
+        if picture.started is None:
+            return
+        source, description = self._source()
+        state = (self.view, picture.started, source, description)
+        if state == self._shown:
             return
         self._shown = state
-        candidate, description = self._subject()
         self.border_subtitle = one_line(description)
         language = picture.started.language
         if self.view == "diff":
-            self._draw_diff(candidate, language)
+            self._draw_diff(source, language)
         else:
-            self._draw_source(candidate, language)
+            self._draw_source(source, language)
 
-    def _draw_source(self, candidate: Candidate | None, language: str) -> None:
+    def _draw_source(self, source: Source | None, language: str) -> None:
         area = self.query_one(f"#view-{self.view}", TextArea)
-        text = "" if candidate is None else clean(candidate.source) or NO_SOURCE
+        text = "" if source is None else clean(source.source) or NO_SOURCE
         if area.text != text:
             area.load_text(text)
         apply_language(area, language)
 
-    def _draw_diff(self, candidate: Candidate | None, language: str) -> None:
+    def _draw_diff(self, source: Source | None, language: str) -> None:
         view, baseline = self.query_one(DiffView), self._picture.baseline
-        if candidate is None or baseline is None:
-            what = "configuration" if self._picture.is_tensile else "kernel"
-            view.show_message(f"nothing to compare with the {what} as given yet")
+        if source is None or baseline is None:
+            view.show_message(f"nothing to compare with the {self._subject.noun} as given yet")
         else:
-            view.show(baseline.source, candidate.source, language)
+            view.show(baseline.source, source.source, language)
 
-    def _subject(self) -> tuple[Candidate | None, str]:
-        """The candidate that the present view is about, and what it is in words."""
+    def _source(self) -> tuple[Source | None, str]:
+        """What the present view is about, and what it is in words."""
         picture = self._picture
         if self.view != "best" and picture.review is not None:
             return picture.review.candidate, f"step {picture.review.step}: {picture.review.candidate.title}"
         if self.view == "source":
             return picture.baseline, "as given"
-        if picture.is_tensile:
-            return picture.best, _in_force(picture)
-        if picture.incumbent is None:
-            return None, "no incumbent yet"
-        best = picture.incumbent
-        return best.candidate, f"incumbent {factor(best.speedup[0])}: {best.candidate.title}"
-
-
-def _in_force(picture: Picture) -> str:
-    """Which configuration the next edits start from, in words."""
-    run = picture.tensile.in_force
-    if run is None:
-        return "no results yet"
-    return f"in force since round {run.round}" if run.round else "in force: as given"
+        return self._subject.best(picture), self._subject.best_words(picture)

@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.events import Resize
 from textual.getters import query_one
 from textual.message import Message
 from textual.widget import Widget
@@ -27,6 +26,7 @@ from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.plan_changes import Change, Direction, StepWords, added, moved, refusal
 from tui_tuner.tui.plan_lines import step_detail
+from tui_tuner.tui.subject import SubjectView
 
 
 class PlanPane(Pane):
@@ -52,8 +52,9 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
 
         instruction: Instruction
 
-    def __init__(self) -> None:
+    def __init__(self, view: SubjectView) -> None:
         super().__init__(2, "Plan")
+        self._view = view
         self._picture = Picture()
         self._rationales: dict[int, str] = {}
 
@@ -80,15 +81,11 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         if self._list.draw(picture.plan):
             self._show_detail()
 
-    def on_resize(self, _event: Resize) -> None:
-        """Lay the lines out anew."""
-        self.call_after_refresh(self._list.lay_out)
-
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
         step = self._list.selected
         if step is not None:
-            detail = step_detail(step, self._rationales.get(step.id, ""), lines=self._picture.is_tensile)
+            detail = step_detail(step, self._rationales.get(step.id, ""), lines=self._view.lined_details)
             self.query_one("#step-detail Static", Static).update(detail)
 
     # --- what the user changes

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.events import Resize
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -54,7 +55,7 @@ class StepList(OptionList, inherit_bindings=False):
             self._follow(step)
         return bool(changed) or not ordered
 
-    def lay_out(self) -> None:
+    def on_resize(self, _event: Resize) -> None:
         """Write all lines anew in the present width: the factors stand at the right edge."""
         for step in self._steps.values():
             self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
@@ -78,7 +79,12 @@ class StepList(OptionList, inherit_bindings=False):
 
     def _show_selected(self) -> None:
         """Scroll to the selected step once the lines have their places."""
-        self.call_after_refresh(self.scroll_to_highlight)
+        self.call_after_refresh(self._scroll_from_the_top)
+
+    def _scroll_from_the_top(self) -> None:
+        """Scroll down as far as the selected step needs: what is in view depends on no earlier layout."""
+        self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        self.scroll_to_highlight()
 
     @property
     def _line_width(self) -> int:

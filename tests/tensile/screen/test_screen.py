@@ -1,0 +1,137 @@
+"""The screen of a Tensile session: the configuration, the problem sizes, the question, the end."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Static, TextArea
+
+from tests.tensile.screen import script as tensile_script
+from tests.tensile.screen.script import tensile_run
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import focused_pane, screen_text
+from tests.tui.test_snapshots import MEDIUM, SMALL, Compare, after
+from tui_tuner.strategies.steps import Decision
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
+from tui_tuner.tensile.screen_table import SizeTable
+from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.dialogs.editor import EditorDialog
+from tui_tuner.tui.panes.kernel import KernelPane
+
+
+def sizes_text(app: TunerApp) -> list[str]:
+    table = app.screen_stack[0].query_one(SizeTable)
+    return [" ".join(cell.plain.strip() for cell in table.get_row_at(row)) for row in range(table.row_count)]
+
+
+async def test_the_configuration_takes_the_kernels_place(started: Started) -> None:
+    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
+        pane = pilot.app.screen.query_one(KernelPane)
+        assert "1 Configuration" in screen_text(pilot.app)
+        await pilot.press("d")
+        await settled(pilot)
+        assert "GlobalSplitU: [1, 4, 8]" in str(pane.query_one("#diff-text", Static).content)
+        await pilot.press("d")
+        await settled(pilot)
+        assert pane.query_one("#view-best", TextArea).text == tensile_script.WIDER
+        assert "in force since round 1" in screen_text(pilot.app)
+
+
+async def test_before_the_first_results_there_is_no_configuration_in_force(started: Started) -> None:
+    async with started(tensile_run(tensile_script.opening(), stays=True)) as pilot:
+        assert "as given" in screen_text(pilot.app)
+        await pilot.press("d")
+        await settled(pilot)
+        assert "nothing to compare with the configuration as given yet" in screen_text(pilot.app)
+        assert "no results yet" in screen_text(pilot.app)
+
+
+async def test_the_tab_of_a_narrow_terminal_is_called_configuration(started: Started) -> None:
+    async with started(tensile_run(tensile_script.opening(), stays=True), size=SMALL) as pilot:
+        assert "[1 Configuration]" in screen_text(pilot.app).split("\n")[1]
+
+
+async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key(started: Started) -> None:
+    entries = tensile_script.two_runs()
+    swapped = [
+        event.model_copy(update={"outcome": event.outcome.model_copy(update={"sizes": event.outcome.sizes[::-1]})})
+        if isinstance(event, BenchmarkFinished)
+        else event
+        for event in entries
+    ]
+    async with started(tensile_run(swapped, stays=True)) as pilot:
+        assert [row.split()[0] for row in sizes_text(pilot.app)] == [
+            "4096x4096x1x8192", "1024x1024x1x1024", "256x128x1x4096",
+        ]  # fmt: skip
+        await pilot.press("o")
+        await settled(pilot)
+        assert [row.split()[2] for row in sizes_text(pilot.app)] == ["1.23x", "1.04x", "1.00x"]
+        assert "[gain]" in screen_text(pilot.app)
+
+
+async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
+    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
+        await pilot.press("slash", *"round=0")
+        await settled(pilot)
+        assert [row.split()[0] for row in sizes_text(pilot.app)] == ["4096x4096x1x8192"]
+        assert "1 of 3 rows" in screen_text(pilot.app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(sizes_text(pilot.app)) == 3
+
+
+async def test_enter_shows_everything_about_a_size_also_after_the_focus_came_before_the_session(
+    started: Started,
+) -> None:
+    async with started(tensile_run([0.2, *tensile_script.two_runs()], stays=True)) as pilot:
+        await pilot.press("3")
+        await pilot.pause(0.4)
+        await settled(pilot)
+        assert focused_pane(pilot.app) == 3
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        text = screen_text(pilot.app)
+        assert "1024x1024x1x1024" in text
+        assert "1.04x the 48,210 of the first run" in text
+
+
+async def test_the_last_line_of_tensile_is_shown_while_it_runs(started: Started) -> None:
+    async with started(tensile_run(tensile_script.measuring(), stays=True)) as pilot:
+        assert "24 permutations x 3 sizes, 47 s before it · 41% [8/20]" in screen_text(pilot.app)
+
+
+async def test_what_tensile_prints_cannot_steer_the_terminal(started: Started) -> None:
+    evil = BenchmarkOutput(round=1, text="[red]a[/x]\x1b]52;c;eA==\x07\x9b2J")
+    async with started(tensile_run([*tensile_script.measuring(), evil], stays=True)) as pilot:
+        text = screen_text(pilot.app)
+        assert "[red]a[/x]" in text
+        assert "\x1b" not in text
+        assert "\x9b" not in text
+
+
+async def test_the_question_shows_the_count_of_permutations_and_the_user_may_edit(started: Started) -> None:
+    run = tensile_run(tensile_script.awaiting(), stays=True)
+    async with started(run, size=SMALL) as pilot:
+        assert "step 3 awaits you: Round 2: 24 -> 48 permutations" in screen_text(pilot.app)
+        await pilot.press("e")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, EditorDialog)
+        await pilot.press("ctrl+home", "x", "ctrl+s")
+        await settled(pilot)
+        assert run.decisions == [Decision(action="edit", source=f"x{tensile_script.DEEPER}")]
+
+
+async def test_a_failed_run_is_told_with_what_tensile_said_last(started: Started) -> None:
+    async with started(tensile_run(tensile_script.finished())) as pilot:
+        await pilot.press("escape", "4", "f")
+        await settled(pilot)
+        assert "! round 2: time-out after 10 min: no results after 600 s" in screen_text(pilot.app)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "41% [12/48]" in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("size", [SMALL, MEDIUM], ids=["80x24", "120x36"])
+def test_tensile_session(snap_compare: Compare, size: tuple[int, int]) -> None:
+    run = tensile_run(tensile_script.awaiting(), title="hgemm_tn.yaml", stays=True)
+    app = TunerApp(run, theme="tuner-dark", grace_s=0.0, clock=lambda: 0.0)
+    assert snap_compare(app, terminal_size=size, run_before=after("3"))

@@ -1,0 +1,136 @@
+"""A column of a table is one object: what it draws, how rows are sorted by it, how it is explained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.app import App, ComposeResult
+
+from tests.tui import scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import screen_text, table_text
+from tests.tui.scripted import Entry, ScriptedRun
+from tui_tuner.tui import evaluation_table
+from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, columns_help
+from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn
+from tui_tuner.tui.kernel_view import KernelView
+from tui_tuner.tui.panes.benchmarks import BenchmarksPane
+
+
+def many_evaluations(number: int) -> list[Entry]:
+    """So many evaluations, the earlier the faster; the last one is the incumbent."""
+    found = [scripted.measured(scripted.TILES, each, 0.5 + each / 10_000) for each in range(1, number + 1)]
+    rows = [event for each, result in enumerate(found, start=1) for event in scripted.evaluation(each, result)]
+    return [*scripted.opening(), *rows, scripted.incumbent(number, scripted.TILES, 0.65, (1.62, 1.60, 1.64))]
+
+
+async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> None:
+    async with started(ScriptedRun(many_evaluations(1500), stays=True)) as pilot:
+        newest_first = table_text(pilot.app)
+        assert [row.split()[0] for row in newest_first[:3]] == ["★1500", "1499", "1498"]
+        await pilot.press("o")
+        await settled(pilot)
+        fastest_first = table_text(pilot.app)
+        assert [row.split()[0] for row in fastest_first[:3]] == ["1", "2", "3"]
+        assert sorted(fastest_first) == sorted(newest_first)
+        await pilot.press("o")
+        await settled(pilot)
+        assert table_text(pilot.app) == newest_first
+
+
+SHARED_MEMORY = EvaluationColumn(
+    name="shared",
+    heading="smem",
+    cell=lambda row, _context: "" if row.evaluation is None else str(row.evaluation.resources.shared_bytes),
+    explanation="bytes of shared memory a block",
+    order=RowOrder("least shared", lambda row: (-(row.number % 7), row.number)),
+)
+
+
+async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explained(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation_table, "EVALUATION_COLUMNS", (*EVALUATION_COLUMNS, SHARED_MEMORY))
+    async with started(ScriptedRun(many_evaluations(20), stays=True), size=(240, 50)) as pilot:
+        assert all(row.endswith(" 8192") for row in table_text(pilot.app))
+        assert " smem" in screen_text(pilot.app)
+        await pilot.press("o", "o")
+        await settled(pilot)
+        assert "[least shared]" in screen_text(pilot.app)
+        assert [row.split()[0] for row in table_text(pilot.app)[:4]] == ["6", "13", "★20", "5"]
+    assert "- *shared*: bytes of shared memory a block" in columns_help(evaluation_table.EVALUATION_COLUMNS)
+
+
+def test_the_help_of_the_benchmarks_explains_every_column() -> None:
+    assert columns_help(EVALUATION_COLUMNS) in (BenchmarksPane(KernelView()).HELP or "")
+    assert all(column.explanation for column in EVALUATION_COLUMNS)
+
+
+WORDS = Column[str, str]("words", heading="words", cell=lambda row, context: row + context, explanation="some words")
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "shown"),
+    [
+        (replace(WORDS, least=8), "abc", "     abc"),
+        (replace(WORDS, most=8), "abcdefghij", " abcdef…"),
+        (replace(WORDS, side="left"), "abc", " abc"),
+        (replace(WORDS, side="left", most=8, gap=2), "abcdefghij", "  abcde…"),
+    ],
+)
+def test_a_text_stands_at_its_side_and_is_cut_where_the_column_ends(
+    column: Column[str, str], text: str, shown: str
+) -> None:
+    assert column.laid_out(text, column.width([column.heading_in(""), text])) == shown
+
+
+class TableApp(App[None]):
+    """One table of words."""
+
+    def __init__(self, *columns: Column[str, str]) -> None:
+        super().__init__()
+        self.table = ColumnTable(columns, key=lambda row: row, style=lambda row, context: "", table_id="words")
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+
+    def lines(self) -> list[str]:
+        rows = (self.table.get_row_at(row) for row in range(self.table.row_count))
+        return [" ".join(cell.plain.strip() for cell in row) for row in rows]
+
+
+async def test_rows_stand_as_they_are_given_and_the_selected_one_stays_selected() -> None:
+    app = TableApp(WORDS)
+    async with app.run_test():
+        app.table.draw(["a", "b", "c"], "!")
+        app.table.move_cursor(row=1)
+        app.table.draw(["d", "c", "b", "a"], "!")
+        assert app.lines() == ["d!", "c!", "b!", "a!"]
+        assert app.table.selected_key == "b"
+        app.table.draw(["a", "d"], "?")
+        assert app.lines() == ["a?", "d?"]
+        assert app.table.selected_key == "a"
+
+
+async def test_only_the_rows_that_differ_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, drawn = TableApp(WORDS), []
+    monkeypatch.setattr(ColumnTable, "update_cell", lambda _table, key, *_: drawn.append(key))
+    async with app.run_test():
+        app.table.draw(["a", "b"], "!")
+        app.table.draw(["b", "a"], "!")
+        assert drawn == []
+        app.table.draw(["a", "b"], "?")
+        assert drawn == ["a", "b"]
+
+
+async def test_a_column_without_a_word_is_left_out_and_a_wide_one_stands_behind_what_has_to_be_in_sight() -> None:
+    optional = replace(WORDS, name="optional", optional=True, cell=lambda row, context: context)
+    wide = replace(WORDS, name="wide", least=50)
+    in_sight = replace(WORDS, name="in sight", in_sight=True)
+    app = TableApp(optional, wide, WORDS, in_sight)
+    async with app.run_test():
+        app.table.draw(["a"], "")
+        assert [key.value for key in app.table.columns] == ["in sight", "wide", "words"]
+        app.table.draw(["a"], "!")
+        assert [key.value for key in app.table.columns] == ["optional", "in sight", "wide", "words"]

@@ -1,1 +1,0 @@
-"""A model edits a Tensile configuration round by round; Tensile measures."""

@@ -1,0 +1,112 @@
+"""What sessions are about: kernels, and what rooms of their own add, each joined to the program here and only here.
+
+A subject names its parts as `module:name`, so that none of them is loaded before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+def loaded(place: str) -> Any:  # noqa: ANN401  # whatever stands there
+    """What stands at `module:name`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+class Command(NamedTuple):
+    """A command of the command line.
+
+    Attributes:
+        name: as it is typed.
+        help: a sentence on what it does.
+        adder: `module:function` that gives the command's parser its options and, as the default of `run`, what
+            carries it out and returns the exit code.
+    """
+
+    name: str
+    help: str
+    adder: str
+
+
+class ResumeOption(NamedTuple):
+    """An option of `tuner-tui resume` that only the runs of one subject take: a path.
+
+    Attributes:
+        name: of the option without its dashes, and of the argument that the subject's `resume` takes.
+    """
+
+    name: str
+    metavar: str
+    help: str
+
+
+class Subject(NamedTuple):
+    """One kind of thing that sessions are about.
+
+    Attributes:
+        name: the `kind` in the headers of its journals; a journal without one is a kernel's.
+        screen: a class, `tui_tuner.tui.subject.SubjectView`.
+        story: a class, `tui_tuner.headless.story.SubjectStory`.
+        resume: `(path, changes of the options, settings, own options by name) -> tui_tuner.commands.prepared.Ready`.
+        replay: `(path) -> Ready`.
+        title: what its file is, as in "a Tensile configuration".
+        suffixes: of files that are probably its own, and no kernels.
+        settings: the model of its table in the settings, which has the subject's name; empty where there is none.
+        findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
+        commands: those that it adds to the command line; the first one begins its sessions.
+        resume_options: what its runs take on a resume.
+    """
+
+    name: str
+    screen: str
+    story: str
+    resume: str
+    replay: str
+    title: str = ""
+    suffixes: tuple[str, ...] = ()
+    settings: str = ""
+    findings: str = ""
+    commands: tuple[Command, ...] = ()
+    resume_options: tuple[ResumeOption, ...] = ()
+
+
+KERNEL = Subject(
+    name="kernel",
+    screen="tui_tuner.tui.kernel_view:KernelView",
+    story="tui_tuner.headless.story:KernelStory",
+    resume="tui_tuner.commands.sessions:resumed_session",
+    replay="tui_tuner.commands.sessions:replayed_session",
+    title="a kernel",
+)
+"""What every session is about whose journal names nothing else."""
+
+_ROOMS = ("tui_tuner.tensile.subject:TENSILE",)
+"""Where the other subjects stand; what is named there imports none of its parts."""
+
+
+@cache
+def subjects() -> dict[str, Subject]:
+    """The other subjects by name."""
+    return {subject.name: subject for subject in map(loaded, _ROOMS)}
+
+
+def subject_of(header: Mapping[str, Any]) -> Subject:
+    """What the run of a journal with this header is about."""
+    return subjects().get(header.get("kind", KERNEL.name), KERNEL)
+
+
+def settings_model(name: str) -> type[BaseModel]:
+    """The model of a subject's table in the settings.
+
+    Raises:
+        KeyError: no such subject is registered.
+    """
+    model: type[BaseModel] = loaded(subjects()[name].settings)
+    return model

@@ -1,0 +1,225 @@
+"""The effects of a session, each of them journaled: runs of Tensile, and what its own parser says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from tui_tuner.errors import JournalError
+from tui_tuner.journal.recall import Recall
+from tui_tuner.session.budget import Budget
+from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.events import Note
+from tui_tuner.session.inbox import Inbox
+from tui_tuner.session.plan import Plan
+from tui_tuner.session.talk import Emit, Talk
+from tui_tuner.strategies.base import BudgetSpent
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.sizes import ProblemSizes
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
+from tui_tuner.tensile.measure import TensileBench, measure
+from tui_tuner.tensile.options import TensileOptions
+from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
+from tui_tuner.tensile.run_directory import UNLIMITED, TensileRun
+from tui_tuner.tensile.running.installed import Acceptance, Verdict, check_installed
+
+
+class BenchmarkEffect:
+    """Runs Tensile, or recalls what it said.
+
+    Args:
+        bench: None in a replay.
+    """
+
+    def __init__(
+        self,
+        run: TensileRun,
+        bench: TensileBench | None,
+        recall: Recall,
+        budget: Budget,
+        emit: Emit,
+    ) -> None:
+        self._run = run
+        self._bench = bench
+        self._recall = recall
+        self._budget = budget
+        self._emit = emit
+        self._told_not_asked = False
+
+    async def start(self) -> dict[str, Any]:
+        """Which Tensile measures; recorded once.
+
+        Raises:
+            JournalError: this is another one than the session began with.
+        """
+
+        async def live() -> dict[str, Any]:
+            return self._here()
+
+        recorded = await self._recall.once("tensile", {}, live)
+        if self._bench is not None and self._here()["version"] != recorded["version"]:
+            here, then = self._here()["version"] or "?", recorded["version"] or "?"
+            raise JournalError(
+                f"the session was measured with Tensile {then}; here is {here}",
+                hint="name that one with --tensile, or begin a new session",
+            )
+        return recorded
+
+    def _have_bench(self) -> TensileBench:
+        if self._bench is None:
+            raise RuntimeError("a replay runs nothing")
+        return self._bench
+
+    def _here(self) -> dict[str, Any]:
+        tensile = self._have_bench().tensile
+        return {"program": tensile.program.name, "version": tensile.version}
+
+    async def refusal(self, configuration: BenchmarkConfiguration) -> str:
+        """Why the installed Tensile would not take a configuration; empty if it would, or cannot be asked."""
+        content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
+
+        async def live() -> dict[str, Any]:
+            verdict = await check_installed(self._have_bench().tensile, configuration.text, self._run.sizes_text)
+            return verdict.model_dump(mode="json")
+
+        verdict = Verdict.model_validate(await self._recall.once("installed", content, live))
+        if verdict.standing is Acceptance.NOT_ASKED and not self._told_not_asked:
+            self._told_not_asked = True
+            self._emit(Note(text=f"Tensile's own parser is not asked about edits: {verdict.message}"))
+        ours = tuple(group.permutations for group in configuration.size_groups)
+        if verdict.permutations and verdict.permutations != ours:
+            text = f"Tensile itself counts {sum(verdict.permutations):,} permutations, this program {sum(ours):,}"
+            self._emit(Note(level="warning", text=text))
+        return verdict.message if verdict.standing is Acceptance.REFUSED else ""
+
+    async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
+        """Measure a configuration as this round.
+
+        Raises:
+            BudgetSpent: the budget allows no further run.
+        """
+        candidate = text_of(configuration).id
+        started = BenchmarkStarted(
+            round=number, candidate=candidate, permutations=configuration.permutations, sizes=configuration.sizes
+        )
+        content = {"round": number, "text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
+
+        async def live() -> dict[str, Any]:
+            stopped = self._stopped(configuration)
+            if stopped:
+                return {"stopped": stopped}
+            self._emit(started)
+            outcome = await self._measure(number, configuration)
+            return outcome.model_dump(mode="json")
+
+        result = self._recall.known("benchmark", content)
+        if result is None:
+            result = await self._recall.once("benchmark", content, live)
+        elif "stopped" not in result:
+            self._emit(started)
+        if "stopped" in result:
+            raise BudgetSpent(result["stopped"])
+        outcome = RoundOutcome.model_validate(result)
+        self._budget.evaluations += configuration.permutations
+        self._emit(BenchmarkFinished(round=number, candidate=candidate, outcome=outcome))
+        for text in outcome.notes:
+            self._emit(Note(level="warning", text=text))
+        return outcome
+
+    async def _measure(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
+        label = f"{number:02d}" if number < FINALS else f"finals-{number - FINALS + 1}"
+
+        def tell(line: str) -> None:
+            self._emit(BenchmarkOutput(round=number, text=line))
+
+        directory = self._run.directory_of(label)
+        try:
+            return await measure(self._have_bench(), configuration, directory, tell)
+        except OSError as error:
+            hint = "make room or mend what is wrong there, then resume the run"
+            raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=directory) from error
+
+    def _stopped(self, configuration: BenchmarkConfiguration) -> str:
+        """Why this run is not begun; empty if it may be."""
+        left = self._budget.evaluations_left
+        if configuration.permutations > left:
+            return f"the run would measure {configuration.permutations:,} permutations, {left:,} are left"
+        try:
+            self._budget.check_time(self._recall.elapsed)
+        except BudgetSpent as spent:
+            return str(spent)
+        return ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class TensileEffects(Talk):
+    """The session as the rounds see it: awaited effects. Asked again with the same content, the journal answers."""
+
+    def __init__(
+        self,
+        run: TensileRun,
+        benchmarks: BenchmarkEffect,
+        recall: Recall,
+        budget: Budget,
+        conversation: Conversation,
+        plan: Plan,
+        inbox: Inbox,
+        emit: Emit,
+    ) -> None:
+        super().__init__(conversation, plan, inbox, emit)
+        self._run = run
+        self._benchmarks = benchmarks
+        self._recall = recall
+        self._budget = budget
+        self._gain = 1.0
+        self._open()
+
+    @property
+    def given(self) -> BenchmarkConfiguration:
+        """The configuration as the user gave it."""
+        return self._run.configuration
+
+    @property
+    def sizes(self) -> ProblemSizes | None:
+        """Those of a file of their own, as the alternate format has it."""
+        return self._run.sizes
+
+    @property
+    def options(self) -> TensileOptions:
+        """The user's settings."""
+        return self._run.settings
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began, as first recorded."""
+        return self._recall.elapsed
+
+    @property
+    def permutations_left(self) -> int | None:
+        """How many more may be measured; None for no limit."""
+        unlimited = self._run.options.max_evaluations >= UNLIMITED
+        return None if unlimited else self._budget.evaluations_left
+
+    def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
+        """Tell the best at every problem size, after a round."""
+        self._gain = mean_gain(winners) or 1.0
+        self._emit(WinnersChanged(round=number, winners=list(winners)))
+
+    def _check_asking(self) -> None:
+        self._budget.check_target(self._gain)
+
+    async def refusal(self, configuration: BenchmarkConfiguration) -> str:
+        """Why the installed Tensile itself would not take a configuration; empty if it would, or cannot be asked."""
+        return await self._benchmarks.refusal(configuration)
+
+    async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
+        """Let Tensile measure a configuration; a failure is in the outcome and costs only this run.
+
+        Raises:
+            BudgetSpent: the budget allows no further run.
+        """
+        return await self._benchmarks.benchmark(number, configuration)

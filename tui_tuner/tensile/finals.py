@@ -1,0 +1,190 @@
+"""The last runs, in which the first winners and the best are measured again, and the metrics of a session.
+
+The metrics are those of the published LLM-guided configuration generator for Tensile: performance retention
+PR = best GFLOP/s of the edited space / best of the space as given; tuning-time reduction TR = (T0 - (T1 + L)) / T0
+with T0 the time of the space as given, T1 that of the edited one and L the model's own time; winner consistency
+WC = share of runs with the same winner. `docs/tensile.md` says how a session measures each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from pydantic import BaseModel, ConfigDict
+
+from tui_tuner.strategies.base import BudgetSpent
+from tui_tuner.strategies.steps import StepState
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.excerpt import only
+from tui_tuner.tensile.document.splices import Immovable
+from tui_tuner.tensile.effects import TensileEffects
+from tui_tuner.tensile.history import History, place_text
+from tui_tuner.tensile.outcome import FINALS, ParameterValues, RoundOutcome, SizeKey, geometric_mean
+
+
+class Metrics(BaseModel):
+    """The metrics of one session.
+
+    Attributes:
+        retention: of each problem size that both runs have, by its text; the final runs where there are any.
+        retention_mean: geometric mean over the sizes.
+        consistency: share of the final runs, and of the sizes in each, in which the best so far won; None without.
+        given_seconds: T0, the run of the configuration as given; None where it was not measured.
+        edited_seconds: T1 of the last edited configuration alone: what the space costs from now on.
+        session_seconds: T1 of all runs of edited configurations in this session.
+        model_seconds: L.
+        reduction: TR with T1 of the last edited configuration.
+        reduction_of_session: TR with T1 of all of them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    retention: dict[str, float] = {}
+    retention_mean: float | None = None
+    consistency: float | None = None
+    given_seconds: float | None = None
+    edited_seconds: float | None = None
+    session_seconds: float | None = None
+    model_seconds: float
+    reduction: float | None = None
+    reduction_of_session: float | None = None
+
+
+def tuning_time_reduction(given: float, edited: float, model: float) -> float:
+    """TR: the share of the time T0 that is saved, the model's own time counted; negative where it costs more."""
+    return (given - (edited + model)) / given
+
+
+def metrics(history: History, finals: Sequence[RoundOutcome]) -> Metrics:
+    """The metrics of a session.
+
+    Args:
+        finals: the runs in which the first winners and the best were compared; may be empty.
+    """
+    given = next((one for one in history.successes if one.number == 0), None)
+    edited = [one for one in history.successes if one.number > 0]
+    retention = _retention(history, finals)
+    first_seconds = None if given is None else given.outcome.seconds
+    last_seconds = edited[-1].outcome.seconds if edited else None
+    all_seconds = sum(one.outcome.seconds for one in history.rounds if one.number > 0) if edited else None
+    return Metrics(
+        retention={text: round(share, 4) for text, share in retention.items()},
+        retention_mean=geometric_mean(retention.values()),
+        consistency=consistency(history, finals),
+        given_seconds=first_seconds,
+        edited_seconds=last_seconds,
+        session_seconds=all_seconds,
+        model_seconds=round(history.model_seconds, 3),
+        reduction=_reduction(first_seconds, last_seconds, history.model_seconds),
+        reduction_of_session=_reduction(first_seconds, all_seconds, history.model_seconds),
+    )
+
+
+def _reduction(given: float | None, edited: float | None, model: float) -> float | None:
+    return None if not given or edited is None else tuning_time_reduction(given, edited, model)
+
+
+def _retention(history: History, finals: Sequence[RoundOutcome]) -> dict[str, float]:
+    """Best of the edited space over best of the first one, at every size."""
+    found: dict[str, float] = {}
+    for place, winner in history.winners.items():
+        share = compared(history, finals, place) if finals else winner.gain
+        if share is not None:
+            found[place_text(place)] = share
+    return found
+
+
+def compared(history: History, finals: Sequence[RoundOutcome], place: SizeKey) -> float | None:
+    """Speed of the best over the first run's winner at a size: the median over the runs of the ratio within each."""
+    ratios = [ratio for run in finals if (ratio := ratio_in(history, run, place)) is not None]
+    return median(ratios) if ratios else None
+
+
+def ratio_in(history: History, run: RoundOutcome, place: SizeKey) -> float | None:
+    """Speed of the best over the first run's winner at a size in one run; None where one of them has none."""
+    size = next((size for size in run.sizes if size.place == place), None)
+    if size is None or place not in history.starts:
+        return None
+    best = history.speed_of(size, history.held[place])
+    start = history.speed_of(size, history.starts[place])
+    return None if best is None or start is None else best / start
+
+
+def consistency(history: History, finals: Sequence[RoundOutcome]) -> float | None:
+    """WC: how often, over runs and sizes, the best so far won again; None without runs."""
+    won = [
+        history.is_same(size.ranked[0].values, history.held[size.place])
+        for run in finals
+        for size in run.sizes
+        if size.ranked and size.place in history.held
+    ]
+    return sum(won) / len(won) if won else None
+
+
+@dataclass(frozen=True)
+class Finals:
+    """What they said.
+
+    Attributes:
+        winners: a configuration with nothing but the best of every size; None where it cannot be written.
+        gains: of each run, the mean over all sizes of best over first winner.
+    """
+
+    winners: BenchmarkConfiguration | None = None
+    runs: list[RoundOutcome] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
+
+    @property
+    def speedup(self) -> tuple[float, float, float] | None:
+        """Median of the runs with the lowest and the highest; None without."""
+        return (median(self.gains), min(self.gains), max(self.gains)) if self.gains else None
+
+
+async def run_finals(session: TensileEffects, history: History) -> Finals:
+    """Compare again what won in the first run and what is best now, so that no gain is a lucky run's."""
+    if history.first is None:
+        return Finals()
+    winners = _written(session, history, [history.held])
+    both = _written(session, history, [history.starts, history.held]) if history.held != history.starts else None
+    if both is None or not session.options.repeats:
+        return Finals(winners)
+    step = session.add_step("Compare the first winners and the best again")
+    step = session.update_step(step.now(StepState.RUNNING))
+    runs: list[RoundOutcome] = []
+    try:
+        for number in range(session.options.repeats):
+            outcome = await session.benchmark(FINALS + number, both)
+            if outcome.failure is not None:
+                session.note(f"a run of the finalists failed: {outcome.failure.message}", warning=True)
+                continue
+            runs.append(outcome)
+    except BudgetSpent as spent:
+        session.note(str(spent))
+    gains = [gain for run in runs if (gain := _gain(history, run)) is not None]
+    finals = Finals(winners, runs, gains)
+    state = StepState.DONE if gains else StepState.SKIPPED
+    session.update_step(step.now(state, factor=finals.speedup, reason="" if gains else "no run gave results"))
+    return finals
+
+
+def _gain(history: History, run: RoundOutcome) -> float | None:
+    ratios = (ratio_in(history, run, place) for place in history.winners)
+    return geometric_mean(ratio for ratio in ratios if ratio is not None)
+
+
+def _written(
+    session: TensileEffects, history: History, chosen: Sequence[Mapping[SizeKey, ParameterValues]]
+) -> BenchmarkConfiguration | None:
+    """The configuration in force with these solutions only, each once; None where that cannot be written."""
+    wanted: dict[int, list[ParameterValues]] = {}
+    for (group, _), values in (pair for solutions in chosen for pair in solutions.items()):
+        known = wanted.setdefault(group, [])
+        if values not in known:
+            known.append(values)
+    try:
+        return only(history.current, wanted, session.sizes)
+    except Immovable as error:
+        session.note(f"the best solutions cannot be written as a configuration of their own: {error}", warning=True)
+        return None

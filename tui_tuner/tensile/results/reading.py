@@ -1,0 +1,237 @@
+"""Reads what a run left behind: the tables with the solutions they are of, matched.
+
+A file has thousands of solutions of some hundred parameters each, few of them different. So its text is cut into
+entries (`DepthU: 32`), and each different one is parsed once: seconds instead of minutes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+
+from tui_tuner.tensile.results.table import (
+    WINNER_INDEX,
+    WINNER_NAME,
+    GroupTable,
+    ResultColumns,
+    ResultRow,
+    ResultsError,
+    TableLine,
+    lines_of,
+    results_text,
+    shown,
+    size_row,
+)
+
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # PyYAML without its C library
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+LARGEST_FILE = 1 << 30
+"""Bytes; 8192 solutions have about 80 MiB."""
+MOST_SOLUTIONS = 200_000
+_CUT_OFF = "it ends within a solution: it was not written to its end"
+_HEADER = re.compile(r"  (MinimumRequiredVersion|ProblemSizes|BiasTypeArgs|ActivationArgs|FactorDimArgs):")
+_NESTING = ("[", "{", "- ", "? ")
+_MOST_NESTED = 1000
+"""Collections in one entry; at some ten thousand within each other, the library written in C crashes."""
+_ITEM = re.compile(r"^-(?= )", re.MULTILINE)
+_ENTRY = re.compile(r"^  (?=[^ \n#-])", re.MULTILINE)
+_ANCHOR = re.compile(r"[\w.]+:\s+&(\w+)\s")
+_ALIAS = re.compile(r"([\w.]+):\s+\*(\w+)\s*")
+
+Solution = dict[str, object]
+
+
+def solutions_of(file: Path) -> list[Solution]:
+    """The parameters of every solution, in the order of the file.
+
+    Raises:
+        ResultsError: it cannot be read, is no list of solutions, or ends within one.
+    """
+    text = results_text(file, LARGEST_FILE)
+    if not text.endswith("\n"):
+        raise ResultsError(_CUT_OFF, file=file, line=text.count("\n") + 1)
+    entries = _Entries(file)
+    solutions: list[Solution] = []
+    for line, item in _items(text, file):
+        if solutions or not _HEADER.match(item):
+            solutions.append(entries.mapping(item, line))
+        if len(solutions) > MOST_SOLUTIONS:
+            raise ResultsError(f"it has more than {MOST_SOLUTIONS} solutions", file=file)
+    if not solutions:
+        raise ResultsError("it names no solution", file=file)
+    _not_cut_off(solutions, text, file)
+    return solutions
+
+
+def _items(text: str, file: Path) -> Iterator[tuple[int, str]]:
+    """The items of the list in the text, with the line that each starts on."""
+    starts = [match.start() for match in _ITEM.finditer(text)]
+    before = text[: starts[0]] if starts else text
+    if not starts or before.strip().removeprefix("---").strip():
+        raise ResultsError("it is no list of solutions", file=file, line=1)
+    line, at = 1, 0
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        line += text.count("\n", at, start)
+        at = start
+        yield line, " " + text[start + 1 : end]
+
+
+@dataclass
+class _Entries:
+    """Parses entries, each different one once.
+
+    Attributes:
+        anchored: values by anchor; PyYAML writes `&id001` where two solutions share a list.
+    """
+
+    file: Path
+    parsed: dict[str, Solution] = field(default_factory=dict)
+    anchored: dict[str, object] = field(default_factory=dict)
+
+    def mapping(self, item: str, line: int) -> Solution:
+        starts = [match.start() for match in _ENTRY.finditer(item)]
+        if not starts or item[: starts[0]].strip():
+            raise ResultsError("an item of the list is not a solution", file=self.file, line=line)
+        result: Solution = {}
+        for start, end in zip(starts, [*starts[1:], len(item)], strict=True):
+            entry = item[start:end]
+            known = self.parsed.get(entry)
+            if known is None:
+                known = self.parsed[entry] = self._entry(entry, line + item.count("\n", 0, start))
+            result.update(known)
+        return result
+
+    def _entry(self, entry: str, line: int) -> Solution:
+        if alias := _ALIAS.fullmatch(entry.strip()):
+            if alias[2] not in self.anchored:
+                raise ResultsError(f"*{alias[2]} is not defined", file=self.file, line=line)
+            return {alias[1]: self.anchored[alias[2]]}
+        if sum(map(entry.count, _NESTING)) > _MOST_NESTED:
+            raise ResultsError("it is nested too deeply", file=self.file, line=line)
+        try:
+            value = yaml.load(entry, _Loader)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise self._malformed(error, line) from error
+        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+            raise ResultsError("it is not valid YAML", file=self.file, line=line)
+        if anchor := _ANCHOR.match(entry.strip()):
+            self.anchored[anchor[1]] = next(iter(value.values()))
+        return value
+
+    def _malformed(self, error: Exception, line: int) -> ResultsError:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None)
+        offset = 0 if mark is None else mark.line
+        return ResultsError(f"it is not valid YAML: {problem or 'it ends early'}", file=self.file, line=line + offset)
+
+
+def _not_cut_off(solutions: list[Solution], text: str, file: Path) -> None:
+    """Keys are written in order: a last solution with only the first of them was not written to its end."""
+    first, last = list(solutions[0]), list(solutions[-1])
+    if len(last) < len(first) and last == first[: len(last)]:
+        raise ResultsError(_CUT_OFF, file=file, line=text.count("\n"))
+
+
+_NAME = "SolutionNameMin"
+
+
+def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> tuple[ResultColumns, dict[str, Solution]]:
+    """The columns with those of the solutions told from others, and the solution of each, by the column's name.
+
+    By name where the names agree. Else by place: Tensile shortens a name to what tells solutions apart, and may do
+    so differently in the two files; but both are in the order of the solutions' numbers.
+
+    Raises:
+        ResultsError: table and file are not of the same solutions.
+    """
+    candidates = [columns.names[at] for at in columns.solutions]
+    named = {name: solution for solution in reversed(solutions) if isinstance(name := solution.get(_NAME), str)}
+    found = {name: named[name] for name in candidates if name in named}
+    if found and (len(found) == len(candidates) or len(found) == len(named)):
+        return _split(columns, found), found
+    if len(candidates) == len(solutions):
+        return columns, dict(zip(candidates, solutions, strict=True))
+    message = f"it has columns for {len(candidates)} solutions, but its .yaml has {len(solutions)}"
+    raise ResultsError(message, hint="The two are not of one run, or one of them was cut off.", file=file, line=1)
+
+
+def _split(columns: ResultColumns, found: dict[str, Solution]) -> ResultColumns:
+    """Columns behind Tensile's own that are no solution's describe the problem."""
+    others = [at for at in columns.solutions if columns.names[at] not in found]
+    mine = [at for at in columns.solutions if columns.names[at] in found]
+    return replace(columns, fields=[*columns.fields, *others], solutions=mine)
+
+
+_DATA, _PROBLEMS = "2_BenchmarkData", "1_BenchmarkProblems"
+_GROUP = re.compile(r"(?P<name>.+_(?P<number>\d{2,}))(_CSVWinner)?")
+_MOST_NOTES = 5
+
+
+def read_results(output: Path) -> list[GroupTable]:
+    """The table of every size group that a run of Tensile left in its output directory, by name.
+
+    Raises:
+        ResultsError: there is none, or one cannot be understood.
+    """
+    files = _collected(output / _DATA) or _uncollected(output / _PROBLEMS)
+    if not files:
+        message = "Tensile left no results: there is no table in 2_BenchmarkData or 1_BenchmarkProblems/*/Data"
+        raise ResultsError(message, file=output)
+    return [_group_table(name, file) for name, file in sorted(files.items())]
+
+
+def _collected(directory: Path) -> dict[str, Path]:
+    """Tables by group; the newest where CSVExportWinner was on at one time and off at another."""
+    found: dict[str, Path] = {}
+    for file in sorted(directory.glob("*.csv"), key=lambda file: file.stat().st_mtime_ns):
+        if match := _GROUP.fullmatch(file.stem):  # not the `_errors.csv` that newer versions write
+            found[match["name"]] = file
+    return found
+
+
+def _uncollected(directory: Path) -> dict[str, Path]:
+    files = {file.parent.parent.name: file for file in directory.glob("*/Data/00_Final.csv")}
+    return {name: file for name, file in files.items() if _GROUP.fullmatch(name)}
+
+
+def _group_table(name: str, file: Path) -> GroupTable:
+    columns, lines = lines_of(file)
+    columns, solutions = matched(columns, solutions_of(file.with_suffix(".yaml")), file)
+    names = list(solutions)
+    rows = [size_row(line, columns, names) for line in lines]
+    if not rows:
+        raise ResultsError("it has no row: Tensile measured no problem size", file=file)
+    match = _GROUP.fullmatch(name)
+    assert match is not None  # noqa: S101 - only such names were looked for
+    return GroupTable(name, int(match["number"]), columns.metric, rows, solutions, _notes(lines, rows, columns, names))
+
+
+def _notes(lines: list[TableLine], rows: list[ResultRow], columns: ResultColumns, names: list[str]) -> list[str]:
+    notes = []
+    for line, row in zip(lines, rows, strict=True):
+        told = _told_winner(line, columns, names)
+        if told is not None and row.gflops.get(told) != row.winner_gflops:
+            size = "x".join(map(str, row.size))
+            notes.append(f"{size}: Tensile names {shown(told)} as the winner; by the table it is {_winner(row)}")
+    more = len(notes) - _MOST_NOTES
+    return notes if more <= 0 else [*notes[:_MOST_NOTES], f"the same at {more} more problem sizes"]
+
+
+def _told_winner(line: TableLine, columns: ResultColumns, names: list[str]) -> str | None:
+    """The winner that the row names, else the one that it numbers; None where it does neither."""
+    if WINNER_NAME in columns.known and (name := line.cells[columns.known[WINNER_NAME]].strip()):
+        return name
+    if WINNER_INDEX in columns.known and (number := line.number_at(columns.known[WINNER_INDEX])) is not None:
+        return names[int(number)] if 0 <= number < len(names) else None
+    return None
+
+
+def _winner(row: ResultRow) -> str:
+    return "none" if row.winner is None else f"{shown(row.winner)} with {row.winner_gflops:g} GFLOP/s"

@@ -1,0 +1,248 @@
+"""The rounds: benchmark, prompt, advice, edit, approval, benchmark; the best at every problem size is kept.
+
+The published generator that this follows makes one shot and prints the whole file again; here a model names typed
+operations, and is told what came of them.
+"""
+
+from __future__ import annotations
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.strategies.base import BudgetSpent, ModelFailed
+from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out
+from tui_tuner.tensile.document.reading import parse_configuration
+from tui_tuner.tensile.effects import TensileEffects
+from tui_tuner.tensile.events import text_of
+from tui_tuner.tensile.history import Advice, History, MeasuredRound, edit_lines, faults
+from tui_tuner.tensile.knowledge.known import Knowledge
+from tui_tuner.tensile.prompt import PromptContext, prompt
+
+_EXPLORE = "Choose a first space that is worth a run: the edits are carried out, then it is measured."
+REDUCE = (
+    "The configuration has {count:,} permutations, too many to measure: only {limit:,} are allowed. Reduce it to those "
+    "that are most likely to hold the best for every problem size, and keep enough variety to learn from."
+)
+_TRIES = 2
+"""Runs without a result from the first on, after which nothing more is tried; and advice that Tensile refuses."""
+
+
+class TensileRounds:
+    """One session's rounds."""
+
+    def __init__(self, session: TensileEffects, knowledge: Knowledge) -> None:
+        self._session = session
+        self._knowledge = knowledge
+        self._options = session.options
+        self._limit = session.options.limit(session.given)
+        self._flat = 0
+        self.history = History(session.given, knowledge.table.default)
+
+    async def run(self) -> str:
+        """Measure, ask and edit until it is enough.
+
+        Returns:
+            Why it ended.
+
+        Raises:
+            ModelFailed: the model gives no usable reply, and nothing was measured.
+            BudgetSpent: the budget is spent; what is known is in the history.
+        """
+        await self._measure_given()
+        reason = await self._until_enough()
+        return self._without_results() or reason
+
+    async def _until_enough(self) -> str:
+        for number in range(1, self._options.max_rounds + 1):
+            reason = await self._round(number)
+            if reason:
+                return reason
+            if self._flat >= self._options.patience:
+                return f"{self._flat} rounds without a gain"
+        return _done(self._options.max_rounds)
+
+    def _without_results(self) -> str:
+        """Why no run gave results; empty if one did, or none was begun."""
+        if self.history.first is not None or not self.history.rounds:
+            return ""
+        failure = self.history.rounds[-1].outcome.failure
+        return "" if failure is None else f"no run gave results; the last one: {failure.message}"
+
+    # --- the configuration as given
+
+    async def _measure_given(self) -> None:
+        given = self._session.given
+        if not self._options.measure_given:
+            return
+        if given.permutations > self._limit:
+            self._session.note(
+                f"the configuration as given has {given.permutations:,} permutations, more than the {self._limit:,} "
+                "allowed: it is reduced before it is measured"
+            )
+            return
+        step = self._session.add_step("Benchmark the configuration as given")
+        step = self._session.update_step(step.now(StepState.RUNNING))
+        added = await self._measured(0, EditedConfiguration(given), step)
+        failure = added.outcome.failure
+        if failure is not None:
+            self._session.update_step(step.now(StepState.REJECTED, reason=f"{failure.kind}: {failure.message}"))
+        else:
+            detail = f"{given.permutations:,} permutations in {added.outcome.seconds:.0f} s"
+            self._session.update_step(step.now(StepState.DONE, detail=detail))
+
+    # --- one round
+
+    async def _round(self, number: int) -> str:
+        """Why the rounds end with this one; empty if they go on."""
+        step = self._session.add_step(f"Round {number}")
+        step = self._session.update_step(step.now(StepState.RUNNING))
+        try:
+            advice, edited = await self._advice(number)
+        except ModelFailed as failed:
+            self._session.update_step(step.now(StepState.SKIPPED, reason=f"the model failed: {failed}"))
+            if self.history.first is None:
+                raise
+            self._flat += 1
+            return ""
+        except BudgetSpent as spent:
+            self._session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
+            raise
+        if advice.stop and not advice.edits:
+            self._session.update_step(step.now(StepState.SKIPPED, reason=advice.analysis))
+            return "the model sees nothing left that is worth a run"
+        wanted, step = await self._approved(number, step, edited, advice)
+        if wanted is None:  # not measured, so it says nothing about what is left to gain
+            return ""
+        added = await self._measured(number, wanted, step)
+        self._settle(step, added)
+        return self._without_results() if len(self.history.rounds) >= _TRIES else ""
+
+    async def _measured(self, number: int, edited: EditedConfiguration, step: Step) -> MeasuredRound:
+        try:
+            return await self._benchmark(number, edited)
+        except BudgetSpent as spent:
+            self._session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
+            raise
+
+    def _rules(self) -> EditLimits:
+        return EditLimits(self._knowledge.table, self._limit, self.history.incumbents())
+
+    async def _advice(self, number: int) -> tuple[Advice, EditedConfiguration]:
+        """Edits carried out, which Tensile itself takes where it can be asked.
+
+        Raises:
+            ModelFailed: there is no usable reply.
+        """
+        for _ in range(_TRIES):
+            advice = await self._asked(number)
+            edited, _ = carry_out(self.history.current, advice.edits, self._rules())
+            refusal = await self._session.refusal(edited.configuration) if edited.steps else ""
+            if not refusal:
+                return advice, edited
+            words = "; ".join(edit.words() for edit in advice.edits)
+            self.history.remarks.append(f"round {number}: Tensile itself refuses these edits: {words}: {refusal}")
+            self._session.note(f"Tensile refuses the edited configuration: {refusal}", warning=True)
+        raise ModelFailed("Tensile itself refuses the edited configuration")
+
+    async def _asked(self, number: int) -> Advice:
+        asked = self._ask(number)
+        messages, left_out = prompt(asked, await self._session.model.prompt_tokens())
+        if left_out:
+            self._session.note(f"left out of the prompt, for the model's context: {left_out}")
+
+        def check(advice: Advice) -> list[str]:
+            return faults(advice, self.history.current, self._rules(), self.history)
+
+        before = self._session.elapsed
+        try:
+            return await self._session.ask(asked.purpose, messages, Advice, check)
+        finally:
+            self.history.model_seconds += self._session.elapsed - before
+
+    def _ask(self, number: int) -> PromptContext:
+        current = self.history.current
+        why = None
+        if self.history.first is None:
+            too_many = current.permutations > self._limit
+            why = REDUCE.format(count=current.permutations, limit=self._limit) if too_many else _EXPLORE
+        return PromptContext(
+            current,
+            self.history,
+            self._knowledge,
+            self._knowledge.gpu_words(self._options.gpu or self._device()),
+            self._limit,
+            self._session.permutations_left,
+            number,
+            self._options.max_rounds,
+            flat=self._flat > 0,
+            why=why,
+        )
+
+    def _device(self) -> str:
+        first = self.history.first
+        return "" if first is None else first.outcome.device
+
+    async def _approved(
+        self, number: int, step: Step, edited: EditedConfiguration, advice: Advice
+    ) -> tuple[EditedConfiguration | None, Step]:
+        """What the user wants measured: the edits, their own version of the file, or nothing."""
+        lines = edit_lines(edited)
+        step = self._session.update_step(step.now(StepState.RUNNING, detail="\n".join(lines)))
+        proposed = text_of(edited.configuration, f"round {number}")
+        rationale = "\n".join(part for part in (advice.analysis, *lines, advice.expected) if part)
+        decision = await self._session.approve(step, proposed, rationale)
+        match decision.action:
+            case "approve":
+                return edited, self._session.update_step(step.now(StepState.RUNNING))
+            case "edit":
+                return self._own(number, step, decision.source or "")
+            case "reject":
+                words = decision.message or "no reason given"
+                self.history.remarks.append(f"round {number}: the programmer rejected the edits: {words}")
+                return None, self._session.update_step(step.now(StepState.REJECTED, reason=words))
+        return None, self._session.update_step(step.now(StepState.SKIPPED, reason="by hand"))
+
+    def _own(self, number: int, step: Step, source: str) -> tuple[EditedConfiguration | None, Step]:
+        """The user's own version of the file, where it can be read."""
+        try:
+            own = parse_configuration(source, self._session.given.file, self._session.sizes)
+        except ProblemError as error:
+            place = "" if error.line is None else f"line {error.line}: "
+            reason = f"your version of the file cannot be used: {place}{error.message}"
+            return None, self._session.update_step(step.now(StepState.REJECTED, reason=reason))
+        if len(own.size_groups) != len(self._session.given.size_groups):
+            reason = "your version of the file has other size groups: begin a session of its own with it"
+            return None, self._session.update_step(step.now(StepState.REJECTED, reason=reason))
+        self.history.remarks.append(f"round {number}: the programmer edited the file by hand")
+        return EditedConfiguration(own), self._session.update_step(
+            step.now(StepState.RUNNING, detail="as you edited it")
+        )
+
+    async def _benchmark(self, number: int, edited: EditedConfiguration) -> MeasuredRound:
+        outcome = await self._session.benchmark(number, edited.configuration)
+        added = self.history.add(number, edited.configuration, outcome, edited.steps)
+        if outcome.failure is None:
+            self._session.show_winners(number, list(self.history.winners.values()))
+        return added
+
+    def _settle(self, step: Step, added: MeasuredRound) -> None:
+        """Where the step stands now, and whether the round was flat."""
+        failure = added.outcome.failure
+        if failure is not None:
+            self._flat += 1
+            self._session.update_step(step.now(StepState.REJECTED, reason=f"{failure.kind}: {failure.message}"))
+            return
+        if added.gain is None:
+            self._session.update_step(step.now(StepState.DONE, reason="the first results"))
+            return
+        gained = added.gain >= 1 + self._options.min_gain
+        self._flat = 0 if gained else self._flat + 1
+        state = StepState.ACCEPTED if gained else StepState.NEUTRAL
+        reason = "" if gained else f"a gain of {added.gain - 1:.1%} at the mean"
+        factor = (added.gain, added.gain, added.gain) if gained else None
+        self._session.update_step(step.now(state, reason=reason, factor=factor))
+
+
+def _done(rounds: int) -> str:
+    if not rounds:
+        return "only the configuration as given was to be measured"
+    return "the round is done" if rounds == 1 else f"the {rounds} rounds are done"

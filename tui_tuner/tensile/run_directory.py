@@ -1,0 +1,115 @@
+"""A Tensile session on the disk: the journal, every round's configuration and Tensile's output, the result."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tui_tuner import __version__
+from tui_tuner.errors import JournalError
+from tui_tuner.journal import reading as journals
+from tui_tuner.journal.journal import Journal
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes
+from tui_tuner.tensile.document.sizes import ProblemSizes
+from tui_tuner.tensile.options import TensileOptions
+from tui_tuner.tensile.subject import TENSILE
+
+KIND = TENSILE.name
+"""What the header of such a journal says under `kind`."""
+UNLIMITED = 10**9
+"""Permutations that may be measured where the user sets no limit."""
+
+
+@dataclass(frozen=True)
+class TensileRun:
+    """One session on the disk.
+
+    Attributes:
+        configuration: as it was when the session began.
+        sizes_text: of the file of sizes that goes with the alternate format.
+        options: what all sessions share; its evaluations are permutations.
+        settings: what only these have.
+        model: its name, None where there is none.
+    """
+
+    path: Path
+    journal: Journal
+    configuration: BenchmarkConfiguration
+    sizes_text: str | None
+    options: SessionOptions
+    settings: TensileOptions
+    model: str | None
+
+    @property
+    def sizes(self) -> ProblemSizes | None:
+        """Those of the file of sizes."""
+        return None if self.sizes_text is None else parse_sizes(self.sizes_text, self.configuration.file)
+
+    def directory_of(self, label: str) -> Path:
+        """A new directory for a benchmark; what an interrupted one left stays beside it."""
+        base = self.path / "rounds" / label
+        names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in range(1, 1000))
+        return next(path for path in names if not path.exists())
+
+
+def create(
+    path: Path,
+    configuration: BenchmarkConfiguration,
+    sizes_text: str | None,
+    options: SessionOptions,
+    settings: TensileOptions,
+    model: str | None,
+) -> TensileRun:
+    """Begin a session.
+
+    Raises:
+        JournalError: there is one already, or it cannot be written.
+    """
+    options = in_permutations(options, settings)
+    header = {
+        "program": __version__,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "kind": KIND,
+        "model": model,
+        "options": options.model_dump(mode="json"),
+        "tensile": settings.model_dump(mode="json"),
+        "file": os.path.relpath(configuration.file, path),
+        "text": configuration.text,
+        "sizes": sizes_text,
+    }
+    journal = Journal.create(path / journals.FILE, header)
+    return TensileRun(path, journal, configuration, sizes_text, options, settings, model)
+
+
+def in_permutations(options: SessionOptions, settings: TensileOptions) -> SessionOptions:
+    """The shared options of such a session: a budget in permutations, and its strategy's name."""
+    return options.model_copy(
+        update={"strategy": KIND, "strategy_options": {}, "max_evaluations": settings.max_measured or UNLIMITED}
+    )
+
+
+def open_run(path: Path, *, resume: bool) -> TensileRun:
+    """Open a run to go on with it, or to look at it; `path` may be the journal itself.
+
+    Raises:
+        JournalError: there is none, or it cannot be used.
+        ProblemError: its configuration no longer fits this version of the program.
+    """
+    file = journals.journal_of(path)
+    journal = Journal.reopen(file) if resume else Journal.read(file)
+    header: dict[str, Any] = journal.header
+    try:
+        source = Path(os.path.normpath(file.parent / header["file"]))
+        sizes_text = header["sizes"]
+        sizes = None if sizes_text is None else parse_sizes(sizes_text, source)
+        configuration = parse_configuration(header["text"], source, sizes)
+        options = SessionOptions.model_validate(header["options"])
+        settings = TensileOptions.model_validate(header["tensile"])
+        return TensileRun(file.parent, journal, configuration, sizes_text, options, settings, header["model"])
+    except (KeyError, ValueError) as error:
+        raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error

@@ -1,0 +1,136 @@
+"""How the screen shows a session in which a configuration is edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.source import Source
+from tui_tuner.strategies.steps import Step
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
+from tui_tuner.tensile.outcome import outcome_words, round_words
+from tui_tuner.tensile.screen_model import TensileViewModel
+from tui_tuner.tensile.screen_table import SizeContext, SizeTable, runs_line, size_rows, visible_sizes
+from tui_tuner.tensile.screen_texts import size_dialog, tensile_result
+from tui_tuner.tensile.words import counted_words, gflops_words
+from tui_tuner.tui.best_chart import best_chart
+from tui_tuner.tui.chat_entries import Fold, note_entry
+from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, shown_of
+from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.subject import SubjectView
+
+_CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")
+
+
+class TensileView(SubjectView):
+    """Configurations, the runs of Tensile, and the best solution at every problem size."""
+
+    noun = "configuration"
+    pane = "Configuration"
+    source_help = """
+## Configuration
+
+- **source**: the edited configuration under consideration; without one, the one as given
+- **diff**: that configuration, or else the one in force, against the one as given
+- **best**: the one in force, which the next edits start from: the last that gave results
+
+`d` goes on to the next view.
+"""
+    table_help = """
+## Benchmarks
+
+The rows are problem sizes with the best solution so far. `o` sorts as in the file or by gain over the
+first run, `/` filters by words such as `DepthU=64`, `256x128` or `round=2`. Enter shows everything
+about a row.
+"""
+    lined_details = True
+
+    def __init__(self) -> None:
+        self.model = TensileViewModel()
+
+    def apply(self, event: Event) -> None:
+        """Fold it into the view model."""
+        self.model.apply(event)
+
+    def contents(self) -> BenchmarkContents:
+        """The problem sizes."""
+        return SizeContents(self.model)
+
+    def best(self, picture: Picture) -> Source | None:
+        """The configuration in force."""
+        return self.model.best
+
+    def best_words(self, picture: Picture) -> str:
+        """Since which round it is in force."""
+        run = self.model.in_force
+        if run is None:
+            return "no results yet"
+        return f"in force since round {run.round}" if run.round else "in force: as given"
+
+    def file_name(self, language: str) -> str:
+        """A YAML file."""
+        return "configuration.yaml"
+
+    def gain(self, picture: Picture) -> float | None:
+        """Mean of all sizes over the first run."""
+        return self.model.gain
+
+    def effort(self, picture: Picture) -> list[tuple[int, str]]:
+        """Runs and permutations."""
+        runs, permutations = len(self.model.ended), self.model.permutations
+        return [(3, counted_words(runs, "run")), (4, counted_words(permutations, "permutation"))]
+
+    def result(self, finished: SessionFinished, picture: Picture) -> Content:
+        """The gain, what was measured, and where the best configuration is."""
+        return tensile_result(finished, picture.started, self.model)
+
+    def entry(self, event: Event) -> Widget | None:
+        """How a run ended; of a failed one what Tensile said last is folded."""
+        if not isinstance(event, BenchmarkFinished):
+            return None
+        text, failure = f"{round_words(event.round)}: {outcome_words(event.outcome)}", event.outcome.failure
+        if failure is not None and failure.detail:
+            return Fold(f"! {text}", failure.detail, classes="entry")
+        return note_entry(text, warning=failure is not None)
+
+    def question_words(self, step: Step) -> str:
+        """What the edits do to the number of permutations."""
+        return permutations_change(step.detail)
+
+
+def permutations_change(detail: str) -> str:
+    """From the count before the first edit to that after the last, of a detail that counts; else empty."""
+    changes = _CHANGE.findall(detail)
+    return f"{changes[0][0]} -> {changes[-1][1]} permutations" if changes else ""
+
+
+class SizeContents(BenchmarkContents):
+    """Problem sizes with their winners."""
+
+    relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
+
+    def __init__(self, model: TensileViewModel) -> None:
+        self._model = model
+        self.table: SizeTable = SizeTable()
+
+    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
+        """The line below says what the last run had to do and how long it took."""
+        rows = size_rows(self._model)
+        shown = visible_sizes(rows, self.table.orders[order], words)
+        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
+        return shown_of(len(shown), len(rows)) + runs_line(self._model)
+
+    def chart(self, picture: Picture, width: int, height: int) -> Content:
+        """The geometric mean of the best GFLOP/s after each run."""
+        title = "mean of best" if len(self._model.winners) > 1 else "best so far"
+        means = list(self._model.means.values())
+        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
+
+    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
+        """The winner, the ranking of the last run and what was rejected."""
+        row = next(row for row in size_rows(self._model) if row.key == key)
+        return size_dialog(row, self._model)
