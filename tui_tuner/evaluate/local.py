@@ -8,9 +8,10 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
-from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
+from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
+from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.evaluator import Started
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.launches import launch_shapes
@@ -69,7 +70,7 @@ class LocalEvaluator:
     async def sized_problem(self) -> Problem:
         """The problem at the sizes of the device that `start` takes."""
         choice, _ = await self._chosen()
-        return self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
+        return kind_named(choice.kind).sized(self._given_problem)
 
     async def start(self, proposed: Sequence[Test] = ()) -> Started:
         """Take the device, measure its ceilings, check and time the kernel as given, try proposed tests with it."""
@@ -136,7 +137,8 @@ class LocalEvaluator:
 
     async def _open(self, choice: DeviceChoice) -> DeviceInfo:
         options, problem = self._options, self._problem
-        self._supervisor.confine(await opencl_confinement(choice, problem, options.cache, options.policy))
+        kind = kind_named(choice.kind)
+        self._supervisor.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
         request = Open(device=str(choice), allow_unconfined=options.policy.allow_unconfined)
         try:
             opened = await self._supervisor.open(request)
@@ -197,7 +199,7 @@ class LocalEvaluator:
 
     async def _measure_ceilings(self, device: DeviceInfo, builder: Builder) -> DeviceInfo:
         """The device with its measured ceilings, where it is one that has some."""
-        if device.kind != "cuda":
+        if not kind_named(device.kind).has_ceilings:
             return device
         kernels = []
         for candidate in (copy_candidate(), multiply_add_candidate()):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tui_tuner.errors import JournalError
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import Evaluator, Started
 from tui_tuner.evaluate.recorded.members import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
@@ -123,7 +124,7 @@ class Machine:
         return self._evaluator
 
     def _sized(self, kind: str) -> Problem:
-        return self._given_problem.on_emulator() if kind == "emulator" else self._given_problem
+        return kind_named(kind).sized(self._given_problem)
 
     async def _start_live(self, proposed: Sequence[Test]) -> dict[str, Any]:
         started = await self._have_evaluator().start(proposed)

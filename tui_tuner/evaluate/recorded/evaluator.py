@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices.kinds import Recorded
 from tui_tuner.evaluate.evaluator import Started
 from tui_tuner.evaluate.recorded.reading import read_recording
 from tui_tuner.evaluate.recorded.recording import Entry, Recording
@@ -119,7 +120,7 @@ class RecordedEvaluator:
 def device_of(recording: Recording) -> DeviceInfo:
     """The device of a recording, of which nothing but the name is known; its toolchain is the very file."""
     return DeviceInfo(
-        kind="recorded",
+        kind=Recorded.name,
         name=recording.device or "a recorded device",
         backend="recorded",
         toolchain=f"recording {recording.digest}",

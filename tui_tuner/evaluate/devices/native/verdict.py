@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Sequence
 
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.native.launch import Arguments
 from tui_tuner.evaluate.devices.native.memory import GuardedArray
-from tui_tuner.evaluate.devices.native.process import Ended
+from tui_tuner.evaluate.devices.native.process import ChildExit
 from tui_tuner.evaluate.devices.native.report import FaultNote, Status
 from tui_tuner.evaluate.results import FailureKind
 
@@ -29,10 +29,9 @@ _NULL_BYTES = 1 << 16
 _STARTUP_S = 0.5
 _RESTORED_BYTES_PER_S = 0.5e9
 _LEAST_SHARE = 0.5
-Values = Sequence[KernelArgument | GuardedArray]
 
 
-def check_end(ended: Ended, values: Values, timeout_s: float) -> None:
+def check_end(ended: ChildExit, values: Arguments, timeout_s: float) -> None:
     """Nothing, for a child that did its task.
 
     Raises:
@@ -54,7 +53,7 @@ def check_end(ended: Ended, values: Values, timeout_s: float) -> None:
         raise DeviceFault(FailureKind.CRASH, "ended its own process")
 
 
-def checked_times(ended: Ended, restored_bytes: int, *, cpu_times: bool) -> list[float]:
+def checked_times(ended: ChildExit, restored_bytes: int, *, cpu_times: bool) -> list[float]:
     """The times that the child claims, ms, if they can be true.
 
     The kernel runs beside the clock and could write any time, so what the operating system counted for the
@@ -74,11 +73,11 @@ def checked_times(ended: Ended, restored_bytes: int, *, cpu_times: bool) -> list
     return claimed
 
 
-def _where(fault: FaultNote, values: Values) -> str:
+def _where(fault: FaultNote, values: Arguments) -> str:
     return f"touched {_target(fault, values)}{_place(fault)}"
 
 
-def _target(fault: FaultNote, values: Values) -> str:
+def _target(fault: FaultNote, values: Arguments) -> str:
     address = fault.address or 0
     if fault.number and fault.code == _BY_KERNEL:
         return "an impossible or misaligned address"
