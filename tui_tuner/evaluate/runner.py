@@ -34,8 +34,8 @@ from tui_tuner.evaluate.requests import (
     Rehearse,
 )
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.sandbox.limits import die_with_parent
 from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
 CEILING_LIMIT_S = 60.0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
 import socket
 from collections.abc import Sequence
@@ -17,10 +15,10 @@ from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
 from tui_tuner.evaluate.requests import Answered, Asked, Evaluated, Failed, Opened, Phase, Prepare
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.surroundings import Surroundings, surroundings
+from tui_tuner.processes.child import Child, Program, start
 
 GRACE_S = 2.0
 """How long after its own limit the runner may still answer before it is killed."""
-KILL_S = 10.0
 
 
 class RunnerDied(Exception):
@@ -40,12 +38,12 @@ class RunnerProcess:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        child: Child,
         around: Surroundings,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        self._process = process
+        self._child = child
         self._around = around
         self._reader = reader
         self._writer = writer
@@ -62,17 +60,17 @@ class RunnerProcess:
         ours, theirs = socket.socketpair()
         around = surroundings(theirs.fileno(), read)
         with theirs, log.open("ab") as output:
-            process = await asyncio.create_subprocess_exec(
-                *around.command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                env=around.variables,
+            program = Program(
+                around.command,
+                environment=around.variables,
+                output=output,
+                errors=output,
+                descriptors=(theirs.fileno(),),
+                dies_with_us=False,
             )
+            child = await start(program)
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, around, reader, writer)
+        return cls(child, around, reader, writer)
 
     async def ask(self, request: Asked) -> Opened | Evaluated | Answered:
         """Send a request and wait for its answer.
@@ -106,13 +104,9 @@ class RunnerProcess:
     async def kill(self) -> int | None:
         """End the process and all it started; its exit status, None if it cannot be had."""
         self._writer.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(KILL_S):
-                await self._process.wait()
+        code = await self._child.kill()
         self._around.remove()
-        return self._process.returncode
+        return code
 
 
 def _raise_failed(answer: Answered) -> Answered:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
 import socket
 import sys
@@ -20,13 +18,15 @@ from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
 from tui_tuner.evaluate.python_kernels.messages import Answer, Doing, Request
 from tui_tuner.evaluate.requests import Failed
 from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.environment import environment_without_keys
 
 GRACE_S = 2.0
 """How long after its own limit it may still answer before it is killed."""
 START_LIMIT_S = 120.0
-KILL_S = 10.0
+EXIT_S = 0.2
+"""One that ends by itself has so long until it is killed, and keeps its exit status."""
 MODULE = "tui_tuner.evaluate.python_kernels.child"
-_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
 class KernelProcessDied(Exception):
@@ -58,22 +58,17 @@ class ProcessOptions:
 DEFAULT = ProcessOptions()
 
 
-def environment() -> dict[str, str]:
-    """What the process inherits: all but what could be a key."""
-    return {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
-
-
 class KernelProcess:
     """A running process; one reader at a time."""
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        child: Child,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         answering: asyncio.StreamWriter,
     ) -> None:
-        self._process = process
+        self._child = child
         self._answering = answering  # the transport of the reader, never written to
         self._reader = reader
         self._writer = writer
@@ -89,19 +84,18 @@ class KernelProcess:
         answers, gives = socket.socketpair()
         with takes, gives, log.open("ab") as output:
             descriptors = takes.fileno(), gives.fileno()
-            process = await asyncio.create_subprocess_exec(
-                *options.command,
-                *map(str, descriptors),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=descriptors,
-                start_new_session=True,
-                env={**environment(), **options.variables},
+            program = Program(
+                (*options.command, *map(str, descriptors)),
+                environment={**environment_without_keys(), **options.variables},
+                output=output,
+                errors=output,
+                descriptors=descriptors,
+                dies_with_us=False,
             )
+            child = await start(program)
         _, writer = await asyncio.open_connection(sock=requests)
         reader, answering = await asyncio.open_connection(sock=answers)
-        return cls(process, reader, writer, answering)
+        return cls(child, reader, writer, answering)
 
     def send(self, request: Request) -> None:
         """Queue a request; that it is lost shows when its answer is waited for."""
@@ -147,15 +141,8 @@ class KernelProcess:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
-        with contextlib.suppress(TimeoutError):  # one that ends by itself keeps its exit status
-            async with asyncio.timeout(0.2):
-                await self._process.wait()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(KILL_S):
-                await self._process.wait()
-        return self._process.returncode
+        await self._child.wait(EXIT_S)
+        return await self._child.kill()
 
 
 def _raise_failed(answer: Answer) -> Answer:

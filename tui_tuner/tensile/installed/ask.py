@@ -7,16 +7,16 @@ import json
 import re
 import shutil
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import PIPE
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pydantic import ValidationError
 
+from tui_tuner.processes.child import Program, running
 from tui_tuner.tensile.installed.verdict import Standing, Verdict
 from tui_tuner.tensile.running.environment import environment
 from tui_tuner.tensile.running.find import Tensile
-from tui_tuner.tensile.running.group import end_group
 
 LIMIT_S = 60.0
 _CHILD = Path(__file__).with_name("child.py")
@@ -59,14 +59,9 @@ def _not_asked(why: str) -> Verdict:
 
 
 async def _asked(command: list[str], request: str, directory: str) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd=directory, env=environment(), start_new_session=True
-    )
-    try:
-        answer, _ = await process.communicate(request.encode())
-        return answer
-    finally:
-        await end_group(process, grace_s=0)
+    program = Program(command, environment=environment(), output=PIPE, has_input=True, directory=directory)
+    async with running(program) as child:
+        return await child.talk(request.encode())
 
 
 def _python_of(program: Path) -> str | None:

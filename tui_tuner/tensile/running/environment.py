@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "AUTH")
+from tui_tuner.processes.environment import environment_without_keys
 
 
 def environment() -> dict[str, str]:
@@ -12,5 +10,4 @@ def environment() -> dict[str, str]:
 
     PYTHONUNBUFFERED makes its lines arrive as they are printed.
     """
-    kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
-    return kept | {"PYTHONUNBUFFERED": "1"}
+    return environment_without_keys() | {"PYTHONUNBUFFERED": "1"}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.processes.child import run_program
 from tui_tuner.tensile.running.environment import environment
 
 NAMES = ("Tensile", "tensile", "Tensile.sh")
@@ -85,25 +84,9 @@ def _at(path: Path) -> Path:
 
 def _version(command: tuple[str, ...]) -> str:
     try:
-        told = _told([*command, "--version"])
+        told = run_program([*command, "--version"], environment=environment(), limit_s=_VERSION_LIMIT_S).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    lines = told.decode(errors="replace").strip().splitlines()  # a banner, then the program's name and the version
+    lines = told.strip().splitlines()  # a banner, then the program's name and the version
     match = _VERSION.search(lines[-1]) if lines else None
     return match[1] if match else ""
-
-
-def _told(command: list[str]) -> bytes:
-    with subprocess.Popen(  # noqa: S603 - the user named it
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment(),
-        start_new_session=True,
-    ) as process:
-        try:
-            return process.communicate(timeout=_VERSION_LIMIT_S)[0]
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)

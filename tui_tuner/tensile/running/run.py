@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
+from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.tensile.running.ended import Ended, LogSummary
+from tui_tuner.tensile.running.environment import environment
 from tui_tuner.tensile.running.find import Tensile
-from tui_tuner.tensile.running.group import end_group
 from tui_tuner.tensile.running.lines import LineCutter, Ration
 from tui_tuner.tensile.running.log import LogReader
-from tui_tuner.tensile.running.start import Started, start
 
 _LARGEST_LOG = 256 << 20
 _CHUNK = 1 << 16
+GRACE_S = 5.0
+"""Between being asked to end and being made to."""
 _DRAIN_S = 2.0
 """For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
@@ -59,46 +62,46 @@ class _Run:
     async def through(self, command: Sequence[str], limit_s: float | None) -> Ended:
         with self._log.open("wb") as file:
             try:
-                started = await start(command)
+                child = await start(Program(command, environment=environment(), output=PIPE, errors=STDOUT))
             except OSError as error:
                 why = f"{command[0]}: {error.strerror}"
                 return Ended(self._seconds(), None, False, limit_s, self._log, LogSummary(), why)
-            timed_out = await self._until_the_end(started, file, limit_s)
+            timed_out = await self._until_the_end(child, file, limit_s)
         self._ration.end()
         seconds = self._seconds()
-        return Ended(seconds, started.process.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
+        return Ended(seconds, child.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
 
-    async def _until_the_end(self, started: Started, file: BinaryIO, limit_s: float | None) -> bool:
+    async def _until_the_end(self, child: Child, file: BinaryIO, limit_s: float | None) -> bool:
         """Whether the time was up."""
-        reading = asyncio.create_task(self._read(started, file))
+        reading = asyncio.create_task(self._read(child, file))
         timed_out = False
         try:
-            await asyncio.wait_for(started.process.wait(), limit_s)
+            await asyncio.wait_for(child.process.wait(), limit_s)
         except TimeoutError:
             timed_out = True
         finally:
             try:
-                await end_group(started.process)
+                await child.end(GRACE_S)
                 await asyncio.wait({reading}, timeout=_DRAIN_S)
             finally:
                 reading.cancel()
-                started.close()
+                child.close()
         if reading.done() and not reading.cancelled():
             reading.result()
         return timed_out
 
-    async def _read(self, started: Started, file: BinaryIO) -> None:
+    async def _read(self, child: Child, file: BinaryIO) -> None:
+        assert child.output is not None  # noqa: S101 - it was started with a pipe
         cutter = LineCutter()
         try:
-            while chunk := await started.printed.read(_CHUNK):
+            while chunk := await child.output.read(_CHUNK):
                 self._keep(chunk, file)
                 for line in cutter.feed(chunk):
                     self._take(line)
             for line in cutter.feed(b"", last=True):
                 self._take(line)
         except Exception:  # the disk is full, or whoever listens failed: an unread pipe would hold Tensile up
-            with suppress(ProcessLookupError):
-                started.process.kill()
+            child.signal_group(signal.SIGKILL)
             raise
 
     def _keep(self, chunk: bytes, file: BinaryIO) -> None:

@@ -17,9 +17,10 @@ from tui_tuner.evaluate.devices.native.launch import Arguments, Call, NativeCode
 from tui_tuner.evaluate.devices.native.memory import GuardedArray
 from tui_tuner.evaluate.devices.native.report import SharedReport, Status
 from tui_tuner.evaluate.sandbox.landlock import confine
-from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits, die_with_parent
+from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits
 from tui_tuner.evaluate.sandbox.namespace import leave_network
 from tui_tuner.problem.geometry import Geometry
+from tui_tuner.processes.parent import die_with_parent
 
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
 _ADDRESS_SPACE = 16 << 30

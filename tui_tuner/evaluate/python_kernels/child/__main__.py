@@ -17,7 +17,7 @@ from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.channel import ChannelClosed, receive, send
 from tui_tuner.evaluate.python_kernels.messages import Describe, Described, Doing, OpenKernel, Request
 from tui_tuner.evaluate.requests import Failed, Frame
-from tui_tuner.evaluate.sandbox.limits import die_with_parent
+from tui_tuner.processes.parent import die_with_parent
 
 if TYPE_CHECKING:
     from tui_tuner.evaluate.python_kernels.child.service import Service

@@ -24,7 +24,7 @@ from triton.runtime import driver
 from tui_tuner.evaluate.python_kernels.child.faults import compile_fault
 from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.sandbox.limits import die_with_parent
+from tui_tuner.processes.parent import die_with_parent
 
 
 @dataclass(frozen=True)
