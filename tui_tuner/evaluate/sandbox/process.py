@@ -95,7 +95,9 @@ async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limi
                 await child.wait()
         except TimeoutError:
             timed_out = True
-            await _kill(child, output)
+        finally:
+            if child.returncode is None:
+                await _kill(child, output)
     milliseconds = 1000 * (time.perf_counter() - began)
     returncode = -signal.SIGKILL if child.returncode is None else child.returncode
     return Completed(returncode, output.text(), timed_out, milliseconds)
