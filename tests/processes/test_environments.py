@@ -16,8 +16,8 @@ from tui_tuner.evaluate.compilers.gnu import find_gnu
 from tui_tuner.evaluate.compilers.nvcc import Nvcc
 from tui_tuner.evaluate.devices import probe
 from tui_tuner.evaluate.python_kernels.process import KernelProcess, ProcessOptions
-from tui_tuner.evaluate.sandbox.limits import Limits
-from tui_tuner.evaluate.sandbox.process import Job, run_job
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.process import ConfinedCommand, run_job
 from tui_tuner.evaluate.supervisor import RunnerProcess
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.complete import complete
@@ -83,8 +83,8 @@ def test_a_driver_is_steered_by_its_own_variables_alone(monkeypatch: pytest.Monk
 
 
 async def test_a_build(tmp_path: Path) -> None:
-    job = Job(["/usr/bin/env"], tmp_path)
-    done = await run_job(job, timeout_s=60, output_limit=10_000, limits=Limits(), strict=False)
+    job = ConfinedCommand(["/usr/bin/env"], tmp_path)
+    done = await run_job(job, timeout_s=60, output_limit=10_000, limits=ResourceLimits(), strict=False)
     assert not holds_keys(done.output)
 
 

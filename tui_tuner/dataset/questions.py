@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tui_tuner.errors import JournalError
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.llm.base import Message, Reply
 from tui_tuner.llm.recording import Question
@@ -83,7 +83,7 @@ def _check(record: Mapping[str, Any]) -> None:
 
 def _check_device(result: Mapping[str, Any]) -> None:
     known = {name: result[name] for name in ("device", "sandbox", "note", "given")}
-    TypeAdapter(Started).validate_python({**known, "tests": result.get("tests", [])})
+    TypeAdapter(MachineReport).validate_python({**known, "tests": result.get("tests", [])})
 
 
 def _asked(record: Mapping[str, Any], line: int) -> Asked:

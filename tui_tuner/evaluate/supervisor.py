@@ -12,7 +12,15 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
-from tui_tuner.evaluate.requests import Answered, Asked, Evaluated, Failed, Opened, Phase, Prepare
+from tui_tuner.evaluate.requests import (
+    DeviceAnswer,
+    EvaluationAnswer,
+    Phase,
+    PreparationRequest,
+    RunnerAnswer,
+    RunnerRequest,
+    UserErrorAnswer,
+)
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.surroundings import Surroundings, surroundings
 from tui_tuner.processes.child import Child, Program, start
@@ -47,7 +55,7 @@ class RunnerProcess:
         self._around = around
         self._reader = reader
         self._writer = writer
-        self._answers: TypeAdapter[Answered] = TypeAdapter(Answered)
+        self._answers: TypeAdapter[RunnerAnswer] = TypeAdapter(RunnerAnswer)
 
     @classmethod
     async def start(cls, log: Path, read: Sequence[Path] | None = None) -> RunnerProcess:
@@ -72,7 +80,7 @@ class RunnerProcess:
         reader, writer = await asyncio.open_connection(sock=ours)
         return cls(child, around, reader, writer)
 
-    async def ask(self, request: Asked) -> Opened | Evaluated | Answered:
+    async def ask(self, request: RunnerRequest) -> DeviceAnswer | EvaluationAnswer | RunnerAnswer:
         """Send a request and wait for its answer.
 
         Raises:
@@ -109,8 +117,8 @@ class RunnerProcess:
         return code
 
 
-def _raise_failed(answer: Answered) -> Answered:
-    if isinstance(answer, Failed):
+def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
+    if isinstance(answer, UserErrorAnswer):
         raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
 
@@ -134,21 +142,21 @@ class Supervisor:
         self._log = log
         self._read: Sequence[Path] | None = None
         self._process: RunnerProcess | None = None
-        self._opening: list[Asked] = []
+        self._opening: list[RunnerRequest] = []
         self._lock = asyncio.Lock()
 
     def confine(self, read: Sequence[Path] | None) -> None:
         """Let runners that are still to start read only this; None leaves them unconfined."""
         self._read = read
 
-    async def open(self, request: Asked) -> Answered:
+    async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
         answer = await self.ask(request)
         if getattr(answer, "failure", None) is None:
             self._opening.append(request)
         return answer
 
-    async def ask(self, request: Asked) -> Answered:
+    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask the runner, one request at a time.
 
         Raises:
@@ -176,7 +184,11 @@ class Supervisor:
             try:
                 for request in self._opening:
                     answer = await process.ask(request)
-                    if isinstance(request, Prepare) and isinstance(answer, Evaluated) and answer.failure is not None:
+                    if (
+                        isinstance(request, PreparationRequest)
+                        and isinstance(answer, EvaluationAnswer)
+                        and answer.failure is not None
+                    ):
                         raise RunnerDied(answer.failure)
             except RunnerDied as died:
                 await process.kill()

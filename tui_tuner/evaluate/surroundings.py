@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.evaluate.sandbox.limits import Limits
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
 from tui_tuner.evaluate.sandbox.places import python_places
 from tui_tuner.evaluate.sandbox.process import PACKAGES, through_launcher
 from tui_tuner.processes.environment import driver_environment
 
 _OWN_DIRECTORY = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR")
-_LIMITS = Limits(cpu_s=0, memory=0, descriptors=0)
+_LIMITS = ResourceLimits(cpu_s=0, memory=0, descriptors=0)
 """A runner lives as long as its session, and holds the problem's arrays."""
 
 

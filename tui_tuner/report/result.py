@@ -19,7 +19,7 @@ class Outcome(BaseModel):
     """The outcome of a session; times in ms, speed-ups as median and 95 % interval.
 
     Attributes:
-        speedup: of the best over the kernel as given, both timed in turns.
+        speedup: of the best over the kernel as given, timed interleaved.
         speedup_over_tuned: over the kernel as given with its own parameters tuned.
         comparison: the paired measurement behind `speedup`.
         failures: how many evaluations failed, by kind.
@@ -55,7 +55,7 @@ class Outcome(BaseModel):
 
     @property
     def paired_times(self) -> tuple[float, float] | None:
-        """Times of the kernel as given and of the best, taken in turns, ms."""
+        """Times of the kernel as given and of the best, interleaved, ms."""
         comparison = self.comparison
         if comparison is None or comparison.incumbent is None or comparison.challenger is None:
             return None

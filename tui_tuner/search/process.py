@@ -73,18 +73,18 @@ def _search(parent: Parent) -> str:
 
 def _by_surrogate(message: dict[str, Any], parent: Parent) -> str:
     from tui_tuner.problem.space import SearchSpace
-    from tui_tuner.search.surrogate import Job, run  # SciPy takes its time to import
+    from tui_tuner.search.surrogate import SurrogateJob, run  # SciPy takes its time to import
 
     del message["method"]
-    return run(Job(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
+    return run(SurrogateJob(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
 
 
 def _by_kernel_tuner(message: dict[str, Any], parent: Parent) -> str:
-    from tui_tuner.search.strategy import Job, run, seed_everything  # kernel_tuner takes its time to import
+    from tui_tuner.search.strategy import StrategyJob, run, seed_everything  # kernel_tuner takes its time to import
 
     seed_everything(message.pop("seed"))
     points = [tuple(point) for point in message.pop("points")]
-    return run(Job(points=points, **message), parent.ask)
+    return run(StrategyJob(points=points, **message), parent.ask)
 
 
 if __name__ == "__main__":

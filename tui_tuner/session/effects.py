@@ -9,7 +9,7 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
@@ -151,7 +151,7 @@ class SessionEffects(Talk):
         """End those evaluations that nobody asked for."""
         await self.evaluations.drop_head_starts()
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
+    def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> Proposals:
         """What a search chooses, journaled."""
         return Proposals(self._recall, search, content)
 

@@ -230,7 +230,7 @@ class SessionFinished(_Event):
     """Last event.
 
     Attributes:
-        speedup: of the best over the kernel as given, both timed in turns.
+        speedup: of the best over the kernel as given, timed interleaved.
         times: of the kernel as given and of the best in that comparison, ms.
     """
 

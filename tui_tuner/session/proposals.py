@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tui_tuner.problem.model import Configuration
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.session.recall import Recall
 
 _KIND = "propose"
@@ -24,7 +24,7 @@ class Proposals:
         content: all that determines the search.
     """
 
-    def __init__(self, recall: Recall, search: Search, content: Mapping[str, Any]) -> None:
+    def __init__(self, recall: Recall, search: SearchClient, content: Mapping[str, Any]) -> None:
         self._recall = recall
         self._search = search
         self._content = recall.nth(_KIND, content)

@@ -15,7 +15,7 @@ from tui_tuner.llm.base import Message
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Factor, Step
 
@@ -213,7 +213,7 @@ class Effects(Dialogue, Protocol):
         """
         ...
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
+    def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> Proposals:
         """What a search chooses, journaled: use this and not the search itself.
 
         Args:
@@ -234,7 +234,7 @@ class Effects(Dialogue, Protocol):
         ...
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
-        """Time a configuration against any other on fresh data, in turns; changes no incumbent."""
+        """Time a configuration against any other on fresh data, interleaved; changes no incumbent."""
         ...
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:

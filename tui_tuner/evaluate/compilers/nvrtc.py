@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers import nvrtc_child
-from tui_tuner.evaluate.compilers.base import Recipe, Refused, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.ptxas import kernel_resources
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
@@ -80,7 +80,7 @@ class Nvrtc:
         for line in reversed(log.splitlines()):
             if line.startswith(nvrtc_child.SYMBOL_LINE):
                 return line.removeprefix(nvrtc_child.SYMBOL_LINE)
-        raise Refused(Failure(kind=FailureKind.COMPILE, message=f"the source has no kernel '{candidate.kernel}'"))
+        raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=f"the source has no kernel '{candidate.kernel}'"))
 
     def resources(self, log: str, symbol: str) -> Resources:
         """From ptxas's part of the log."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.base import Compiler
 from tui_tuner.evaluate.devices.base import Device
-from tui_tuner.evaluate.devices.kinds import DeviceChoice, Recorded, kind_named, kinds_for
+from tui_tuner.evaluate.devices.kinds import DeviceChoice, RecordedKind, kind_named, kinds_for
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Language, Problem
 
-_RECORDED = f"{Recorded.name}:"
+_RECORDED = f"{RecordedKind.name}:"
 _LANGUAGE_NAMES = {"cuda": "CUDA", "opencl": "OpenCL C", "c": "C or C++"}
 
 

@@ -214,7 +214,7 @@ class DeviceKind:
         return None
 
 
-class Cuda(DeviceKind):
+class CudaKind(DeviceKind):
     """An NVIDIA GPU, driven by one of three packages."""
 
     name = "cuda"
@@ -256,7 +256,7 @@ class Cuda(DeviceKind):
                 raise DeviceError(f"{no_nvcc.message}, and {no_nvrtc.message}", hint=no_nvcc.hint) from no_nvrtc
 
 
-class OpenCL(DeviceKind):
+class OpenCLKind(DeviceKind):
     """A device of an OpenCL driver, a CPU as well."""
 
     name = "opencl"
@@ -291,7 +291,7 @@ class OpenCL(DeviceKind):
         return await opencl_confinement(f"{choice.platform}.{choice.index}", problem, builds, policy, probe)
 
 
-class CFunctions(DeviceKind):
+class CFunctionKind(DeviceKind):
     """This machine's processor, for kernels that are functions of C or C++."""
 
     name = "c"
@@ -316,7 +316,7 @@ class CFunctions(DeviceKind):
         return CCompiler.find(problem.kernel.source.suffix)
 
 
-class Emulator(DeviceKind):
+class EmulatorKind(DeviceKind):
     """This machine's processor, for CUDA kernels compiled as C++."""
 
     name = "emulator"
@@ -352,7 +352,7 @@ class Emulator(DeviceKind):
         return EmulatorCompiler.find()
 
 
-class Recorded(DeviceKind):
+class RecordedKind(DeviceKind):
     """A file with the times of every configuration, in the place of a device."""
 
     name = "recorded"
@@ -369,7 +369,9 @@ class Recorded(DeviceKind):
         )
 
 
-KINDS: dict[str, DeviceKind] = {kind.name: kind for kind in (Cuda(), OpenCL(), CFunctions(), Emulator(), Recorded())}
+KINDS: dict[str, DeviceKind] = {
+    kind.name: kind for kind in (CudaKind(), OpenCLKind(), CFunctionKind(), EmulatorKind(), RecordedKind())
+}
 """All kinds by name; of those that run a language, an earlier one is preferred."""
 _UNKNOWN = DeviceKind()
 

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
-from tui_tuner.evaluate.python_kernels.messages import Answer, Doing, Request
-from tui_tuner.evaluate.requests import Failed
+from tui_tuner.evaluate.python_kernels.messages import KernelAnswer, KernelPhase, KernelRequest
+from tui_tuner.evaluate.requests import UserErrorAnswer
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.processes.environment import environment_without_keys
@@ -72,8 +72,8 @@ class KernelProcess:
         self._answering = answering  # the transport of the reader, never written to
         self._reader = reader
         self._writer = writer
-        self._answers: TypeAdapter[Answer] = TypeAdapter(Answer)
-        self._doing = Doing(text="starting", limit_s=START_LIMIT_S)
+        self._answers: TypeAdapter[KernelAnswer] = TypeAdapter(KernelAnswer)
+        self._doing = KernelPhase(text="starting", limit_s=START_LIMIT_S)
         self._reading: asyncio.Task[dict[str, Any]] | None = None
 
     @classmethod
@@ -97,12 +97,12 @@ class KernelProcess:
         reader, answering = await asyncio.open_connection(sock=answers)
         return cls(child, reader, writer, answering)
 
-    def send(self, request: Request) -> None:
+    def send(self, request: KernelRequest) -> None:
         """Queue a request; that it is lost shows when its answer is waited for."""
         if not self._writer.is_closing():
             self._writer.write(encode(request.model_dump(mode="json")))
 
-    async def receive(self) -> Answer:
+    async def receive(self) -> KernelAnswer:
         """Wait for the next answer; a wait that is cancelled loses nothing.
 
         Raises:
@@ -121,7 +121,7 @@ class KernelProcess:
                 code = await self.kill()
                 message = f"{doing.text}: the process ended ({_why(code)})"
                 raise KernelProcessDied(Failure(kind=FailureKind.CRASH, message=message), doing.id) from None
-            if not isinstance(answer, Doing):
+            if not isinstance(answer, KernelPhase):
                 return _raise_failed(answer)
             self._doing = answer
 
@@ -145,8 +145,8 @@ class KernelProcess:
         return await self._child.kill()
 
 
-def _raise_failed(answer: Answer) -> Answer:
-    if isinstance(answer, Failed):
+def _raise_failed(answer: KernelAnswer) -> KernelAnswer:
+    if isinstance(answer, UserErrorAnswer):
         raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
 

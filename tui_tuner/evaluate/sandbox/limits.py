@@ -8,7 +8,7 @@ from typing import NamedTuple
 _GIB = 2**30
 
 
-class Limits(NamedTuple):
+class ResourceLimits(NamedTuple):
     """Limits of every single process in the sandbox; 0 is no limit.
 
     Attributes:
@@ -24,7 +24,7 @@ class Limits(NamedTuple):
     descriptors: int = 256
 
 
-def apply_limits(limits: Limits) -> None:
+def apply_limits(limits: ResourceLimits) -> None:
     """Put the limits in force for the calling process and all that it starts; core files are off."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for which, amount in (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.evaluate.sandbox.launcher import UNCONFINED
-from tui_tuner.evaluate.sandbox.limits import Limits
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
 from tui_tuner.processes.child import Child, Program, running
 from tui_tuner.processes.environment import confined_environment
 from tui_tuner.processes.parent import NOT_STARTED
@@ -35,7 +35,7 @@ _GRACE_S = 5.0
 
 
 @dataclass(frozen=True)
-class Completed:
+class CommandResult:
     """A command that ended.
 
     Attributes:
@@ -62,7 +62,7 @@ class Completed:
 
 
 @dataclass(frozen=True)
-class Job:
+class ConfinedCommand:
     """A command and what it may touch besides the system's programs and libraries.
 
     Attributes:
@@ -78,7 +78,9 @@ class Job:
     write: Sequence[Path] = ()
 
 
-async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limits, strict: bool) -> Completed:
+async def run_job(
+    job: ConfinedCommand, *, timeout_s: float, output_limit: int, limits: ResourceLimits, strict: bool
+) -> CommandResult:
     """Run a job through the launcher; on time-out or cancellation its whole process group is killed.
 
     Args:
@@ -100,10 +102,10 @@ async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limi
                 await _kill(child, output)
     milliseconds = 1000 * (time.perf_counter() - began)
     returncode = -signal.SIGKILL if child.returncode is None else child.returncode
-    return Completed(returncode, output.text(), timed_out, milliseconds)
+    return CommandResult(returncode, output.text(), timed_out, milliseconds)
 
 
-def _program(job: Job, limits: Limits, strict: bool) -> Program:
+def _program(job: ConfinedCommand, limits: ResourceLimits, strict: bool) -> Program:
     directory = job.directory.resolve()
     return Program(
         through_launcher(job.command, read=job.read, write=(directory, *job.write), limits=limits, strict=strict),
@@ -116,7 +118,7 @@ def _program(job: Job, limits: Limits, strict: bool) -> Program:
 
 
 def through_launcher(
-    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: Limits, strict: bool
+    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits, strict: bool
 ) -> tuple[str, ...]:
     """The command that runs the one given confined; to be started by this process, in a session of its own.
 

@@ -23,7 +23,7 @@ def best_of(evaluations: Sequence[Evaluation]) -> Evaluation | None:
 async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluation | None:
     """The fastest of a candidate; those that cannot be told from it by their intervals are timed against it again.
 
-    They are timed in turns on fresh data: among many measurements the least one is low by luck as well.
+    They are timed interleaved on fresh data: among many measurements the least one is low by luck as well.
     """
     evaluations = session.evaluations_of(candidate)
     winner = best_of(evaluations)

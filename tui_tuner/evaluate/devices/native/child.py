@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from tui_tuner.evaluate.devices.native.launch import Arguments, Call, NativeCode
-from tui_tuner.evaluate.devices.native.memory import GuardedArray
-from tui_tuner.evaluate.devices.native.report import SharedReport, Status
+from tui_tuner.evaluate.devices.native.launch import NativeArguments, NativeCall, NativeCode
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray
+from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
 from tui_tuner.evaluate.sandbox.landlock import confine
-from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits, apply_limits
 from tui_tuner.evaluate.sandbox.namespace import leave_network
 from tui_tuner.problem.geometry import Geometry
 from tui_tuner.processes.parent import die_with_parent
@@ -45,8 +45,8 @@ class ChildTask:
     code: NativeCode
     artifact: Path
     symbol: str
-    values: Arguments
-    restored: Sequence[tuple[GuardedArray, int]]
+    values: NativeArguments
+    restored: Sequence[tuple[GuardedSharedArray, int]]
     geometry: Geometry | None
     runs: int
     timeout_s: float
@@ -60,7 +60,7 @@ def run_task(task: ChildTask, report: SharedReport, parent: int) -> NoReturn:
         _isolate(task, report, parent)
         _load_and_run(task, report)
     except Exception as error:
-        report.say(Status.FAULTY, f"{type(error).__name__}: {error}")
+        report.say(LaunchStatus.FAULTY, f"{type(error).__name__}: {error}")
     finally:
         os._exit(0)
 
@@ -77,11 +77,11 @@ def _isolate(task: ChildTask, report: SharedReport, parent: int) -> None:
     try:
         confinement = confine(read=[task.artifact, *task.libraries, *_LIBRARIES], write=["/dev/null"])
     except OSError as error:
-        _leave(report, Status.UNCONFINED, str(error))
+        _leave(report, LaunchStatus.UNCONFINED, str(error))
     if task.strict and not confinement.abi:
-        _leave(report, Status.UNCONFINED, "the operating system has no Landlock")
+        _leave(report, LaunchStatus.UNCONFINED, "the operating system has no Landlock")
     if task.strict and not (namespace or confinement.tcp_refused):
-        _leave(report, Status.UNCONFINED, "the network stays within reach")
+        _leave(report, LaunchStatus.UNCONFINED, "the network stays within reach")
 
 
 def _close_descriptors() -> None:
@@ -94,7 +94,7 @@ def _close_descriptors() -> None:
 def _limit(task: ChildTask) -> None:
     present = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
     cores = len(os.sched_getaffinity(0)) if task.code.has_threads else 1
-    apply_limits(Limits(int((task.timeout_s + 1) * cores) + 1, present + _ADDRESS_SPACE, 0, _DESCRIPTORS))
+    apply_limits(ResourceLimits(int((task.timeout_s + 1) * cores) + 1, present + _ADDRESS_SPACE, 0, _DESCRIPTORS))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     if not task.code.has_threads:
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
@@ -105,16 +105,16 @@ def _load_and_run(task: ChildTask, report: SharedReport) -> None:
         library = ctypes.CDLL(os.fspath(task.artifact))
         bind = task.code.bind(library, task.symbol, task.values)
     except (OSError, AttributeError, ValueError) as error:
-        _leave(report, Status.UNLOADABLE, str(error))
+        _leave(report, LaunchStatus.UNLOADABLE, str(error))
     library.tuner_watch(ctypes.byref(report.page.fault))
     if task.geometry is None:
         report.page.shared_bytes = library.tuner_static_shared() if task.code.has_blocks else 0
     else:
         _run(task, report, bind(task.geometry, report.page))
-    report.page.status = Status.DONE
+    report.page.status = LaunchStatus.DONE
 
 
-def _run(task: ChildTask, report: SharedReport, call: Call) -> None:
+def _run(task: ChildTask, report: SharedReport, call: NativeCall) -> None:
     clock = task.code.clock
     for index in range(task.runs):
         for array, pristine in task.restored:
@@ -127,6 +127,6 @@ def _run(task: ChildTask, report: SharedReport, call: Call) -> None:
             os._exit(0)
 
 
-def _leave(report: SharedReport, status: Status, message: str) -> NoReturn:
+def _leave(report: SharedReport, status: LaunchStatus, message: str) -> NoReturn:
     report.say(status, message)
     os._exit(0)

@@ -19,7 +19,7 @@ from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Kernel
 from tui_tuner.evaluate.devices.native.child import ChildTask
 from tui_tuner.evaluate.devices.native.cpu import cpu_model
 from tui_tuner.evaluate.devices.native.launch import NativeCode
-from tui_tuner.evaluate.devices.native.memory import GuardedArray, guarded_copy
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
 from tui_tuner.evaluate.devices.native.process import ChildExit, run_in_child
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
@@ -39,8 +39,8 @@ class _Library:
 class _SharedArguments:
     """Arguments as a child sees them; `restored` pairs a shared array with its untouched copy."""
 
-    values: list[KernelArgument | GuardedArray]
-    restored: list[tuple[GuardedArray, np.ndarray]]
+    values: list[KernelArgument | GuardedSharedArray]
+    restored: list[tuple[GuardedSharedArray, np.ndarray]]
 
     @property
     def restored_bytes(self) -> int:
@@ -93,11 +93,11 @@ class NativeDevice(Device):
         for index, argument in enumerate(arguments):
             shared.values.append(self._shared(argument, guard_end))
             array = shared.values[-1]
-            if index in restored and isinstance(array, GuardedArray):
+            if index in restored and isinstance(array, GuardedSharedArray):
                 shared.restored.append((array, np.ascontiguousarray(argument)))
         return Buffers(arguments, restored, shared)
 
-    def _shared(self, argument: KernelArgument, guard_end: bool) -> KernelArgument | GuardedArray:
+    def _shared(self, argument: KernelArgument, guard_end: bool) -> KernelArgument | GuardedSharedArray:
         if not isinstance(argument, np.ndarray):
             self._code.check_scalar(argument)
             return argument
@@ -115,7 +115,7 @@ class NativeDevice(Device):
     def guard_violation(self, buffers: Buffers) -> str | None:
         """Which array was written beside, in the bytes that do not fault."""
         for position, array in enumerate(buffers.handle.values, 1):
-            side = array.overwritten() if isinstance(array, GuardedArray) else None
+            side = array.overwritten() if isinstance(array, GuardedSharedArray) else None
             if side is not None:
                 return f"argument {position} was written {side}"
         return None
@@ -123,7 +123,7 @@ class NativeDevice(Device):
     def free(self, buffers: Buffers) -> None:
         """Give the memory back."""
         for array in buffers.handle.values:
-            if isinstance(array, GuardedArray):
+            if isinstance(array, GuardedSharedArray):
                 array.release()
         buffers.handle.values.clear()
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.native.memory import GuardedArray
-from tui_tuner.evaluate.devices.native.report import MESSAGE_BYTES, Report
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray
+from tui_tuner.evaluate.devices.native.report import MESSAGE_BYTES, LaunchReport
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.geometry import Geometry
 
-Arguments = Sequence[KernelArgument | GuardedArray]
+NativeArguments = Sequence[KernelArgument | GuardedSharedArray]
 """A kernel's arguments, arrays in memory that the child shares."""
-Call = Callable[[], int]
+NativeCall = Callable[[], int]
 """Launches once and returns a `Status`."""
-Bind = Callable[[Geometry, Report], Call]
+Bind = Callable[[Geometry, LaunchReport], NativeCall]
 """Makes the call at a geometry, which reports there."""
 
 
@@ -42,7 +42,7 @@ class NativeCode:
     kind: str
     compiler: str
     name: str
-    bind: Callable[[ctypes.CDLL, str, Arguments], Bind]
+    bind: Callable[[ctypes.CDLL, str, NativeArguments], Bind]
     check_scalar: Callable[[np.generic], object]
     has_blocks: bool
     has_threads: bool
@@ -67,15 +67,15 @@ def scalar(value: np.generic) -> object:
     return converted
 
 
-def _emulated(library: ctypes.CDLL, symbol: str, values: Arguments) -> Bind:
+def _emulated(library: ctypes.CDLL, symbol: str, values: NativeArguments) -> Bind:
     function = library[symbol]
     function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
     slots = [_slot(value) for value in values]
     addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
 
-    def bind(geometry: Geometry, report: Report) -> Call:
+    def bind(geometry: Geometry, report: LaunchReport) -> NativeCall:
         numbers = (ctypes.c_uint * 7)(*geometry.grid, *geometry.block, geometry.shared_bytes)
-        message = ctypes.addressof(report) + Report.message.offset  # type: ignore[attr-defined]
+        message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
 
         def launch() -> int:
             _ = slots  # the addresses are theirs
@@ -86,16 +86,16 @@ def _emulated(library: ctypes.CDLL, symbol: str, values: Arguments) -> Bind:
     return bind
 
 
-def _slot(value: KernelArgument | GuardedArray) -> ctypes.Array[ctypes.c_char]:
+def _slot(value: KernelArgument | GuardedSharedArray) -> ctypes.Array[ctypes.c_char]:
     """The bytes of an argument, with room for any scalar type."""
-    if isinstance(value, GuardedArray):
+    if isinstance(value, GuardedSharedArray):
         return ctypes.create_string_buffer(value.start.to_bytes(8, "little"), 16)
     return ctypes.create_string_buffer(value.tobytes(), 16)
 
 
-def _called(library: ctypes.CDLL, symbol: str, values: Arguments) -> Bind:
+def _called(library: ctypes.CDLL, symbol: str, values: NativeArguments) -> Bind:
     address = ctypes.c_void_p.in_dll(library, symbol).value
-    arguments = [ctypes.c_void_p(v.start) if isinstance(v, GuardedArray) else scalar(v) for v in values]  # type: ignore[arg-type]
+    arguments = [ctypes.c_void_p(v.start) if isinstance(v, GuardedSharedArray) else scalar(v) for v in values]  # type: ignore[arg-type]
     function = ctypes.CFUNCTYPE(None, *map(type, arguments))(address)  # type: ignore[arg-type]
 
     def launch() -> int:
