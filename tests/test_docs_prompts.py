@@ -19,7 +19,8 @@ from docs.prompting.session import H200, Scene, is_first, requests_of, sample
 from tests.documents import ROOT
 from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.tokens import estimate, estimate_messages
-from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Problem
 from tui_tuner.resources import samples_directory
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.rewriting.retry import DEFAULT_HANDLERS, RetryPolicy

@@ -10,7 +10,8 @@ from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
 from tui_tuner.evaluate.python_kernels.names import split_name
-from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.search.methods import method_named
 from tui_tuner.session.options import SessionOptions

@@ -11,10 +11,10 @@ from tui_tuner.evaluate.devices.base import Device
 from tui_tuner.evaluate.devices.kinds import DeviceChoice, RecordedKind, kind_named, kinds_for
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language, Problem
 
 _RECORDED = f"{RecordedKind.name}:"
-_LANGUAGE_NAMES = {"cuda": "CUDA", "opencl": "OpenCL C", "c": "C or C++"}
 
 
 def recorded_file(text: str) -> Path | None:
@@ -55,8 +55,8 @@ async def choose_device(
         choice = DeviceChoice.parse(text)
         if language not in kind_named(choice.kind).languages:
             ways = " or ".join(f"--device {kind.name}" for kind in kinds)
-            name = _LANGUAGE_NAMES.get(language, language)
-            raise DeviceError(f"a kernel in {name} does not run on '{choice.kind}'", hint=f"use {ways}")
+            title = COMPILED_LANGUAGES[language].title
+            raise DeviceError(f"a kernel in {title} does not run on '{choice.kind}'", hint=f"use {ways}")
         return choice, ""
     preferred = kinds[0]
     if len(kinds) == 1:
