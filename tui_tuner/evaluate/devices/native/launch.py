@@ -19,7 +19,7 @@ from tui_tuner.problem.geometry import Geometry
 NativeArguments = Sequence[KernelArgument | GuardedSharedArray]
 """A kernel's arguments, arrays in memory that the child shares."""
 NativeCall = Callable[[], int]
-"""Launches once and returns a `Status`."""
+"""Launches once and returns a `LaunchStatus`."""
 Bind = Callable[[Geometry, LaunchReport], NativeCall]
 """Makes the call at a geometry, which reports there."""
 
