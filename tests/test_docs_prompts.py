@@ -21,7 +21,8 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.journal.reading import Record
 from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.tokens import estimate, estimate_messages
-from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Problem
 from tui_tuner.resources import samples_directory
 from tui_tuner.strategies.rewriting.failures import CandidateFailed, EvaluationFailed, NoneRight, NotFaster, Rejected
 from tui_tuner.strategies.rewriting.retry import RetryPolicy

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
@@ -70,11 +70,11 @@ class ExampleMachine:
         """The problem as it is."""
         return self._problem
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """The device and the time of the kernel as given; every proposed test is taken."""
         given = baseline(self._problem)
         evaluation = self._evaluation(given, given.default_configuration)
-        return Started(self.device, "nothing is built", "", evaluation, list(proposed))
+        return MachineReport(self.device, "nothing is built", "", evaluation, list(proposed))
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """A time that depends on the extents of a block."""

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tui_tuner.evaluate.sandbox.limits import Limits
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
 from tui_tuner.evaluate.sandbox.run import run_confined
 
 SECRET = "open_sesame_4711"  # noqa: S105 - what must not be seen
@@ -102,7 +102,7 @@ async def test_including_an_endless_device_ends_at_once_with_permission_denied(g
 async def test_a_macro_bomb_is_stopped_by_the_memory_limit(gxx, policy, tmp_path):
     doubling = "\n".join(f"#define B{i}(x) B{i - 1}(B{i - 1}(x x))" for i in range(1, 30))
     (tmp_path / "a.cpp").write_text(f"#define B0(x) x x\n{doubling}\nint y = B29(z);\n")
-    limits = Limits(memory=2**29)
+    limits = ResourceLimits(memory=2**29)
 
     done = await run_confined((gxx, "-c", "a.cpp"), directory=tmp_path, policy=policy, limits=limits)
 

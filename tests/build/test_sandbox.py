@@ -13,8 +13,8 @@ import pytest
 
 from tui_tuner.errors import DeviceError, SandboxError
 from tui_tuner.evaluate.sandbox import run, selftest
-from tui_tuner.evaluate.sandbox.limits import Limits
-from tui_tuner.evaluate.sandbox.process import Completed
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.sandbox.selftest import SandboxReport, judge, prove
 
@@ -61,13 +61,13 @@ async def test_the_self_test_notices_a_sandbox_with_a_hole(policy, monkeypatch, 
 @pytest.mark.parametrize(
     "probe",
     [
-        Completed(125, "sandbox: landlock create: not permitted\n", False, 1.0),
-        Completed(0, "", False, 1.0),
-        Completed(0, "work done\nread denied\nwrite denied\nconnect denied\n", False, 1.0),
-        Completed(0, "work denied\nread denied\nwrite denied\nconnect denied\nstate 7 namespace\n", False, 1.0),
-        Completed(0, "work done\nread denied\nwrite denied\nstate 7 namespace\n", False, 1.0),
-        Completed(0, "work done\nread denied\nwrite denied\nconnect done\nstate 3 open\n", False, 1.0),
-        Completed(-9, "work done\nread denied\nwrite denied\nconnect denied\nstate 7 namespace\n", True, 1.0),
+        CommandResult(125, "sandbox: landlock create: not permitted\n", False, 1.0),
+        CommandResult(0, "", False, 1.0),
+        CommandResult(0, "work done\nread denied\nwrite denied\nconnect denied\n", False, 1.0),
+        CommandResult(0, "work denied\nread denied\nwrite denied\nconnect denied\nstate 7 namespace\n", False, 1.0),
+        CommandResult(0, "work done\nread denied\nwrite denied\nstate 7 namespace\n", False, 1.0),
+        CommandResult(0, "work done\nread denied\nwrite denied\nconnect done\nstate 3 open\n", False, 1.0),
+        CommandResult(-9, "work done\nread denied\nwrite denied\nconnect denied\nstate 7 namespace\n", True, 1.0),
     ],
 )
 def test_a_self_test_that_does_not_show_every_denial_counts_as_unconfined(probe):
@@ -298,10 +298,10 @@ async def test_of_too_much_output_the_beginning_and_the_end_are_kept(policy, tmp
 @pytest.mark.parametrize(
     ("script", "limits"),
     [
-        ("x = bytearray(2**30)", Limits(memory=2**29)),
-        ("open('x', 'wb').write(bytes(2**21))", Limits(file=2**20)),
-        ("while True: pass", Limits(cpu_s=1)),
-        ("files = [open('/dev/null') for _ in range(100)]", Limits(descriptors=50)),
+        ("x = bytearray(2**30)", ResourceLimits(memory=2**29)),
+        ("open('x', 'wb').write(bytes(2**21))", ResourceLimits(file=2**20)),
+        ("while True: pass", ResourceLimits(cpu_s=1)),
+        ("files = [open('/dev/null') for _ in range(100)]", ResourceLimits(descriptors=50)),
     ],
     ids=["memory", "file size", "processor time", "open files"],
 )

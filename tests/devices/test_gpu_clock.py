@@ -2,7 +2,7 @@ import sys
 from types import SimpleNamespace
 
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.devices.cuda.clock import Clock, open_clock, reasons_in
+from tui_tuner.evaluate.devices.cuda.clock import ClockSampler, open_clock, reasons_in
 
 
 class NotSupported(Exception):
@@ -31,11 +31,11 @@ def test_reasons_are_named_and_an_idle_gpu_is_not_throttled():
 
 
 def test_a_sample_holds_the_clock_and_its_reasons():
-    assert Clock(nvml(1755, 0x4), None).sample() == ClockSample(1755, ("power cap",))
+    assert ClockSampler(nvml(1755, 0x4), None).sample() == ClockSample(1755, ("power cap",))
 
 
 def test_a_gpu_that_does_not_tell_gives_no_sample():
-    assert Clock(nvml(None, 0), None).sample() is None
+    assert ClockSampler(nvml(None, 0), None).sample() is None
 
 
 def test_the_clock_is_found_by_the_place_of_the_gpu(monkeypatch):

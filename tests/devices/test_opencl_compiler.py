@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.compilers.base import Refused
+from tui_tuner.evaluate.compilers.base import BuildRefusal
 from tui_tuner.evaluate.compilers.opencl import KERNELS, OpenCLCompiler
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
@@ -37,14 +37,14 @@ def test_tunables_become_macros_and_the_platform_is_named():
 
 
 def test_a_tunable_that_is_more_than_one_token_is_refused():
-    with pytest.raises(Refused):
+    with pytest.raises(BuildRefusal):
         COMPILER.recipe(candidate(), {"STEPS": "1; evil"}, [])
 
 
 def test_a_kernel_that_the_source_does_not_have_is_refused_with_those_it_has():
     log = f"{KERNELS}other scale"
     assert COMPILER.symbol(candidate(), log) == "scale"
-    with pytest.raises(Refused, match=r"missing.*other, scale") as caught:
+    with pytest.raises(BuildRefusal, match=r"missing.*other, scale") as caught:
         COMPILER.symbol(candidate(kernel="missing"), log)
     assert caught.value.failure.kind is FailureKind.COMPILE
 

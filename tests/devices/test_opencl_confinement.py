@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.devices.choose import DeviceChoice
-from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
+from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.results import FailureKind
@@ -64,6 +63,10 @@ static long call(long number, long a, long b, long c) {
 """
 """What a kernel on this CPU asks of Linux by itself."""
 OPEN, SOCKET, CONNECT, CREATE = 2, 41, 42, 0x41
+
+
+async def confinement(choice: DeviceChoice, *asked):
+    return await kind_named(choice.kind).confinement(choice, *asked)
 
 
 def problem_in(directory: Path):
@@ -137,7 +140,7 @@ async def test_a_kernel_on_an_opencl_cpu_reaches_files_and_network_only_where_th
 
 async def test_a_runner_for_an_opencl_cpu_reads_builds_and_the_references_file_but_not_what_lies_beside_it(tmp_path):
     problem, builds = problem_in(tmp_path), tmp_path / "builds"
-    read = await opencl_confinement(DeviceChoice(kind="opencl"), problem, builds, Policy(), probe_that_finds(CPU))
+    read = await confinement(DeviceChoice("opencl"), problem, builds, Policy(), probe_that_finds(CPU))
     assert builds.is_dir()
     assert [path for path in read if path.is_relative_to(tmp_path)] == [builds, tmp_path / "reference.py"]
     assert not any(tmp_path.is_relative_to(path) for path in read)
@@ -156,7 +159,7 @@ async def test_a_runner_that_runs_no_kernels_itself_or_may_do_so_freely_is_not_c
     tmp_path, choice, allow_unconfined, probe
 ):
     policy = Policy(allow_unconfined=allow_unconfined)
-    assert await opencl_confinement(choice, problem_in(tmp_path), tmp_path, policy, probe) is None
+    assert await confinement(choice, problem_in(tmp_path), tmp_path, policy, probe) is None
 
 
 async def test_where_nothing_can_be_confined_an_opencl_cpu_is_refused(tmp_path, monkeypatch):
@@ -165,9 +168,7 @@ async def test_where_nothing_can_be_confined_an_opencl_cpu_is_refused(tmp_path, 
 
     monkeypatch.setattr(run, "prove", unproven)
     with pytest.raises(SandboxError, match="files can be read"):
-        await opencl_confinement(
-            DeviceChoice(kind="opencl"), problem_in(tmp_path), tmp_path, Policy(), probe_that_finds(CPU)
-        )
+        await confinement(DeviceChoice("opencl"), problem_in(tmp_path), tmp_path, Policy(), probe_that_finds(CPU))
 
 
 @pytest.mark.parametrize(

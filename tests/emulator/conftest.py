@@ -8,6 +8,7 @@ from tests.emulator.bench import Bench
 from tui_tuner.evaluate.compilers.c import CCompiler
 from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
 from tui_tuner.evaluate.devices.native.device import NativeDevice
+from tui_tuner.evaluate.devices.native.launch import C_FUNCTION, EMULATED
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,9 +20,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(NativeDevice("emulator"), EmulatorCompiler.find(), tmp_path_factory.mktemp("emulator"))
+    return Bench(NativeDevice(EMULATED), EmulatorCompiler.find(), tmp_path_factory.mktemp("emulator"))
 
 
 @pytest.fixture(scope="module")
 def cpu(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(NativeDevice("c"), CCompiler.find(".c"), tmp_path_factory.mktemp("c"))
+    return Bench(NativeDevice(C_FUNCTION), CCompiler.find(".c"), tmp_path_factory.mktemp("c"))

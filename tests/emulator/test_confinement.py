@@ -10,6 +10,7 @@ from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.compilers.c import CCompiler
 from tui_tuner.evaluate.devices.native import child as native_child
 from tui_tuner.evaluate.devices.native.device import NativeDevice
+from tui_tuner.evaluate.devices.native.launch import C_FUNCTION
 from tui_tuner.evaluate.sandbox.landlock import Confinement, abi_version
 
 ADD_ONE = "void add_one(float *x, int n) { for (int i = 0; i < n; i++) x[i] += 1; }"
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(abi_version() == 0, reason="the operating system
 
 
 def bench(directory: Path, *, allow_unconfined: bool = False) -> Bench:
-    return Bench(NativeDevice("c", allow_unconfined=allow_unconfined), CCompiler.find(".c"), directory)
+    return Bench(NativeDevice(C_FUNCTION, allow_unconfined=allow_unconfined), CCompiler.find(".c"), directory)
 
 
 @pytest.mark.parametrize(

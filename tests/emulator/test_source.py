@@ -6,7 +6,7 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.base import Refused
+from tui_tuner.evaluate.compilers.base import BuildRefusal
 from tui_tuner.evaluate.compilers.gnu import find_gnu
 from tui_tuner.evaluate.emulator.rewriting import rewritten
 from tui_tuner.evaluate.results import FailureKind
@@ -23,7 +23,7 @@ from tui_tuner.evaluate.results import FailureKind
     ],
 )
 def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, feature: str) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(BuildRefusal) as caught:
         rewritten(f"__global__ void k(float* x) {{\n  int i = 0;\n  {line}\n}}\n")
     assert caught.value.failure.kind == FailureKind.REFUSED
     assert caught.value.failure.message == f"the emulator cannot run {feature} (line 3): use a CUDA GPU"
@@ -31,7 +31,7 @@ def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, featur
 
 @pytest.mark.parametrize("header", ["mma.h", "cooperative_groups.h", "cuda/pipeline", "cuda_pipeline.h", "cub/cub.cuh"])
 def test_headers_of_what_the_emulator_cannot_run_are_refused(header: str) -> None:
-    with pytest.raises(Refused, match=r"the emulator cannot run .+ \(line 2\): use a CUDA GPU"):
+    with pytest.raises(BuildRefusal, match=r"the emulator cannot run .+ \(line 2\): use a CUDA GPU"):
         rewritten(f"\n#include <{header}>\n__global__ void k() {{}}\n")
 
 

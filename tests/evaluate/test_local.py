@@ -10,7 +10,7 @@ import tomli
 
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
@@ -32,7 +32,7 @@ def problem_in(directory: Path, *, source: str = SOURCE, more: str = TESTS) -> P
 @asynccontextmanager
 async def evaluator_for(
     problem: Problem, directory: Path, device: str = "emulator"
-) -> AsyncIterator[tuple[LocalEvaluator, Started]]:
+) -> AsyncIterator[tuple[LocalEvaluator, MachineReport]]:
     options = LocalOptions(
         device=device, cache=directory / "builds", log=directory / "runner.log", jobs=2, policy=Policy()
     )

@@ -10,7 +10,7 @@ import pytest
 
 from tests.evaluate.test_local import BLOCK, problem_in, rewritten
 from tests.session.fakes import SOURCE
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
@@ -25,7 +25,7 @@ REFERENCE = "import os\ndef scale(y, x, n):\n    {}\n    return 2 * x\n"
 @asynccontextmanager
 async def started(
     problem: Problem, directory: Path, proposed: Sequence[Test], device: str = "emulator"
-) -> AsyncIterator[tuple[LocalEvaluator, Started]]:
+) -> AsyncIterator[tuple[LocalEvaluator, MachineReport]]:
     log, builds = directory / "runner.log", directory / "builds"
     evaluator = LocalEvaluator(problem, LocalOptions(device, builds, log, jobs=2, policy=Policy()))
     try:

@@ -12,7 +12,7 @@ from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.proposed import kept_tests
 from tui_tuner.evaluate.rehearsal import Rehearsal
-from tui_tuner.evaluate.requests import Rehearsed
+from tui_tuner.evaluate.requests import RehearsalAnswer
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.problem.load import load_problem
@@ -31,7 +31,7 @@ def problem_in(directory: Path, reference: str | None = None) -> Problem:
     return load_problem(directory / "scale.toml").with_tests([])
 
 
-def rehearsed(problem: Problem, kernel: Any, test: Test = ODD) -> Rehearsed:
+def rehearsed(problem: Problem, kernel: Any, test: Test = ODD) -> RehearsalAnswer:
     device = NumpyDevice(given=kernel)
     rehearsal = Rehearsal(device, problem.with_tests([test, test]), lambda *_: None)
     outcome = rehearsal.run(executable("given"))
@@ -62,8 +62,8 @@ def other_each_time(y: np.ndarray, x: np.ndarray, n: int) -> float:
 
 
 def test_a_test_at_which_the_kernel_as_given_can_be_checked_has_no_reason_against_it(tmp_path: Path) -> None:
-    assert rehearsed(problem_in(tmp_path), as_given) == Rehearsed()
-    assert rehearsed(problem_in(tmp_path, "2 * x"), as_given) == Rehearsed()
+    assert rehearsed(problem_in(tmp_path), as_given) == RehearsalAnswer()
+    assert rehearsed(problem_in(tmp_path, "2 * x"), as_given) == RehearsalAnswer()
 
 
 @pytest.mark.parametrize(

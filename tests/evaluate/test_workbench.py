@@ -13,7 +13,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate import datasets
 from tui_tuner.evaluate.requests import Executable, LaunchShape
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.workbench import DATA_LIMIT_S, Say, Workbench
+from tui_tuner.evaluate.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.problem.load import load_problem
 
 REFERENCE = "def scale(y, x, n):\n    return {}\n"
@@ -61,7 +61,7 @@ class ComputesOnce:
 
 
 def bench(
-    directory: Path, device: NumpyDevice, reference: str | None = "2 * x", say: Say = lambda *_: None
+    directory: Path, device: NumpyDevice, reference: str | None = "2 * x", say: SayPhase = lambda *_: None
 ) -> Workbench:
     (directory / "scale.cu").write_text(SOURCE)
     text = PROBLEM.partition("[[tests]]")[0] + "[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
@@ -173,7 +173,7 @@ def test_a_slow_reference_or_check_is_not_held_against_the_launch_before_it(
         return noted
 
     monkeypatch.setattr(datasets, "call_reference", noting(datasets.call_reference))
-    monkeypatch.setattr(datasets.DataSet, "check", noting(datasets.DataSet.check))
+    monkeypatch.setattr(datasets.LaunchData, "check", noting(datasets.LaunchData.check))
     device = NumpyDevice(given=as_given, fast=twice_as_fast)
     work = bench(tmp_path, device, say=lambda _, limit_s: said.append(limit_s))
     work.prepare(executable("given"))

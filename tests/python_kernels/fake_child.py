@@ -16,20 +16,20 @@ from pydantic import TypeAdapter
 
 from tui_tuner.evaluate.channel import ChannelClosed, receive, send
 from tui_tuner.evaluate.python_kernels.messages import (
-    CompareConfigurations,
-    Describe,
-    Described,
-    Doing,
-    EvaluateConfiguration,
-    Forget,
-    KernelCompared,
+    DescriptionAnswer,
+    DescriptionRequest,
+    ForgetRequest,
+    KernelComparisonAnswer,
+    KernelComparisonRequest,
     KernelDescription,
-    KernelEvaluated,
-    KernelOpened,
-    OpenKernel,
-    Request,
+    KernelEvaluationAnswer,
+    KernelEvaluationRequest,
+    KernelOpenAnswer,
+    KernelOpenRequest,
+    KernelPhase,
+    KernelRequest,
 )
-from tui_tuner.evaluate.requests import Failed, Frame
+from tui_tuner.evaluate.requests import Frame, UserErrorAnswer
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
 from tui_tuner.problem.model import Configuration
 
@@ -44,7 +44,7 @@ def milliseconds(configuration: Configuration) -> float:
     return 1.0 + sum(abs(float(tile) - 128) / 128 for tile in tiles) + abs(warps - 8) / 8
 
 
-def evaluated(request: EvaluateConfiguration) -> KernelEvaluated:
+def evaluated(request: KernelEvaluationRequest) -> KernelEvaluationAnswer:
     match request.configuration.get("num_warps"):
         case 16:
             os._exit(7)
@@ -52,19 +52,21 @@ def evaluated(request: EvaluateConfiguration) -> KernelEvaluated:
             time.sleep(60)
         case 2:
             failure = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="an illegal memory access was encountered")
-            return KernelEvaluated(id=request.id, failure=failure, fatal=True)
+            return KernelEvaluationAnswer(id=request.id, failure=failure, fatal=True)
         case 1:
             failure = Failure(kind=FailureKind.COMPILE, message="error: made up")
-            return KernelEvaluated(id=request.id, failure=failure)
+            return KernelEvaluationAnswer(id=request.id, failure=failure)
     time_ms = milliseconds(request.configuration)
     timing = Timing(median=time_ms, low=time_ms * 0.999, high=time_ms * 1.001, samples=20)
     warps = request.configuration.get("num_warps")
-    return KernelEvaluated(id=request.id, timing=timing, as_written=f"helion.Config(num_warps={warps})", build_ms=1.0)
+    return KernelEvaluationAnswer(
+        id=request.id, timing=timing, as_written=f"helion.Config(num_warps={warps})", build_ms=1.0
+    )
 
 
-def compared(request: CompareConfigurations) -> KernelCompared:
+def compared(request: KernelComparisonRequest) -> KernelComparisonAnswer:
     ratio = milliseconds(request.incumbent) / milliseconds(request.challenger)
-    return KernelCompared(id=request.id, comparison=Comparison(ratio=ratio, low=ratio, high=ratio, pairs=30))
+    return KernelComparisonAnswer(id=request.id, comparison=Comparison(ratio=ratio, low=ratio, high=ratio, pairs=30))
 
 
 def main() -> None:
@@ -73,7 +75,7 @@ def main() -> None:
     with Path(mark).open("a", encoding="utf-8") as marks:
         marks.write("started\n")
     requests, answers = (socket.socket(fileno=int(number)) for number in numbers)
-    adapter: TypeAdapter[Request] = TypeAdapter(Request)
+    adapter: TypeAdapter[KernelRequest] = TypeAdapter(KernelRequest)
 
     def say(frame: Frame) -> None:
         send(answers, frame.model_dump(mode="json"))
@@ -83,17 +85,17 @@ def main() -> None:
             request = adapter.validate_python(receive(requests))
         except ChannelClosed:
             return
-        if isinstance(request, Describe) and request.kernel == "missing":
-            say(Failed(message="has no kernel 'missing'", hint="did you mean 'matmul'?", file=request.file))
-        elif isinstance(request, Describe):
-            say(Doing(text="loading", limit_s=5.0))
-            say(Described(description=known))
-        elif isinstance(request, OpenKernel):
-            given = evaluated(EvaluateConfiguration(id=0, configuration=request.default))
-            say(KernelOpened(device=DEVICE, given=given))
-        elif not isinstance(request, Forget):
-            say(Doing(id=request.id, text="the first launch", limit_s=LIMIT_S))
-            answer = evaluated(request) if isinstance(request, EvaluateConfiguration) else compared(request)
+        if isinstance(request, DescriptionRequest) and request.kernel == "missing":
+            say(UserErrorAnswer(message="has no kernel 'missing'", hint="did you mean 'matmul'?", file=request.file))
+        elif isinstance(request, DescriptionRequest):
+            say(KernelPhase(text="loading", limit_s=5.0))
+            say(DescriptionAnswer(description=known))
+        elif isinstance(request, KernelOpenRequest):
+            given = evaluated(KernelEvaluationRequest(id=0, configuration=request.default))
+            say(KernelOpenAnswer(device=DEVICE, given=given))
+        elif not isinstance(request, ForgetRequest):
+            say(KernelPhase(id=request.id, text="the first launch", limit_s=LIMIT_S))
+            answer = evaluated(request) if isinstance(request, KernelEvaluationRequest) else compared(request)
             say(answer)
             if answer.fatal:
                 return

@@ -19,14 +19,14 @@ from tui_tuner.evaluate.python_kernels.child.kernel import (  # noqa: E402
     Arguments,
     KernelFault,
     ReadyKernel,
-    Report,
+    ReportCompiled,
     TunableKernel,
 )
 from tui_tuner.evaluate.python_kernels.messages import (  # noqa: E402
-    CompareConfigurations,
-    EvaluateConfiguration,
+    KernelComparisonRequest,
     KernelDescription,
-    OpenKernel,
+    KernelEvaluationRequest,
+    KernelOpenRequest,
 )
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind  # noqa: E402
 from tui_tuner.problem.model import Configuration  # noqa: E402
@@ -46,7 +46,7 @@ class Ready(ReadyKernel):
             return [Refused()]
         return []
 
-    def launch(self, arguments: Arguments, report: Report) -> list:
+    def launch(self, arguments: Arguments, report: ReportCompiled) -> list:
         (x,) = arguments
         match self.how:
             case "wrong":
@@ -125,7 +125,9 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     ours, theirs = socket.socketpair()
-    opening = OpenKernel(file="x.py", kernel="doubling", source="", default={"HOW": "plain"}, jobs=2, build_limit_s=20)
+    opening = KernelOpenRequest(
+        file="x.py", kernel="doubling", source="", default={"HOW": "plain"}, jobs=2, build_limit_s=20
+    )
 
     def say(frame):
         send(theirs, frame.model_dump(mode="json"))
@@ -158,7 +160,7 @@ def evaluate(connection: socket.socket, *ways: str) -> dict[str, dict]:
     (opened,) = answers(connection, 1)
     assert opened["given"]["failure"] is None, opened
     for number, how in enumerate(ways, 1):
-        send(connection, EvaluateConfiguration(id=number, configuration={"HOW": how}).model_dump(mode="json"))
+        send(connection, KernelEvaluationRequest(id=number, configuration={"HOW": how}).model_dump(mode="json"))
     return {ways[answer["id"] - 1]: answer for answer in answers(connection, len(ways))}
 
 
@@ -205,7 +207,7 @@ def test_a_kernel_that_writes_to_its_argument_while_the_default_one_does_not_is_
 
 def test_two_configurations_are_timed_in_turns_on_fresh_arguments(service):
     answers(service, 1)
-    request = CompareConfigurations(id=3, incumbent={"HOW": "plain"}, challenger={"HOW": "sum"}, delta=0.01)
+    request = KernelComparisonRequest(id=3, incumbent={"HOW": "plain"}, challenger={"HOW": "sum"}, delta=0.01)
     send(service, request.model_dump(mode="json"))
     (answer,) = answers(service, 1)
 

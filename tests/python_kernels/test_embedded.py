@@ -8,11 +8,11 @@ import pytest
 
 from tests.python_kernels.fake_child import DEVICE, milliseconds
 from tests.python_kernels.fakes import narrow, written
-from tui_tuner.embedded.batches import BatchingEvaluator, ComparisonAsked, EvaluationAsked, StartAsked
+from tui_tuner.embedded.batches import BatchingEvaluator, EmbeddedComparison, EmbeddedEvaluation, EmbeddedStart
 from tui_tuner.embedded.choices import EmbeddedChoices
 from tui_tuner.embedded.session_thread import SessionThread
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.results import Comparison, Evaluation, Timing
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.in_python import Written
@@ -34,16 +34,16 @@ class OtherProgram:
         while (batch := self.evaluator.next_batch()) is not None:
             before()
             self.threads.add(threading.get_ident())
-            self.batches.append(sum(isinstance(asked, EvaluationAsked) for asked in batch))
+            self.batches.append(sum(isinstance(asked, EmbeddedEvaluation) for asked in batch))
             for asked in batch:
                 match asked:
-                    case StartAsked():
+                    case EmbeddedStart():
                         candidate = baseline(self.problem)
                         given = evaluation(candidate, candidate.default_configuration)
-                        asked.answer.set_result(Started(DEVICE, "none", "", given))
-                    case EvaluationAsked():
+                        asked.answer.set_result(MachineReport(DEVICE, "none", "", given))
+                    case EmbeddedEvaluation():
                         asked.answer.set_result(evaluation(asked.candidate, asked.configuration))
-                    case ComparisonAsked():
+                    case EmbeddedComparison():
                         ratio = milliseconds(asked.incumbent) / milliseconds(asked.challenger)
                         asked.answer.set_result(Comparison(ratio=ratio, low=ratio, high=ratio, pairs=30))
 

@@ -12,10 +12,11 @@ from tests.python_kernels.fakes import fake_process, starts, written
 from tui_tuner.errors import DeviceError, ProblemError, UserError
 from tui_tuner.evaluate.python_kernels.describe import describe, python_problem
 from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
-from tui_tuner.evaluate.python_kernels.process import ProcessOptions, environment
+from tui_tuner.evaluate.python_kernels.process import ProcessOptions
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration
+from tui_tuner.processes.environment import environment_without_keys
 
 
 class Machine:
@@ -160,5 +161,5 @@ def test_the_kernels_process_inherits_no_keys(monkeypatch):
     monkeypatch.setenv("HELION_LLM_API_KEY", "secret")
     monkeypatch.setenv("HELION_BACKEND", "triton")
 
-    assert "secret" not in environment().values()
-    assert environment()["HELION_BACKEND"] == "triton"
+    assert "secret" not in environment_without_keys().values()
+    assert environment_without_keys()["HELION_BACKEND"] == "triton"

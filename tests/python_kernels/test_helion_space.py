@@ -13,18 +13,18 @@ helion = pytest.importorskip("helion", reason="Helion is not installed")
 from tests.python_kernels.fakes import description  # noqa: E402
 from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace  # noqa: E402
 from tui_tuner.evaluate.python_kernels.child.kernel import KernelFault  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child.loading import LoadedKernel  # noqa: E402
+from tui_tuner.evaluate.python_kernels.child.loading import KernelFromFile  # noqa: E402
 from tui_tuner.evaluate.python_kernels.names import gathered  # noqa: E402
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> LoadedKernel:
+def loaded(tmp_path: Path) -> KernelFromFile:
     """The sample kernel, its arguments on the CPU."""
     file = tmp_path / "matmul_on_cpu.py"
     file.write_text((SAMPLES / "matmul_helion.py").read_text("utf-8").replace('"cuda"', '"cpu"'), "utf-8")
-    return LoadedKernel(file, None)
+    return KernelFromFile(file, None)
 
 
 def test_a_real_config_spec_is_described_as_it_was_recorded(loaded):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.search.spaces import START, SyntheticSpace, milliseconds
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
 
 JOB = {
@@ -38,7 +38,7 @@ def search_processes(parent: int) -> list[int]:
 
 
 async def run_for_ever(started: asyncio.Event) -> None:
-    async with Search(SyntheticSpace(), max_evaluations=50, start=START) as search:
+    async with SearchClient(SyntheticSpace(), max_evaluations=50, start=START) as search:
         async for _ in search:
             started.set()
             await asyncio.sleep(3600)
@@ -58,14 +58,14 @@ async def test_cancelling_the_search_kills_its_process():
 
 
 async def test_a_process_that_is_killed_is_reported_with_its_status():
-    async with Search(SyntheticSpace(), max_evaluations=50, start=START) as search:
+    async with SearchClient(SyntheticSpace(), max_evaluations=50, start=START) as search:
         batch = await anext(search)
         os.kill(search_processes(os.getpid())[0], signal.SIGKILL)
         with pytest.raises(SearchError, match=r"ended unexpectedly \(status -9\)"):
             await tell_and_go_on(search, batch)
 
 
-async def tell_and_go_on(search: Search, batch: list[dict]) -> None:
+async def tell_and_go_on(search: SearchClient, batch: list[dict]) -> None:
     await search.tell([milliseconds(configuration) for configuration in batch])
     await anext(search)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.search.spaces import START, SyntheticSpace, is_valid, milliseconds
 from tui_tuner.errors import SettingsError
 from tui_tuner.problem.model import Configuration
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS
 
 BUDGET = 60
@@ -24,7 +24,7 @@ async def asked(
     time: Callable[[Configuration], float | None] = milliseconds,
 ) -> Batches:
     batches = []
-    async with Search(SyntheticSpace(), method=method, seed=seed, max_evaluations=budget, start=START) as search:
+    async with SearchClient(SyntheticSpace(), method=method, seed=seed, max_evaluations=budget, start=START) as search:
         async for batch in search:
             batches.append(batch)
             await search.tell([time(configuration) for configuration in batch])
@@ -86,7 +86,7 @@ async def test_a_search_in_which_everything_fails_still_ends(method):
 
 async def test_a_space_within_the_budget_is_evaluated_whole_in_one_batch_with_the_start_first():
     size = len(list(SyntheticSpace().configurations()))
-    search = Search(SyntheticSpace(), max_evaluations=size, start=START)
+    search = SearchClient(SyntheticSpace(), max_evaluations=size, start=START)
     async with search:
         batches = [batch async for batch in search if await search.tell([1.0] * len(batch)) is None]
 
@@ -98,14 +98,14 @@ async def test_a_space_within_the_budget_is_evaluated_whole_in_one_batch_with_th
 
 async def test_a_start_outside_the_space_is_not_evaluated():
     outside = {**START, "block_size_x": 1024, "block_size_y": 8}
-    async with Search(SyntheticSpace(), max_evaluations=5, start=outside) as search:
+    async with SearchClient(SyntheticSpace(), max_evaluations=5, start=outside) as search:
         batch = await anext(search)
 
     assert outside not in batch
 
 
 async def test_the_caller_learns_why_the_search_is_over():
-    async with Search(SyntheticSpace(), method="minimize", max_evaluations=BUDGET) as search:
+    async with SearchClient(SyntheticSpace(), method="minimize", max_evaluations=BUDGET) as search:
         async for batch in search:
             await search.tell([milliseconds(configuration) for configuration in batch])
             assert search.reason == ""
@@ -114,7 +114,7 @@ async def test_the_caller_learns_why_the_search_is_over():
 
 
 async def test_results_are_needed_for_each_configuration_before_the_next_batch():
-    async with Search(SyntheticSpace(), max_evaluations=5, start=START) as search:
+    async with SearchClient(SyntheticSpace(), max_evaluations=5, start=START) as search:
         batch = await anext(search)
         with pytest.raises(RuntimeError, match="tell the results"):
             await anext(search)
@@ -132,7 +132,7 @@ async def test_the_random_numbers_of_this_process_are_left_alone():
 
 def test_an_unknown_method_is_refused_with_the_nearest_name_and_the_whole_list():
     with pytest.raises(SettingsError) as caught:
-        Search(SyntheticSpace(), max_evaluations=5, method="genetic_algoritm")
+        SearchClient(SyntheticSpace(), max_evaluations=5, method="genetic_algoritm")
 
     assert "did you mean 'genetic_algorithm'?" in caught.value.message
     assert caught.value.hint is not None
@@ -141,4 +141,4 @@ def test_an_unknown_method_is_refused_with_the_nearest_name_and_the_whole_list()
 
 def test_an_empty_budget_is_refused():
     with pytest.raises(ValueError, match="at least one evaluation"):
-        Search(SyntheticSpace(), max_evaluations=0)
+        SearchClient(SyntheticSpace(), max_evaluations=0)

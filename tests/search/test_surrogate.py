@@ -12,14 +12,14 @@ from tests.problem.test_space_large import GEMM, GEMM_RESTRICTIONS
 from tests.search.spaces import START, SyntheticSpace, milliseconds
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 
 Time = Callable[[Configuration], float | None]
 
 
 async def searched(space, measure: Time, budget: int, method: str = "surrogate", **options) -> list[Configuration]:
     configurations = []
-    async with Search(space, method=method, max_evaluations=budget, **options) as search:
+    async with SearchClient(space, method=method, max_evaluations=budget, **options) as search:
         async for batch in search:
             configurations.extend(batch)
             await search.tell([measure(configuration) for configuration in batch])
@@ -149,7 +149,7 @@ async def test_the_same_seed_chooses_the_same_in_a_huge_space():
 async def test_a_choice_takes_less_than_a_second_with_300_known_results():
     space = SearchSpace({f"t{i}": list(range(1, 8)) for i in range(5)}, ["t0 <= t1"])
     known = [(configuration, 1.0 + sum(configuration.values()) % 17) for configuration in space.enumerate_valid(300)]
-    async with Search(space, max_evaluations=5, known=known) as search:
+    async with SearchClient(space, max_evaluations=5, known=known) as search:
         await search.tell([1.0] * len(await anext(search)))
         began = time.perf_counter()
         await anext(search)

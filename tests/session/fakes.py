@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -104,7 +104,7 @@ class FakeEvaluator:
     async def sized_problem(self) -> Problem:
         return self.problem
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         self.starts += 1
         self.proposed = list(proposed)
         candidate = baseline(self.problem)
@@ -112,7 +112,7 @@ class FakeEvaluator:
         tried = {} if self.problem.tests else {i: self.why_dropped(test) for i, test in enumerate(proposed)}
         tests = [proposed[i] for i, reason in tried.items() if reason is None]
         dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
-        return Started(DEVICE, "landlock", "", given, tests, dropped)
+        return MachineReport(DEVICE, "landlock", "", given, tests, dropped)
 
     def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
         return milliseconds(candidate, configuration)

@@ -10,7 +10,7 @@ import pytest
 from tests.session.fakes import FakeEvaluator, new_run, reopened, session_of
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.model import Configuration
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.session.events import EvaluationFinished, Event, SessionFinished
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
@@ -37,7 +37,7 @@ async def test_a_replay_measures_the_same_and_starts_no_search(tmp_path: Path, m
     events = await all_events(session_of(run, FakeEvaluator(run.problem)))
     assert len(measured(events)) == 2
 
-    monkeypatch.setattr(Search, "__aenter__", no_search)
+    monkeypatch.setattr(SearchClient, "__aenter__", no_search)
     again = await all_events(Session(open_run(run.path, resume=False), strategy_named("search"), None, None))
     assert measured(again) == measured(events)
 
@@ -58,7 +58,7 @@ async def interrupted_after_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def one_by_one(monkeypatch: pytest.MonkeyPatch, blocks: list[int]) -> None:
     """Searches that choose these block sizes, one a batch."""
 
-    async def choose(search: Search) -> list[Configuration]:
+    async def choose(search: SearchClient) -> list[Configuration]:
         chosen = getattr(search, "chosen", 0)
         if chosen == len(blocks):
             raise StopAsyncIteration
@@ -68,10 +68,10 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch, blocks: list[int]) -> None:
     async def nothing(*_: object) -> None:
         pass
 
-    monkeypatch.setattr(Search, "__aenter__", nothing)
-    monkeypatch.setattr(Search, "__aexit__", nothing)
-    monkeypatch.setattr(Search, "__anext__", choose)
-    monkeypatch.setattr(Search, "tell", nothing)
+    monkeypatch.setattr(SearchClient, "__aenter__", nothing)
+    monkeypatch.setattr(SearchClient, "__aexit__", nothing)
+    monkeypatch.setattr(SearchClient, "__anext__", choose)
+    monkeypatch.setattr(SearchClient, "tell", nothing)
 
 
 async def test_a_resumed_search_goes_on_behind_what_was_recorded(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.strategies.branch import TUNED
 from tests.strategies.world import FIXED, kernel, played, rewrite
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.session.events import EvaluationFinished
 from tui_tuner.strategies.one_prompt import OnePromptStrategy
 from tui_tuner.strategies.parameters import searching
@@ -16,7 +16,7 @@ WIDE = ("one_prompt", rewrite(kernel(2, tunables="matters work"), [("matters", V
 """A kernel with 256 configurations."""
 
 
-class Seeded(Search):
+class Seeded(SearchClient):
     """Notes the seed of each search."""
 
     seeds: list[int]

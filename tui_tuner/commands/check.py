@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import get_args
 
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
-from tui_tuner.evaluate.devices.choose import Kind, choose_device, recorded_file
+from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
+from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
 from tui_tuner.evaluate.python_kernels.names import split_name
-from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.search.methods import method_named
 from tui_tuner.session.options import SessionOptions
@@ -74,7 +75,7 @@ async def check_options(options: SessionOptions, problem: Problem) -> None:
             await choose_device(options.device, problem.language)
     except DeviceError as error:
         kind = options.device.partition(":")[0]
-        known = ("auto", *get_args(Kind), "recorded")
+        known = ("auto", *KINDS)
         near = None if kind in known else nearest(kind, known)
         meant = "" if near is None else f"did you mean '{near}'? "
         raise SettingsError(error.message, hint=f"{meant}{error.hint or ''}".strip() or None) from None

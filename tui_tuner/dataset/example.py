@@ -56,7 +56,7 @@ class Measured(_Part):
 
 
 class Compared(_Part):
-    """A configuration timed in turns with another, mostly the best of that time; `factor` with its interval's ends."""
+    """A configuration interleaved with another, mostly the best of that time; `factor` with its interval's ends."""
 
     configuration: Configuration
     factor: Factor

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tui_tuner.errors import JournalError
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.journal.reading import Record, read_journal
 from tui_tuner.llm.recording import RecordedCall, call_of, fault_in, is_call
@@ -51,4 +51,4 @@ def _check(record: Record) -> None:
 
 def _check_device(result: Mapping[str, Any]) -> None:
     known = {name: result[name] for name in ("device", "sandbox", "note", "given")}
-    TypeAdapter(Started).validate_python({**known, "tests": result.get("tests", [])})
+    TypeAdapter(MachineReport).validate_python({**known, "tests": result.get("tests", [])})

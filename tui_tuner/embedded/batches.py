@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem, Test
@@ -18,14 +18,14 @@ QUIET_S = 0.1
 
 
 @dataclass(frozen=True)
-class StartAsked:
+class EmbeddedStart:
     """Somebody waits for the device and the kernel as given."""
 
-    answer: Future[Started] = field(default_factory=Future)
+    answer: Future[MachineReport] = field(default_factory=Future)
 
 
 @dataclass(frozen=True)
-class EvaluationAsked:
+class EmbeddedEvaluation:
     """Somebody waits for an evaluation."""
 
     candidate: Candidate
@@ -34,7 +34,7 @@ class EvaluationAsked:
 
 
 @dataclass(frozen=True)
-class ComparisonAsked:
+class EmbeddedComparison:
     """Somebody waits for a comparison."""
 
     incumbent: Configuration
@@ -43,37 +43,37 @@ class ComparisonAsked:
     answer: Future[Comparison] = field(default_factory=Future)
 
 
-Asked = StartAsked | EvaluationAsked | ComparisonAsked
+EmbeddedRequest = EmbeddedStart | EmbeddedEvaluation | EmbeddedComparison
 
 
 class BatchingEvaluator:
     """Implements `tui_tuner.evaluate.evaluator.Evaluator`; another thread does the work, a batch at a time."""
 
     def __init__(self) -> None:
-        self._asked: queue.Queue[Asked | None] = queue.Queue()
-        self._next: Asked | None = None
+        self._asked: queue.Queue[EmbeddedRequest | None] = queue.Queue()
+        self._next: EmbeddedRequest | None = None
 
     async def sized_problem(self) -> Problem | None:
         """None: a model cannot propose other arguments than those that the kernel was called with."""
         return None
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """The device and the kernel as given."""
-        asked = StartAsked()
+        asked = EmbeddedStart()
         self._asked.put(asked)
         return await asyncio.wrap_future(asked.answer)
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
-        asked = EvaluationAsked(candidate, configuration)
+        asked = EmbeddedEvaluation(candidate, configuration)
         self._asked.put(asked)
         return await asyncio.wrap_future(asked.answer)
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """Time two configurations in turns."""
-        asked = ComparisonAsked(incumbent[1], challenger[1], delta)
+        """Time two configurations, interleaved."""
+        asked = EmbeddedComparison(incumbent[1], challenger[1], delta)
         self._asked.put(asked)
         return await asyncio.wrap_future(asked.answer)
 
@@ -84,29 +84,29 @@ class BatchingEvaluator:
         """Nobody will ask any more."""
         self._asked.put(None)
 
-    def next_batch(self) -> Sequence[Asked] | None:
+    def next_batch(self) -> Sequence[EmbeddedRequest] | None:
         """Wait for what is asked next: one start or comparison, or many evaluations; None at the end."""
         first = self._next or self._asked.get()
         self._next = None
-        if not isinstance(first, EvaluationAsked):
+        if not isinstance(first, EmbeddedEvaluation):
             return None if first is None else [first]
-        batch: list[Asked] = [first]
+        batch: list[EmbeddedRequest] = [first]
         while True:
             try:
                 asked = self._asked.get(timeout=QUIET_S)
             except queue.Empty:
                 return _wanted(batch)
-            if not isinstance(asked, EvaluationAsked):
+            if not isinstance(asked, EmbeddedEvaluation):
                 self._keep(asked)
                 return _wanted(batch)
             batch.append(asked)
 
-    def _keep(self, asked: Asked | None) -> None:
+    def _keep(self, asked: EmbeddedRequest | None) -> None:
         if asked is None:
             self.end()
         self._next = asked
 
 
-def _wanted(batch: Sequence[Asked]) -> list[Asked]:
+def _wanted(batch: Sequence[EmbeddedRequest]) -> list[EmbeddedRequest]:
     """What is still waited for."""
     return [asked for asked in batch if asked.answer.set_running_or_notify_cancel()]

@@ -13,11 +13,11 @@ from weakref import WeakValueDictionary
 
 from tui_tuner.evaluate.build_cache import BuildCache
 from tui_tuner.evaluate.build_log import compile_failure
-from tui_tuner.evaluate.compilers.base import Compiler, Recipe, Refused
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
-from tui_tuner.evaluate.sandbox.limits import Limits
-from tui_tuner.evaluate.sandbox.process import Completed
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Language
@@ -70,7 +70,7 @@ class Builder:
         """
         try:
             recipe = self._recipe(candidate, configuration, options)
-        except Refused as refused:
+        except BuildRefusal as refused:
             return Build(key="", failure=refused.failure)
         key = self._key(candidate, recipe)
         lock = self._locks.setdefault(key, asyncio.Lock())
@@ -84,7 +84,7 @@ class Builder:
     def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         failure = refuse(candidate.source, self._language)
         if failure is not None:
-            raise Refused(failure)
+            raise BuildRefusal(failure)
         return self._compiler.recipe(candidate, configuration, options)
 
     def _key(self, candidate: Candidate, recipe: Recipe) -> str:
@@ -108,12 +108,12 @@ class Builder:
             )
             return self._outcome(key, candidate, recipe, done, directory)
 
-    def _limits(self, recipe: Recipe) -> Limits:
+    def _limits(self, recipe: Recipe) -> ResourceLimits:
         """A compiler that opens a device maps far more addresses than it uses memory."""
         cpu_s = int(self._timeout_s) + 10
-        return Limits(cpu_s=cpu_s, memory=0) if recipe.devices else Limits(cpu_s=cpu_s)
+        return ResourceLimits(cpu_s=cpu_s, memory=0) if recipe.devices else ResourceLimits(cpu_s=cpu_s)
 
-    def _outcome(self, key: str, candidate: Candidate, recipe: Recipe, done: Completed, directory: Path) -> Build:
+    def _outcome(self, key: str, candidate: Candidate, recipe: Recipe, done: CommandResult, directory: Path) -> Build:
         build = Build(key=key, milliseconds=done.milliseconds)
         if done.timed_out:
             message = f"the compiler was stopped after {self._timeout_s:g} s"
@@ -125,12 +125,12 @@ class Builder:
             return failed if _was_killed(done) else self._cache.store(failed)
         try:
             symbol = self._compiler.symbol(candidate, done.output)
-        except Refused as refused:
+        except BuildRefusal as refused:
             return self._cache.store(build.model_copy(update={"failure": refused.failure}))
         resources = self._compiler.resources(done.output, symbol)
         return self._cache.store(build.model_copy(update={"symbol": symbol, "resources": resources}), artifact)
 
 
-def _was_killed(done: Completed) -> bool:
+def _was_killed(done: CommandResult) -> bool:
     """Whether something from outside ended the compiler, which says nothing about the source."""
     return done.returncode < 0 or _KILLED.search(done.output) is not None

@@ -37,7 +37,7 @@ RunBaseline = Callable[[list[KernelArgument], int], dict[int, np.ndarray]]
 
 
 @dataclass(frozen=True)
-class DataSet:
+class LaunchData:
     """Arguments of one launch with what it must compute.
 
     Attributes:
@@ -100,7 +100,7 @@ class DataSets:
         self._draws = draws
         self._own_relative = 0.0
 
-    def make(self, index: int) -> DataSet:
+    def make(self, index: int) -> LaunchData:
         """Fresh data for one test, or for the timed size at the last index.
 
         Raises:
@@ -111,7 +111,7 @@ class DataSets:
                 return self._drawn(index)
         return self._drawn(index)
 
-    def _drawn(self, index: int) -> DataSet:
+    def _drawn(self, index: int) -> LaunchData:
         timed = index == len(self._problem.tests)
         test = Test(sizes={}) if timed else self._problem.tests[index]
         at = self._problem.at(test)
@@ -124,7 +124,7 @@ class DataSets:
         else:
             expected, errors = self._from_reference(arguments, outputs, sizes)
             bounds = {i: self._bound(i, expected[i], sizes, errors[i]) for i in outputs}
-        data = DataSet(index, label_of(sizes, test.inputs), arguments, expected, bounds)
+        data = LaunchData(index, label_of(sizes, test.inputs), arguments, expected, bounds)
         self._refuse_weak(data)
         return data
 
@@ -176,7 +176,7 @@ class DataSets:
             return 1024.0
         return float(evaluate(work.flops, sizes)) / max(1, expected.size)
 
-    def _refuse_weak(self, data: DataSet) -> None:
+    def _refuse_weak(self, data: LaunchData) -> None:
         for index, expected in data.expected.items():
             if not np.isfinite(expected).any():
                 raise ProblemError(

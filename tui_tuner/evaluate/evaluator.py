@@ -12,7 +12,7 @@ from tui_tuner.problem.model import Configuration, Problem, Test
 
 
 @dataclass(frozen=True)
-class Started:
+class MachineReport:
     """What an evaluator knows once it is ready.
 
     Attributes:
@@ -46,7 +46,7 @@ class Evaluator(Protocol):
         """
         ...
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Take the device and check the kernel as given.
 
         Args:
@@ -65,7 +65,7 @@ class Evaluator(Protocol):
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """Time two configurations in turns on data that neither has seen."""
+        """Time two configurations, interleaved, on data that neither has seen."""
         ...
 
     async def close(self) -> None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.proposed import DRAWS, dropped_line, kept_tests
-from tui_tuner.evaluate.requests import Evaluated, Executable, Prepare, Rehearse, Rehearsed
+from tui_tuner.evaluate.requests import (
+    EvaluationAnswer,
+    Executable,
+    PreparationRequest,
+    RehearsalAnswer,
+    RehearsalRequest,
+)
 from tui_tuner.evaluate.results import Build, Failure
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -29,7 +35,7 @@ class GivenKernel:
 
     problem: Problem
     build: Build
-    answer: Evaluated
+    answer: EvaluationAnswer
     tests: list[Test]
     dropped: list[str]
 
@@ -65,27 +71,27 @@ async def _rehearse(trial: Problem, make: MakeExecutable, supervisor: Supervisor
     if isinstance(built, Failure):
         return built.message
     try:
-        answer = await supervisor.ask(Rehearse(problem=trial, baseline=built[1]))
+        answer = await supervisor.ask(RehearsalRequest(problem=trial, baseline=built[1]))
     except RunnerDied as died:
         return f"{died.failure.kind}: {died.failure.message}"
-    if not isinstance(answer, Rehearsed):
+    if not isinstance(answer, RehearsalAnswer):
         raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
     return answer.reason
 
 
 async def _prepare(
     problem: Problem, draws: int, make: MakeExecutable, supervisor: Supervisor
-) -> tuple[Build, Evaluated]:
+) -> tuple[Build, EvaluationAnswer]:
     built = await _built(problem, make)
     source = problem.directory / problem.kernel.source
     if isinstance(built, Failure):
         raise ProblemError(f"the kernel as given cannot run: {built.message}", file=source)
     build, executable = built
     try:
-        answer = await supervisor.open(Prepare(problem=problem, baseline=executable, draws=draws))
+        answer = await supervisor.open(PreparationRequest(problem=problem, baseline=executable, draws=draws))
     except RunnerDied as died:
-        answer = Evaluated(failure=died.failure)
-    if not isinstance(answer, Evaluated):
+        answer = EvaluationAnswer(failure=died.failure)
+    if not isinstance(answer, EvaluationAnswer):
         raise RuntimeError(f"unexpected answer to prepare: {answer!r}")
     if answer.failure is not None:
         raise ProblemError(

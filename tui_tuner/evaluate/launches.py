@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui_tuner.evaluate.datasets import test_sizes
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.requests import LaunchShape
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.problem.candidate import Candidate
@@ -28,7 +29,7 @@ def launch_shapes(
 
 
 def _beyond_limits(launch: Geometry, device: DeviceInfo) -> Failure | None:
-    if device.kind == "c":
+    if not kind_named(device.kind).has_blocks:
         return None
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     if device.max_threads_per_block is not None and threads > device.max_threads_per_block:

@@ -8,21 +8,22 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
-from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
+from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.launches import launch_shapes
 from tui_tuner.evaluate.requests import (
-    Compare,
-    Compared,
-    Evaluate,
-    Evaluated,
+    CeilingsRequest,
+    ComparisonAnswer,
+    ComparisonRequest,
+    DeviceAnswer,
+    EvaluationAnswer,
+    EvaluationRequest,
     Executable,
-    MeasureCeilings,
-    Open,
-    Opened,
+    OpenRequest,
 )
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
 from tui_tuner.evaluate.roofline import Roofline, roofline
@@ -69,9 +70,9 @@ class LocalEvaluator:
     async def sized_problem(self) -> Problem:
         """The problem at the sizes of the device that `start` takes."""
         choice, _ = await self._chosen()
-        return self._given_problem.on_emulator() if choice.kind == "emulator" else self._given_problem
+        return kind_named(choice.kind).sized(self._given_problem)
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Take the device, measure its ceilings, check and time the kernel as given, try proposed tests with it."""
         choice, note = await self._chosen()
         self._problem = await self.sized_problem()
@@ -91,7 +92,7 @@ class LocalEvaluator:
         given = await check_given(self._problem, proposed, self._executable, self._supervisor)
         self._problem = given.problem
         candidate = baseline(given.problem)
-        return Started(
+        return MachineReport(
             device=self._device,
             sandbox=report.line,
             note=note,
@@ -107,26 +108,26 @@ class LocalEvaluator:
             return Evaluation(candidate=candidate.id, configuration=configuration, failure=built)
         build, executable = built
         if executable is None:
-            return self._evaluation(candidate, configuration, build, Evaluated(failure=build.failure))
+            return self._evaluation(candidate, configuration, build, EvaluationAnswer(failure=build.failure))
         try:
-            answer = await self._supervisor.ask(Evaluate(executable=executable, best_ms=best_ms))
+            answer = await self._supervisor.ask(EvaluationRequest(executable=executable, best_ms=best_ms))
         except RunnerDied as died:
-            answer = Evaluated(failure=died.failure)
-        if not isinstance(answer, Evaluated):
+            answer = EvaluationAnswer(failure=died.failure)
+        if not isinstance(answer, EvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
         return self._evaluation(candidate, configuration, build, answer)
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """Time two configurations in turns; both were built before."""
+        """Time two configurations, interleaved; both were built before."""
         old = await self._must_build(*incumbent)
         new = await self._must_build(*challenger)
         try:
-            answer = await self._supervisor.ask(Compare(incumbent=old, challenger=new, delta=delta))
+            answer = await self._supervisor.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
         except RunnerDied as died:
             return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=died.failure)
-        if not isinstance(answer, Compared):
+        if not isinstance(answer, ComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison
 
@@ -136,14 +137,15 @@ class LocalEvaluator:
 
     async def _open(self, choice: DeviceChoice) -> DeviceInfo:
         options, problem = self._options, self._problem
-        self._supervisor.confine(await opencl_confinement(choice, problem, options.cache, options.policy))
-        request = Open(device=str(choice), allow_unconfined=options.policy.allow_unconfined)
+        kind = kind_named(choice.kind)
+        self._supervisor.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
+        request = OpenRequest(device=str(choice), allow_unconfined=options.policy.allow_unconfined)
         try:
             opened = await self._supervisor.open(request)
         except RunnerDied as died:
             hint = f"what its driver says is in {options.log}"
             raise DeviceError(f"the device cannot be used: {died.failure.message}", hint=hint) from died
-        if not isinstance(opened, Opened):
+        if not isinstance(opened, DeviceAnswer):
             raise RuntimeError(f"unexpected answer to open: {opened!r}")
         return opened.device
 
@@ -172,7 +174,7 @@ class LocalEvaluator:
         return built[1]
 
     def _evaluation(
-        self, candidate: Candidate, configuration: Configuration, build: Build, answer: Evaluated
+        self, candidate: Candidate, configuration: Configuration, build: Build, answer: EvaluationAnswer
     ) -> Evaluation:
         timing, failure, share = answer.timing, answer.failure, None
         if timing is not None and self._roofline is not None:
@@ -197,7 +199,7 @@ class LocalEvaluator:
 
     async def _measure_ceilings(self, device: DeviceInfo, builder: Builder) -> DeviceInfo:
         """The device with its measured ceilings, where it is one that has some."""
-        if device.kind != "cuda":
+        if not kind_named(device.kind).has_ceilings:
             return device
         kernels = []
         for candidate in (copy_candidate(), multiply_add_candidate()):
@@ -210,9 +212,9 @@ class LocalEvaluator:
                 )
             kernels.append(Executable(artifact=build.artifact, symbol=build.symbol, shapes=[]))
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
-        request = MeasureCeilings(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved)
+        request = CeilingsRequest(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved)
         try:
             answer = await self._supervisor.ask(request)
         except RunnerDied as died:
             raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
-        return answer.device if isinstance(answer, Opened) else device
+        return answer.device if isinstance(answer, DeviceAnswer) else device

@@ -1,4 +1,4 @@
-"""Timing: enough launches for a narrow interval, few for what is hopeless, pairs in turns for a verdict."""
+"""Timing: enough launches for a narrow interval, few for what is hopeless, interleaved pairs for a verdict."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _timing(samples: list[float], cpu: bool) -> Timing:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Times of incumbent and challenger, taken in turns, ms."""
+class TimePairs:
+    """Interleaved times of incumbent and challenger, ms."""
 
     times: list[tuple[float, float]]
 
@@ -91,7 +91,7 @@ class Pairs:
         return _timing([pair[which] for pair in self.times], cpu)
 
 
-def in_turns(incumbent: TimeLaunches, challenger: TimeLaunches, patience: Patience, delta: float) -> Pairs:
+def interleaved(incumbent: TimeLaunches, challenger: TimeLaunches, patience: Patience, delta: float) -> TimePairs:
     """Pairs of times in random order, so that drift of the clock hits both alike.
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side,
@@ -111,7 +111,7 @@ def in_turns(incumbent: TimeLaunches, challenger: TimeLaunches, patience: Patien
         spent = time.perf_counter() - start
         if len(times) >= 8 and (spent > patience.pair_limit_s or _decided(times, patience, delta)):
             break
-    return Pairs(times)
+    return TimePairs(times)
 
 
 def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Resources
 
 Limiter = Literal["warps", "blocks", "registers", "shared memory", "threads a block"]
@@ -117,7 +118,7 @@ def occupancy(device: DeviceInfo, resources: Resources, threads: int, dynamic_sh
         kernel needs.
     """
     version = re.fullmatch(r"sm_(\d+)[a-f]?", device.architecture)
-    known = _CAPABILITIES.get(int(version[1])) if version and device.kind == "cuda" else None
+    known = _CAPABILITIES.get(int(version[1])) if version and kind_named(device.kind).has_warps else None
     if version is None or known is None or device.max_threads_per_block is None or device.shared_bytes_optin is None:
         return None
     if resources.registers is None or resources.shared_bytes is None:

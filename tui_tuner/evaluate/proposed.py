@@ -14,11 +14,13 @@ REHEARSALS = 2
 DRAWS = 20
 """How often the data of a proposed test are drawn before it is given up: chance alone must not end a session."""
 
-Rehearse = Callable[[Problem], Awaitable[str | None]]
+RehearseTests = Callable[[Problem], Awaitable[str | None]]
 """Runs the kernel as given at every test of a problem; why it cannot be checked there, or None."""
 
 
-async def kept_tests(problem: Problem, proposed: Sequence[Test], rehearse: Rehearse) -> tuple[list[Test], list[str]]:
+async def kept_tests(
+    problem: Problem, proposed: Sequence[Test], rehearse: RehearseTests
+) -> tuple[list[Test], list[str]]:
     """The tests to keep, and a line for each that is dropped.
 
     Args:

@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator
 
 from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 
 MAX_BYTES = 2**18
-SUFFIXES: dict[Language, str] = {"cuda": ".cu", "opencl": ".cl", "c": ".cpp"}
-"""Ending of the file that a kernel is built from, by language."""
 
 _TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))
 _TRIGRAPH = re.compile(r"\?\?([=/'()!<>-])")
@@ -49,7 +48,7 @@ def refuse(source: str, language: Language) -> Failure | None:
     for number, line in logical_lines(source):
         reason = _directive(line) or _has_file(line) or _other(line)
         if reason:
-            return _failure(f"kernel{SUFFIXES[language]}:{number}: {reason}")
+            return _failure(f"kernel{COMPILED_LANGUAGES[language].built_as}:{number}: {reason}")
     return None
 
 

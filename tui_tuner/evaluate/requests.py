@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +15,10 @@ class Frame(BaseModel):
     """One message between evaluator and runner."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+SayPhase = Callable[[str, float], None]
+"""Tells the parent what is done now and within how many seconds it hears again."""
 
 
 class LaunchShape(Frame):
@@ -32,7 +37,7 @@ class Executable(Frame):
     shapes: list[LaunchShape]
 
 
-class Open(Frame):
+class OpenRequest(Frame):
     """Take the device; `allow_unconfined` says whether native code may run where it cannot be confined."""
 
     type: Literal["open"] = "open"
@@ -40,7 +45,7 @@ class Open(Frame):
     allow_unconfined: bool = False
 
 
-class MeasureCeilings(Frame):
+class CeilingsRequest(Frame):
     """Measure bandwidth and peak with the built ceiling kernels, over so many bytes."""
 
     type: Literal["ceilings"] = "ceilings"
@@ -49,7 +54,7 @@ class MeasureCeilings(Frame):
     bytes: int
 
 
-class Rehearse(Frame):
+class RehearsalRequest(Frame):
     """Run the kernel as given at the problem's tests, which are only proposed, and keep nothing."""
 
     type: Literal["rehearse"] = "rehearse"
@@ -57,7 +62,7 @@ class Rehearse(Frame):
     baseline: Executable
 
 
-class Prepare(Frame):
+class PreparationRequest(Frame):
     """Check the kernel as given against its reference and keep what the checks of candidates need.
 
     Attributes:
@@ -70,7 +75,7 @@ class Prepare(Frame):
     draws: int = 1
 
 
-class Evaluate(Frame):
+class EvaluationRequest(Frame):
     """Verify and measure; `best_ms` is the incumbent's time, for stopping hopeless ones early."""
 
     type: Literal["evaluate"] = "evaluate"
@@ -78,8 +83,8 @@ class Evaluate(Frame):
     best_ms: float | None = None
 
 
-class Compare(Frame):
-    """Time challenger and incumbent in turns on data that neither has seen."""
+class ComparisonRequest(Frame):
+    """Time challenger and incumbent, interleaved, on data that neither has seen."""
 
     type: Literal["compare"] = "compare"
     incumbent: Executable
@@ -95,22 +100,22 @@ class Phase(Frame):
     limit_s: float
 
 
-class Opened(Frame):
+class DeviceAnswer(Frame):
     """The device is taken."""
 
     type: Literal["opened"] = "opened"
     device: DeviceInfo
 
 
-class Rehearsed(Frame):
-    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `Evaluated`."""
+class RehearsalAnswer(Frame):
+    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `EvaluationAnswer`."""
 
     type: Literal["rehearsed"] = "rehearsed"
     reason: str | None = None
     fatal: bool = False
 
 
-class Evaluated(Frame):
+class EvaluationAnswer(Frame):
     """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced."""
 
     type: Literal["evaluated"] = "evaluated"
@@ -122,7 +127,7 @@ class Evaluated(Frame):
     fatal: bool = False
 
 
-class Compared(Frame):
+class ComparisonAnswer(Frame):
     """Outcome of compare."""
 
     type: Literal["compared"] = "compared"
@@ -130,7 +135,7 @@ class Compared(Frame):
     fatal: bool = False
 
 
-class Failed(Frame):
+class UserErrorAnswer(Frame):
     """The request could not be served, for a reason that is the user's to mend."""
 
     type: Literal["failed"] = "failed"
@@ -140,5 +145,11 @@ class Failed(Frame):
     line: int | None = None
 
 
-Asked = Annotated[Open | MeasureCeilings | Rehearse | Prepare | Evaluate | Compare, Field(discriminator="type")]
-Answered = Annotated[Phase | Opened | Rehearsed | Evaluated | Compared | Failed, Field(discriminator="type")]
+RunnerRequest = Annotated[
+    OpenRequest | CeilingsRequest | RehearsalRequest | PreparationRequest | EvaluationRequest | ComparisonRequest,
+    Field(discriminator="type"),
+]
+RunnerAnswer = Annotated[
+    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | UserErrorAnswer,
+    Field(discriminator="type"),
+]

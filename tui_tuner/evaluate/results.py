@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from tui_tuner.problem.model import Configuration
 
 
-class Result(BaseModel):
+class ResultModel(BaseModel):
     """Immutable and serialisable: results cross process borders and stand in the journal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -103,7 +103,7 @@ class FailureKind(StrEnum):
     )
 
 
-class Failure(Result):
+class Failure(ResultModel):
     """A classified failure.
 
     Attributes:
@@ -121,7 +121,7 @@ class Failure(Result):
         return f"{self.kind}: {self.message}"
 
 
-class Resources(Result):
+class Resources(ResultModel):
     """What a built kernel needs; None where the toolchain does not say.
 
     Attributes:
@@ -137,7 +137,7 @@ class Resources(Result):
     local_bytes: int | None = None
 
 
-class Timing(Result):
+class Timing(ResultModel):
     """The time of one launch, ms.
 
     Attributes:
@@ -159,7 +159,7 @@ class Timing(Result):
     throttled_by: tuple[str, ...] = ()
 
 
-class DeviceInfo(Result):
+class DeviceInfo(ResultModel):
     """A device and its limits, as far as its driver tells; None where nothing does.
 
     Attributes:
@@ -204,7 +204,7 @@ class DeviceInfo(Result):
         return self.is_cpu
 
 
-class Build(Result):
+class Build(ResultModel):
     """The outcome of building one configuration.
 
     Attributes:
@@ -224,7 +224,7 @@ class Build(Result):
     milliseconds: float = 0.0
 
 
-class Evaluation(Result):
+class Evaluation(ResultModel):
     """One configuration of a candidate, built, verified and measured, or why not.
 
     Attributes:
@@ -257,7 +257,7 @@ class Evaluation(Result):
         return self.failure is None or self.failure.kind.stage is not FailureStage.CHECK
 
 
-class Comparison(Result):
+class Comparison(ResultModel):
     """Challenger against incumbent, interleaved in one process on fresh data.
 
     Attributes:

@@ -16,25 +16,26 @@ from pydantic import TypeAdapter
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.channel import ChannelClosed, receive, send
 from tui_tuner.evaluate.devices.base import Device, DeviceFault
-from tui_tuner.evaluate.devices.choose import DeviceChoice, open_device
+from tui_tuner.evaluate.devices.choose import open_device
+from tui_tuner.evaluate.devices.kinds import DeviceChoice
 from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.requests import (
-    Asked,
-    Compare,
-    Evaluate,
-    Evaluated,
-    Failed,
+    CeilingsRequest,
+    ComparisonRequest,
+    DeviceAnswer,
+    EvaluationAnswer,
+    EvaluationRequest,
     Frame,
-    MeasureCeilings,
-    Open,
-    Opened,
+    OpenRequest,
     Phase,
-    Prepare,
-    Rehearse,
+    PreparationRequest,
+    RehearsalRequest,
+    RunnerRequest,
+    UserErrorAnswer,
 )
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.sandbox.limits import die_with_parent
 from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
 CEILING_LIMIT_S = 60.0
@@ -50,7 +51,7 @@ class Runner:
 
     def serve(self) -> None:
         """Answer until the other side closes, or until the device's context is lost."""
-        adapter: TypeAdapter[Asked] = TypeAdapter(Asked)
+        adapter: TypeAdapter[RunnerRequest] = TypeAdapter(RunnerRequest)
         while True:
             try:
                 request = adapter.validate_python(receive(self._connection))
@@ -61,33 +62,33 @@ class Runner:
             if getattr(answer, "fatal", False):
                 return
 
-    def _answer(self, request: Asked) -> Frame:
+    def _answer(self, request: RunnerRequest) -> Frame:
         try:
             return self._serve_one(request)
         except UserError as error:
             file = None if error.file is None else str(error.file)
-            return Failed(message=error.message, hint=error.hint, file=file, line=error.line)
+            return UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line)
         except DeviceFault as fault:
-            return Evaluated(failure=Failure(kind=fault.kind, message=fault.message), fatal=fault.fatal)
+            return EvaluationAnswer(failure=Failure(kind=fault.kind, message=fault.message), fatal=fault.fatal)
         except MemoryError:
-            return Failed(
+            return UserErrorAnswer(
                 message="the arrays of this problem do not fit in memory", hint="choose smaller [sizes] or [[tests]]"
             )
 
-    def _serve_one(self, request: Asked) -> Frame:
+    def _serve_one(self, request: RunnerRequest) -> Frame:
         match request:
-            case Open():
+            case OpenRequest():
                 return self._open(request)
-            case MeasureCeilings():
+            case CeilingsRequest():
                 return self._measure_ceilings(request)
-            case Rehearse():
+            case RehearsalRequest():
                 return Rehearsal(self._opened, request.problem, self._say).run(request.baseline)
-            case Prepare():
+            case PreparationRequest():
                 self._workbench = Workbench(self._opened, request.problem, self._say, draws=request.draws)
                 return self._workbench.prepare(request.baseline)
-            case Evaluate():
+            case EvaluationRequest():
                 return self._bench.evaluate(request.executable, request.best_ms)
-            case Compare():
+            case ComparisonRequest():
                 return self._bench.compare(request.incumbent, request.challenger, request.delta)
 
     @property
@@ -102,16 +103,18 @@ class Runner:
             raise DeviceFault(FailureKind.CRASH, "the runner has no device yet", fatal=True)
         return self._device
 
-    def _open(self, request: Open) -> Opened:
+    def _open(self, request: OpenRequest) -> DeviceAnswer:
         self._say("opening the device", OPEN_LIMIT_S)
         self._device = open_device(DeviceChoice.parse(request.device), allow_unconfined=request.allow_unconfined)
-        return Opened(device=self._device.info)
+        return DeviceAnswer(device=self._device.info)
 
-    def _measure_ceilings(self, request: MeasureCeilings) -> Opened:
+    def _measure_ceilings(self, request: CeilingsRequest) -> DeviceAnswer:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
-        return Opened(device=measure_ceilings(self._opened, request.copy_kernel, request.fma_kernel, request.bytes))
+        return DeviceAnswer(
+            device=measure_ceilings(self._opened, request.copy_kernel, request.fma_kernel, request.bytes)
+        )
 
     def _say(self, text: str, limit_s: float) -> None:
         send(self._connection, Phase(text=text, limit_s=limit_s).model_dump(mode="json"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
 import socket
 from collections.abc import Sequence
@@ -14,13 +12,21 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
-from tui_tuner.evaluate.requests import Answered, Asked, Evaluated, Failed, Opened, Phase, Prepare
+from tui_tuner.evaluate.requests import (
+    DeviceAnswer,
+    EvaluationAnswer,
+    Phase,
+    PreparationRequest,
+    RunnerAnswer,
+    RunnerRequest,
+    UserErrorAnswer,
+)
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.surroundings import Surroundings, surroundings
+from tui_tuner.processes.child import Child, Program, start
 
 GRACE_S = 2.0
 """How long after its own limit the runner may still answer before it is killed."""
-KILL_S = 10.0
 
 
 class RunnerDied(Exception):
@@ -40,16 +46,16 @@ class RunnerProcess:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        child: Child,
         around: Surroundings,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        self._process = process
+        self._child = child
         self._around = around
         self._reader = reader
         self._writer = writer
-        self._answers: TypeAdapter[Answered] = TypeAdapter(Answered)
+        self._answers: TypeAdapter[RunnerAnswer] = TypeAdapter(RunnerAnswer)
 
     @classmethod
     async def start(cls, log: Path, read: Sequence[Path] | None = None) -> RunnerProcess:
@@ -62,19 +68,19 @@ class RunnerProcess:
         ours, theirs = socket.socketpair()
         around = surroundings(theirs.fileno(), read)
         with theirs, log.open("ab") as output:
-            process = await asyncio.create_subprocess_exec(
-                *around.command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                env=around.variables,
+            program = Program(
+                around.command,
+                environment=around.variables,
+                output=output,
+                errors=output,
+                descriptors=(theirs.fileno(),),
+                dies_with_us=False,
             )
+            child = await start(program)
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, around, reader, writer)
+        return cls(child, around, reader, writer)
 
-    async def ask(self, request: Asked) -> Opened | Evaluated | Answered:
+    async def ask(self, request: RunnerRequest) -> DeviceAnswer | EvaluationAnswer | RunnerAnswer:
         """Send a request and wait for its answer.
 
         Raises:
@@ -106,17 +112,13 @@ class RunnerProcess:
     async def kill(self) -> int | None:
         """End the process and all it started; its exit status, None if it cannot be had."""
         self._writer.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(KILL_S):
-                await self._process.wait()
+        code = await self._child.kill()
         self._around.remove()
-        return self._process.returncode
+        return code
 
 
-def _raise_failed(answer: Answered) -> Answered:
-    if isinstance(answer, Failed):
+def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
+    if isinstance(answer, UserErrorAnswer):
         raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
 
@@ -140,21 +142,21 @@ class Supervisor:
         self._log = log
         self._read: Sequence[Path] | None = None
         self._process: RunnerProcess | None = None
-        self._opening: list[Asked] = []
+        self._opening: list[RunnerRequest] = []
         self._lock = asyncio.Lock()
 
     def confine(self, read: Sequence[Path] | None) -> None:
         """Let runners that are still to start read only this; None leaves them unconfined."""
         self._read = read
 
-    async def open(self, request: Asked) -> Answered:
+    async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
         answer = await self.ask(request)
         if getattr(answer, "failure", None) is None:
             self._opening.append(request)
         return answer
 
-    async def ask(self, request: Asked) -> Answered:
+    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask the runner, one request at a time.
 
         Raises:
@@ -182,7 +184,11 @@ class Supervisor:
             try:
                 for request in self._opening:
                     answer = await process.ask(request)
-                    if isinstance(request, Prepare) and isinstance(answer, Evaluated) and answer.failure is not None:
+                    if (
+                        isinstance(request, PreparationRequest)
+                        and isinstance(answer, EvaluationAnswer)
+                        and answer.failure is not None
+                    ):
                         raise RunnerDied(answer.failure)
             except RunnerDied as died:
                 await process.kill()

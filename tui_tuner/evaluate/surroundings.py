@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.evaluate.sandbox.limits import Limits
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
 from tui_tuner.evaluate.sandbox.places import python_places
 from tui_tuner.evaluate.sandbox.process import PACKAGES, through_launcher
+from tui_tuner.processes.environment import driver_environment
 
-KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
-KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "OCL_", "POCL_", "OMP_", "LC_")
 _OWN_DIRECTORY = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR")
-_LIMITS = Limits(cpu_s=0, memory=0, descriptors=0)
+_LIMITS = ResourceLimits(cpu_s=0, memory=0, descriptors=0)
 """A runner lives as long as its session, and holds the problem's arrays."""
 
 
@@ -47,17 +45,10 @@ def surroundings(descriptor: int, read: Sequence[Path] | None) -> Surroundings:
     """
     command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.runner", str(descriptor))
     if read is None:
-        return Surroundings(command, environment(), None)
+        return Surroundings(command, driver_environment(), None)
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)
     # Confined before it starts: its libraries start threads, and Landlock binds only what comes after it.
     walled = through_launcher(
         command, read=(*python_places(), PACKAGES, *read), write=(Path(directory.name),), limits=_LIMITS, strict=True
     )
-    return Surroundings(walled, environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory)
-
-
-def environment() -> dict[str, str]:
-    """What every runner inherits: nothing that could hold a key."""
-    return {
-        name: value for name, value in os.environ.items() if name in KEPT_VARIABLES or name.startswith(KEPT_PREFIXES)
-    }
+    return Surroundings(walled, driver_environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.evaluate.datasets import DataSet, DataSets, test_sizes
+from tui_tuner.evaluate.datasets import DataSets, LaunchData, test_sizes
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.measure import Patience, TimeLaunches, in_turns, measure
-from tui_tuner.evaluate.requests import Compared, Evaluated, Executable, LaunchShape
+from tui_tuner.evaluate.measure import Patience, TimeLaunches, interleaved, measure
+from tui_tuner.evaluate.requests import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
 from tui_tuner.problem.geometry import Geometry
 from tui_tuner.problem.model import Problem
@@ -24,11 +24,8 @@ LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 
-Say = Callable[[str, float], None]
-"""Tells the parent what is done now and within how many seconds it hears again."""
 
-
-class WrongResult(Exception):
+class ResultMismatch(Exception):
     """A launch that ran and computed something else."""
 
 
@@ -39,7 +36,7 @@ class Workbench:
         draws: how often the data of a test are drawn before it is given up.
     """
 
-    def __init__(self, device: Device, problem: Problem, say: Say, *, draws: int = 1) -> None:
+    def __init__(self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1) -> None:
         self._device = device
         self._problem = problem
         self._say = say
@@ -47,12 +44,12 @@ class Workbench:
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._datasets = DataSets(problem, self._run_baseline, draws=draws)
-        self._tests: list[DataSet] = []
-        self._timed: DataSet | None = None
+        self._tests: list[LaunchData] = []
+        self._timed: LaunchData | None = None
         self._timed_buffers: Buffers | None = None
         self._baseline: Executable | None = None
 
-    def prepare(self, baseline: Executable) -> Evaluated:
+    def prepare(self, baseline: Executable) -> EvaluationAnswer:
         """Check the kernel as given, keep data and tolerances for all candidates, and time it.
 
         Raises:
@@ -71,7 +68,7 @@ class Workbench:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
         return outcome
 
-    def evaluate(self, executable: Executable, best_ms: float | None) -> Evaluated:
+    def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
         start = time.perf_counter()
         verified = start
@@ -83,32 +80,34 @@ class Workbench:
             # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
             with self._loaded(executable) as kernel:
                 timing, timed_error = self._measure(kernel, executable.shapes[-1], best_ms)
-        except (DeviceFault, WrongResult) as fault:
+        except (DeviceFault, ResultMismatch) as fault:
             return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
-        return Evaluated(
+        return EvaluationAnswer(
             timing=timing,
             error=max(error, timed_error),
             verify_ms=(verified - start) * 1000,
             measure_ms=(time.perf_counter() - verified) * 1000,
         )
 
-    def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> Compared:
-        """Verify the challenger on data that it has not seen, then time both in turns there."""
+    def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
+        """Verify the challenger on data that it has not seen, then time both there, interleaved."""
         try:
             with self._loaded(challenger) as kernel:
                 for test in self._tests:
                     self._verify(kernel, self._fresh(test.index), challenger)
             fresh = self._fresh(len(self._tests))
-            return self._in_turns(fresh, incumbent, challenger, delta)
-        except (DeviceFault, WrongResult) as fault:
+            return self._interleaved(fresh, incumbent, challenger, delta)
+        except (DeviceFault, ResultMismatch) as fault:
             failed = _failed(fault)
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
-            return Compared(comparison=comparison, fatal=failed.fatal)
+            return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
 
-    def _in_turns(self, data: DataSet, incumbent: Executable, challenger: Executable, delta: float) -> Compared:
+    def _interleaved(
+        self, data: LaunchData, incumbent: Executable, challenger: Executable, delta: float
+    ) -> ComparisonAnswer:
         cpu = self._device.info.cpu_times
         with self._buffers(data) as buffers, self._loaded(incumbent) as old, self._loaded(challenger) as new:
-            pairs = in_turns(
+            pairs = interleaved(
                 self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger"),
                 self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent"),
                 self._patience,
@@ -125,9 +124,9 @@ class Workbench:
             incumbent=pairs.timing(0, cpu=cpu),
             challenger=pairs.timing(1, cpu=cpu),
         )
-        return Compared(comparison=comparison)
+        return ComparisonAnswer(comparison=comparison)
 
-    def _verify(self, kernel: LoadedKernel, data: DataSet, executable: Executable) -> float:
+    def _verify(self, kernel: LoadedKernel, data: LaunchData, executable: Executable) -> float:
         with self._buffers(data) as buffers:
             self._launch(kernel, buffers, executable.shapes[data.index], f"verify at {data.label}")
             violation = self._device.guard_violation(buffers)
@@ -161,20 +160,20 @@ class Workbench:
         self._say(what, self._limit_s)
         self._device.launch(kernel, buffers, _geometry(shape), self._limit_s)
 
-    def _check_inputs(self, data: DataSet, buffers: Buffers) -> None:
+    def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
         for index in data.arrays.difference(self._outputs):
             if not _same_bytes(self._device.download(buffers, index), np.asarray(data.arguments[index])):
-                raise WrongResult(f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'")
+                raise ResultMismatch(f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'")
 
-    def _check_outputs(self, data: DataSet, buffers: Buffers) -> float:
+    def _check_outputs(self, data: LaunchData, buffers: Buffers) -> float:
         self._say(f"check at {data.label}", DATA_LIMIT_S)
         outputs = {i: self._device.download(buffers, i) for i in self._outputs}
         error, wrong = data.check(self._problem, outputs)
         if wrong is not None:
-            raise WrongResult(wrong)
+            raise ResultMismatch(wrong)
         return error
 
-    def _fresh(self, index: int) -> DataSet:
+    def _fresh(self, index: int) -> LaunchData:
         self._say("fresh inputs", DATA_LIMIT_S)
         return self._datasets.make(index)
 
@@ -200,7 +199,7 @@ class Workbench:
             self._device.unload(kernel)
 
     @contextmanager
-    def _buffers(self, data: DataSet) -> Iterator[Buffers]:
+    def _buffers(self, data: LaunchData) -> Iterator[Buffers]:
         """Buffers whose rear (even tests) or front (odd tests) lies against a guard."""
         restored = frozenset(self._outputs)
         buffers = self._device.allocate(data.arguments, restored, guard_end=data.index % 2 == 0)
@@ -218,9 +217,9 @@ def _same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(a.reshape(-1).view(np.uint8), np.ascontiguousarray(b).reshape(-1).view(np.uint8))
 
 
-def _failed(fault: DeviceFault | WrongResult, *, verify_ms: float = 0.0) -> Evaluated:
-    if isinstance(fault, WrongResult):
+def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:
+    if isinstance(fault, ResultMismatch):
         failure = Failure(kind=FailureKind.WRONG_RESULT, message=str(fault))
-        return Evaluated(failure=failure, verify_ms=verify_ms)
+        return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
     failure = Failure(kind=fault.kind, message=fault.message)
-    return Evaluated(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
+    return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)

@@ -10,10 +10,10 @@ from helion.autotuner.base_search import PopulationBasedSearch
 from helion.autotuner.benchmark_provider import BenchmarkResult, _clone_args
 from helion.exc import InvalidConfig
 
-from tui_tuner.embedded.batches import Asked, ComparisonAsked, EvaluationAsked, StartAsked
+from tui_tuner.embedded.batches import EmbeddedComparison, EmbeddedEvaluation, EmbeddedRequest, EmbeddedStart
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.evaluator import Started
-from tui_tuner.evaluate.measure import Patience, TimeLaunches, in_turns
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.measure import Patience, TimeLaunches, interleaved
 from tui_tuner.evaluate.python_kernels.child.faults import compile_fault, failure, launch_fault
 from tui_tuner.evaluate.python_kernels.child.fragments import HelionSpace
 from tui_tuner.evaluate.python_kernels.child.loading import device_info
@@ -42,16 +42,16 @@ class HelionBench:
         self._known: dict[str, BenchmarkResult | Failure] = {}
         self._timer: EventTimer | None = None
 
-    def answer(self, batch: Sequence[Asked]) -> None:
+    def answer(self, batch: Sequence[EmbeddedRequest]) -> None:
         """Answer all that a batch asks for; an exception goes to those who wait, and on."""
         try:
-            evaluations = [asked for asked in batch if isinstance(asked, EvaluationAsked)]
+            evaluations = [asked for asked in batch if isinstance(asked, EmbeddedEvaluation)]
             for one, evaluation in zip(evaluations, self._evaluations(evaluations), strict=True):
                 one.answer.set_result(evaluation)
             for asked in batch:
-                if isinstance(asked, StartAsked):
+                if isinstance(asked, EmbeddedStart):
                     asked.answer.set_result(self._started())
-                elif isinstance(asked, ComparisonAsked):
+                elif isinstance(asked, EmbeddedComparison):
                     asked.answer.set_result(self._comparison(asked))
         except BaseException as error:
             for asked in batch:
@@ -60,16 +60,16 @@ class HelionBench:
             if not isinstance(error, ProblemError):
                 raise
 
-    def _started(self) -> Started:
+    def _started(self) -> MachineReport:
         candidate = baseline(self._problem)
-        asked = EvaluationAsked(candidate, candidate.default_configuration)
+        asked = EmbeddedEvaluation(candidate, candidate.default_configuration)
         (given,) = self._evaluations([asked])
         if given.failure is not None:
             message = f"the default configuration fails: {given.failure.kind}, {given.failure.message}"
             raise ProblemError(message, hint="Helion's own search would fail as well: look at the kernel")
-        return Started(device=device_info(self._framework), sandbox=SANDBOX, note="", given=given)
+        return MachineReport(device=device_info(self._framework), sandbox=SANDBOX, note="", given=given)
 
-    def _evaluations(self, asked: Sequence[EvaluationAsked]) -> list[Evaluation]:
+    def _evaluations(self, asked: Sequence[EmbeddedEvaluation]) -> list[Evaluation]:
         configs = [self._normalized(one.configuration) for one in asked]
         new = {repr(c): c for c in configs if isinstance(c, helion.Config) and repr(c) not in self._known}
         self._measure(new)
@@ -118,11 +118,11 @@ class HelionBench:
             as_written=repr(outcome.config),
         )
 
-    def _comparison(self, asked: ComparisonAsked) -> Comparison:
-        """Both in turns, in this process, as Helion measures its finalists."""
+    def _comparison(self, asked: EmbeddedComparison) -> Comparison:
+        """Both interleaved, in this process, as Helion measures its finalists."""
         try:
             old, new = self._launches(asked.incumbent), self._launches(asked.challenger)
-            pairs = in_turns(old, new, Patience(), asked.delta)
+            pairs = interleaved(old, new, Patience(), asked.delta)
         except Exception as error:
             fault = launch_fault(error)
             return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault))

@@ -30,7 +30,7 @@ NAME = "TunerTuiSearch"
 FRAMEWORK = f"helion {version('helion')}"
 
 
-class Choices(TypedDict, total=False):
+class AutotuneOptions(TypedDict, total=False):
     """What `autotune` takes; see `TunerTuiSearch`."""
 
     llm: str | None
@@ -102,7 +102,7 @@ class TunerTuiSearch(PopulationBasedSearch):  # type: ignore[misc]  # Helion is 
         return written_in_python(problem_of_description(description, file, kernel.kernel_source()))
 
 
-def autotune(bound_kernel: BoundKernel, args: Sequence[object], **choices: Unpack[Choices]) -> BaseAutotuner:
+def autotune(bound_kernel: BoundKernel, args: Sequence[object], **choices: Unpack[AutotuneOptions]) -> BaseAutotuner:
     """An autotuner for `@helion.kernel(autotuner_fn=...)`, behind Helion's cache as its own searches are.
 
     Args:

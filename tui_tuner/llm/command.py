@@ -6,21 +6,21 @@ import asyncio
 import codecs
 import os
 import signal
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
 
 from tui_tuner.llm.base import Chunk, Message, Request, Stop
 from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, Unreachable
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.schema import repeating_schema
 from tui_tuner.llm.streams import Pace, closing, guarded
+from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.environment import whole_environment
 from tui_tuner.text import redact
 
 _PIECE = 4096  # bytes
 _MOST_OUTPUT = 8 * 2**20  # bytes
 _END_S = 2.0
-_POLL_S = 0.01
 _KEPT_ERRORS = 8192  # bytes
 _LAST_WORDS = 280  # characters
 
@@ -53,38 +53,37 @@ class CommandBackend:
 
     async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
         prompt = render(repeating_schema(request))
-        process = await self._started()
-        feeding = asyncio.create_task(_feed(process, prompt))
-        errors = asyncio.create_task(_tail(process))
+        child = await self._start()
+        feeding = asyncio.create_task(child.feed(prompt.encode(errors="replace")))
+        errors = asyncio.create_task(_tail(child))
         said: list[str] = []
         try:
-            async with closing(self._output(process)) as texts:
+            async with closing(self._output(child)) as texts:
                 async for text in texts:
                     said.append(text)
                     yield Chunk(text)
-            status = await _exit_status(process)
-            _kill_group(process)  # a child left behind would hold standard error open
+            status = await child.wait()
+            child.signal_group(signal.SIGKILL)  # a child left behind would hold standard error open
             complaint = await errors
         finally:
-            await _end(process, feeding, errors)
+            await _end(child, feeding, errors)
         if status != 0:
             raise ServerFault("the program failed", self._site, status=status, body=complaint)
         if not said:
             raise BrokenOff("the program wrote nothing", self._site, body=complaint)
         yield Chunk(stop=Stop.COMPLETE, usage=estimated_usage(self.name, request, "".join(said)))
 
-    async def _started(self) -> Process:
+    async def _start(self) -> Child:
+        program = Program(self._argv, environment=whole_environment(), output=PIPE, errors=PIPE, has_input=True)
         try:
-            return await asyncio.create_subprocess_exec(
-                *self._argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-            )
+            return await start(program)
         except OSError as error:
             raise Unreachable("the program cannot be started", self._site, body=str(error)) from None
 
-    async def _output(self, process: Process) -> AsyncGenerator[str]:
-        assert process.stdout is not None  # noqa: S101 (was opened as a pipe)
+    async def _output(self, child: Child) -> AsyncGenerator[str]:
+        assert child.output is not None  # noqa: S101 (was opened as a pipe)
         decoder, size = codecs.getincrementaldecoder("utf-8")("replace"), 0
-        while piece := await process.stdout.read(_PIECE):
+        while piece := await child.output.read(_PIECE):
             size += len(piece)
             if size > _MOST_OUTPUT:
                 raise BrokenOff(f"the program wrote more than {_MOST_OUTPUT} bytes", self._site)
@@ -103,47 +102,23 @@ def render(messages: Sequence[Message]) -> str:
     return "\n".join([*parts, "=== ASSISTANT ===\n"])
 
 
-async def _feed(process: Process, prompt: str) -> None:
-    assert process.stdin is not None  # noqa: S101 (was opened as a pipe)
-    # A program may answer without reading all of its input.
-    with suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(prompt.encode(errors="replace"))
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _tail(process: Process) -> str:
+async def _tail(child: Child) -> str:
     """Read standard error to its end and return its last words, without keys."""
-    assert process.stderr is not None  # noqa: S101 (was opened as a pipe)
+    assert child.errors is not None  # noqa: S101 (was opened as a pipe)
     kept = b""
-    while piece := await process.stderr.read(_PIECE):
+    while piece := await child.errors.read(_PIECE):
         kept = (kept + piece)[-_KEPT_ERRORS:]
     # Redacted before it is cut: half a key would no longer look like one.
     return redact(kept.decode(errors="replace"))[-_LAST_WORDS:]
 
 
-async def _exit_status(process: Process) -> int:
-    """Wait for the program alone; `Process.wait` also waits for pipes that a child of it may hold."""
-    while process.returncode is None:
-        await asyncio.sleep(_POLL_S)
-    return process.returncode
-
-
-def _kill_group(process: Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _end(process: Process, *tasks: asyncio.Task[object]) -> None:
+async def _end(child: Child, *tasks: asyncio.Task[object]) -> None:
     """Kill the whole group, children included, and wait until nothing of it is left."""
-    assert process.stdout is not None  # noqa: S101 (was opened as a pipe)
-    _kill_group(process)
-    with suppress(TimeoutError):  # a child that left the group may hold the pipes
-        async with asyncio.timeout(_END_S):
-            while await process.stdout.read(_PIECE):  # an unread pipe would never close
-                pass
-            await process.wait()
-            await asyncio.wait(tasks)
-    for task in tasks:
-        task.cancel()
+    try:
+        await child.kill()
+        await asyncio.wait(tasks, timeout=_END_S)  # a child that left the group may hold the pipes
+    finally:
+        for task in tasks:
+            task.cancel()
+        child.close()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -12,11 +12,11 @@ from tree_sitter import Node
 from tui_tuner.memory.kept import KeptNumber, KeptText, KeptValue, MemoryModel
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.geometry import geometry
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Argument, Language, Problem
 from tui_tuner.problem.source_text import code_only
 from tui_tuner.problem.syntax import parse
 
-SHARED_MEMORY = {"cuda": re.compile(r"\b__shared__\b"), "opencl": re.compile(r"\b(?:__)?local\b")}
 CALLS = {
     "barriers": re.compile(r"__syncthreads\w*|__syncwarp|(?:work_group_|sub_group_)?barrier|sync"),
     "shuffles": re.compile(r"__shfl\w*|__reduce_\w+_sync|sub_group_(?:shuffle|reduce|scan|broadcast)\w*"),
@@ -81,10 +81,11 @@ def _threads(problem: Problem) -> list[int]:
 
 
 def _uses(source: str, language: Language) -> Iterator[str]:
-    if language not in ("cuda", "opencl", "c"):
+    traits = COMPILED_LANGUAGES.get(language)
+    if traits is None:
         return
     code = code_only(source)
-    if language in SHARED_MEMORY and SHARED_MEMORY[language].search(code):
+    if traits.shared_memory is not None and traits.shared_memory.search(code):
         yield "shared memory"
     called, depth = _calls_and_loops(parse(code, language), code)
     for what, names in CALLS.items():

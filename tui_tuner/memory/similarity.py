@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from tui_tuner.evaluate.devices.kinds import KINDS, kind_named
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.memory.features import KernelFeatures
 
@@ -26,9 +27,9 @@ WEIGHTS = {
 SAME_ARCHITECTURE = 0.95
 OTHER_DEVICE = 0.85
 _UNKNOWN = 0.5
-_GPU, _RECORDED = "gpu", "recorded"
-NO_CPU = (_GPU, _RECORDED)
-"""Answers of `times_of` that stand for no CPU."""
+_GPU = "gpu"
+NO_CPU = (_GPU, *(kind.name for kind in KINDS.values() if kind.is_record))
+"""Of what `times_of` gives, those that are no CPU's."""
 
 
 def times_of(device: DeviceInfo) -> str:
@@ -36,7 +37,7 @@ def times_of(device: DeviceInfo) -> str:
 
     All GPUs are one; each device that runs on a CPU is one for itself, and so are recorded times.
     """
-    return device.kind if device.is_cpu or device.kind == _RECORDED else _GPU
+    return device.kind if device.is_cpu or kind_named(device.kind).is_record else _GPU
 
 
 def similarity(ours: KernelFeatures, theirs: KernelFeatures) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 
 ADDRESS_SPACES = frozenset({"global", "local", "constant", "private"})
@@ -62,7 +63,7 @@ def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> 
     if vector is None:
         return _NAMED.get(words[0]), 1
     width = int(vector[2])
-    padded = 4 if width == 3 and language == "opencl" else width
+    padded = 4 if width == 3 and COMPILED_LANGUAGES[language].pads_triples else width
     return _NAMED.get(vector[1]) or _integer([vector[1]]), padded
 
 

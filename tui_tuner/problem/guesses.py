@@ -6,7 +6,6 @@ import math
 import re
 from typing import NamedTuple
 
-from tui_tuner.problem.model import Language
 from tui_tuner.problem.reserved import why_no_size
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
@@ -117,8 +116,3 @@ def template_arguments(signature: KernelSignature) -> str:
     needed = [text for text in signature.template if "=" not in text]
     arguments = [_TEMPLATE_ARGUMENTS.get(text.split()[0], "16") for text in needed]
     return f"<{', '.join(arguments)}>" if signature.template else ""
-
-
-def has_blocks(language: Language) -> bool:
-    """Whether kernels of this language run in blocks of threads."""
-    return language != "c"

@@ -8,8 +8,9 @@ from pathlib import Path
 import tomlkit
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import load_problem, parse_problem
-from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_reference
 from tui_tuner.problem.toml_file import read_text
 

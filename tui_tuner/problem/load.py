@@ -12,7 +12,8 @@ from tui_tuner.problem.check_launch import check_launch
 from tui_tuner.problem.check_names import check_names
 from tui_tuner.problem.check_space import check_space
 from tui_tuner.problem.check_steps import check_steps_of_problem
-from tui_tuner.problem.model import LANGUAGES, Problem
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.reference import find_reference
 from tui_tuner.problem.signature import find_kernel

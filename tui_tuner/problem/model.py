@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.table import COMPILED, TABLE
 from tui_tuner.problem.table import Language as Language  # noqa: PLC0414 - part of the model for all who import it
 from tui_tuner.problem.table import Value as Value  # noqa: PLC0414 - likewise
@@ -22,8 +23,6 @@ Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
 Dimensions = Annotated[list[Expression], Field(min_length=1, max_length=3)]
-
-LANGUAGES: dict[str, Language] = {".cu": "cuda", ".cl": "opencl", ".c": "c", ".cc": "c", ".cpp": "c"}
 
 
 class ProblemTable(BaseModel):

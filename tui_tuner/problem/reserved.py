@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.table import Language
 
 _C_WORDS = """
@@ -14,20 +15,19 @@ _C_WORDS = """
     short signed sizeof static static_assert static_cast struct switch template this throw true try typedef typeid
     typename union unsigned using virtual void volatile while
 """
-_OPENCL_WORDS = "kernel global local constant read_only write_only read_write"
 _PREDEFINED_WORDS = """
     threadIdx blockIdx blockDim gridDim warpSize get_global_id get_local_id get_group_id get_global_size
     get_local_size get_num_groups barrier main defined min max abs ceil ceil_div size_t half kernel_tuner
 """
 _C_FAMILY = frozenset(_C_WORDS.split())
-_OPENCL = frozenset(prefix + word for word in _OPENCL_WORDS.split() for prefix in ("", "__"))
 _PREDEFINED = frozenset(_PREDEFINED_WORDS.split())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def keywords(language: Language) -> frozenset[str]:
     """Words that can be no identifier in this language."""
-    return _C_FAMILY | _OPENCL if language == "opencl" else _C_FAMILY
+    traits = COMPILED_LANGUAGES.get(language)
+    return _C_FAMILY if traits is None else _C_FAMILY | traits.reserved
 
 
 def why_no_size(name: str) -> str | None:

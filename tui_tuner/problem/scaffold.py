@@ -9,7 +9,8 @@ from pathlib import Path
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem import guesses
 from tui_tuner.problem.check_arguments import why_not_passable
-from tui_tuner.problem.model import LANGUAGES, Language
+from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
+from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
 
 _CHECK = "  # a guess: check"
@@ -83,7 +84,7 @@ def _lines(signature: KernelSignature, name: str, language: Language, file: Path
     yield from _sizes(signature)
     yield from _launch(signature, language)
     yield from _arguments(signature)
-    if guesses.has_blocks(language) and not _own_block_names(signature):
+    if COMPILED_LANGUAGES[language].has_blocks and not _own_block_names(signature):
         yield from _tunables(signature)
     yield from _checks(signature, language)
 
@@ -98,7 +99,7 @@ def _sizes(signature: KernelSignature) -> Iterator[str]:
 def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
     yield ""
     yield "[launch]  # elements along x, y, z; blocks cover them, by block size unless grid_div_x says"
-    if not guesses.has_blocks(language):
+    if not COMPILED_LANGUAGES[language].has_blocks:
         yield "problem_size = [1]"
         return
     names = guesses.size_names(signature)
@@ -165,7 +166,7 @@ def _checks(signature: KernelSignature, language: Language) -> Iterator[str]:
     yield ""
     yield "[[tests]]  # other sizes at which results are checked; best are some that no block size divides"
     yield f"sizes = {_inline(names, extents.tested)}{_CHECK}"
-    if language == "cuda":
+    if COMPILED_LANGUAGES[language].has_emulator:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(names, extents.emulated)}"

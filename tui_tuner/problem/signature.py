@@ -11,10 +11,11 @@ from tree_sitter import Node
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.problem.source_text import code_only, identifiers, strip_definitions
-from tui_tuner.problem.syntax import KERNEL_WORD, declared_name, functions, launch_bounds_at, parameters_of, parse
+from tui_tuner.problem.syntax import declared_name, functions, launch_bounds_at, parameters_of, parse
 
 __all__ = [
     "KernelParameter",
@@ -124,7 +125,8 @@ def _layout(parameter: KernelParameter) -> tuple[object, ...]:
 
 def _there_is(wanted: str, kernels: Mapping[str, KernelSignature], language: Language) -> str:
     if not kernels:
-        return f"there is none at all: a kernel is a function with {KERNEL_WORD[language]} that has a body"
+        word = COMPILED_LANGUAGES[language].kernel_word
+        return f"there is none at all: a kernel is a function with {word} that has a body"
     there = "there is " + ", ".join(f"'{kernel.name}' (line {kernel.line})" for kernel in kernels.values())
     match = nearest(wanted, kernels)
     return there if match is None else f"did you mean '{match}'? {there}"

@@ -5,27 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 
-import tree_sitter_c
-import tree_sitter_cpp
-import tree_sitter_cuda
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser
 
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.source_text import spaces
 
-KERNEL_WORD: dict[Language, str] = {"cuda": "__global__", "opencl": "__kernel", "c": "external linkage"}
-_MARK = {"cuda": re.compile(r"\b__global__\b"), "opencl": re.compile(r"\b(?:__)?kernel\b")}
 _ATTRIBUTES = re.compile(
     r"\b(?:__launch_bounds__|__cluster_dims__|__maxnreg__|__attribute__|__block_size__|__align__|alignas)\s*(?=\()"
 )
 _LAUNCH_BOUNDS = re.compile(r"\b__launch_bounds__\s*(?=\()")
-_WORDS = {
-    "cuda": re.compile(r"\b(?:__grid_constant__|__restrict__|__restrict|__forceinline__|__noinline__)\b"),
-    "opencl": re.compile(r"\b(?:__)?(?:global|local|constant|private|generic|read_only|write_only|read_write)\b"),
-    "c": re.compile(r"\b(?:__restrict__|__restrict|restrict)\b"),
-}
 _PREPROCESSOR_BLOCKS = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef")
 _SCOPES = ("linkage_specification", "declaration_list", "namespace_definition", "template_declaration")
 _CONTAINERS = frozenset({"translation_unit", "ERROR", *_SCOPES, *_PREPROCESSOR_BLOCKS})
@@ -33,8 +25,7 @@ _CONTAINERS = frozenset({"translation_unit", "ERROR", *_SCOPES, *_PREPROCESSOR_B
 
 @cache
 def _parser(language: Language) -> Parser:
-    grammars = {"cuda": tree_sitter_cuda, "opencl": tree_sitter_c, "c": tree_sitter_cpp}
-    return Parser(Grammar(grammars[language].language()))
+    return Parser(Grammar(import_module(COMPILED_LANGUAGES[language].grammar).language()))
 
 
 def parse(code: str, language: Language) -> Node:
@@ -42,13 +33,14 @@ def parse(code: str, language: Language) -> Node:
 
     Qualifiers that the grammars do not know or stumble over are blanked first.
     """
+    traits = COMPILED_LANGUAGES[language]
     code = re.sub(r"[^\x00-\x7f]", "_", code)
-    code = _WORDS[language].sub(lambda match: spaces(match.group()), code)
+    code = traits.qualifiers.sub(lambda match: spaces(match.group()), code)
     for match in reversed(list(_ATTRIBUTES.finditer(code))):
         end = _closing(code, match.end())
         code = code[: match.start()] + spaces(code[match.start() : end]) + code[end:]
-    if language == "opencl":
-        code = re.sub(r"\b(?:__kernel|kernel)\b", lambda match: "extern".ljust(len(match.group())), code)
+    if traits.kernel_mark is not None and traits.mark_is_unknown:
+        code = traits.kernel_mark.sub(lambda match: "extern".ljust(len(match.group())), code)
     return _parser(language).parse(code.encode()).root_node
 
 
@@ -77,10 +69,11 @@ def functions(root: Node, code: str, language: Language) -> Iterator[Node]:
 
 def _kernel_macros(code: str, language: Language) -> frozenset[str]:
     """Macros that stand for the kernel word, as in `#define KERNEL extern "C" __global__ void`."""
-    if language not in _MARK:
+    mark = COMPILED_LANGUAGES[language].kernel_mark
+    if mark is None:
         return frozenset()
     definitions = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|[^\n])*)", code, re.MULTILINE)
-    return frozenset(name for name, body in definitions if _MARK[language].search(body))
+    return frozenset(name for name, body in definitions if mark.search(body))
 
 
 def _is_kernel(node: Node, code: str, language: Language, macros: frozenset[str]) -> bool:
@@ -91,9 +84,10 @@ def _is_kernel(node: Node, code: str, language: Language, macros: frozenset[str]
         return False
     head = code[node.start_byte : declarator.start_byte]
     words = set(re.findall(r"\w+", head))
-    if language == "c":
+    mark = COMPILED_LANGUAGES[language].kernel_mark
+    if mark is None:
         return "static" not in words
-    return bool(_MARK[language].search(head) or words & macros)
+    return bool(mark.search(head) or words & macros)
 
 
 def parameters_of(function: Node) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tui_tuner.evaluate.datasets import fill_in_words, label_of
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.problem.argument_values import fill_of, poisoned
@@ -17,47 +18,7 @@ SHOWN = 8
 
 def device_facts(device: DeviceInfo) -> str:
     """The device and its limits."""
-    if device.kind == "emulator":
-        return (
-            f"{device.name}: there is no GPU. The CUDA kernel is compiled as C++ ({device.backend}, -O3 for any CPU of "
-            "its kind) and runs on one CPU core: blocks one after another, the threads of a block one after another as "
-            "well. A thread that reaches a barrier or a warp shuffle is set aside until the others arrive, so each "
-            "costs a switch of every thread; shared memory is ordinary memory. What is fast: long inner loops over "
-            "consecutive elements in registers that the compiler can vectorise, few barriers, good use of the CPU's "
-            "caches, few threads that each do much work. Write plain CUDA that nvcc accepts as well: no compiler's own "
-            "vector types, attributes or builtins. Times are CPU times. At most "
-            f"{device.max_threads_per_block} threads a block and {device.shared_bytes_optin} bytes of shared memory."
-        )
-    if device.kind == "c":
-        return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."
-    if device.kind == "recorded":
-        return (
-            f"{device.name}: every configuration was built, run and timed there before, and the record answers for the "
-            "device. Its limits are not on record; what failed because of them is. Only configurations on record exist."
-        )
-    return "\n".join(_limits(device))
-
-
-def _limits(device: DeviceInfo) -> Iterable[str]:
-    yield f"{device.name} ({device.architecture or device.kind}), {device.toolchain}"
-    if device.is_cpu:
-        yield (
-            "it is a CPU: its cores share the work-groups, the items of a group are vectorised or run one after "
-            "another, and local memory is ordinary memory; times are wall-clock times of one launch"
-        )
-    warp = f", {device.warp_size} a warp" if device.kind == "cuda" else ""
-    yield f"threads a block: at most {device.max_threads_per_block}{warp}"
-    yield f"shared memory a block: {device.shared_bytes} bytes static, up to {device.shared_bytes_optin} dynamic"
-    for what, value, unit in (
-        ("multiprocessors", device.multiprocessors, ""),
-        ("registers a multiprocessor", device.registers_per_multiprocessor, ""),
-        ("shared memory a multiprocessor", device.shared_bytes_per_multiprocessor, " bytes"),
-        ("L2 cache", device.l2_bytes, " bytes"),
-        ("measured bandwidth of a copy", device.memory_gbs, " GB/s"),
-        ("measured peak of float32 multiply-add", device.flops_gflops, " GFLOP/s"),
-    ):
-        if value is not None:
-            yield f"{what}: {value:.0f}{unit}"
+    return kind_named(device.kind).facts(device)
 
 
 def size_facts(problem: Problem) -> str:

@@ -12,10 +12,10 @@ from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.value_order import exact_key
 from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for
 from tui_tuner.search.numbering import Space
-from tui_tuner.search.sources import Known, Source, Task, WholeSpace, by_kernel_tuner, guided_by_model
+from tui_tuner.search.sources import KnownTimes, SearchTask, Source, WholeSpace, by_kernel_tuner, guided_by_model
 
 
-class Search:
+class SearchClient:
     """Chooses configurations to evaluate; deterministic given the seed and the results it is told.
 
         async with Search(space, max_evaluations=85, start=default) as search:
@@ -52,7 +52,7 @@ class Search:
         method: str = DEFAULT_METHOD,
         seed: int = 0,
         start: Configuration | None = None,
-        known: Known = (),
+        known: KnownTimes = (),
     ) -> None:
         if max_evaluations < 1:
             raise ValueError("a search needs at least one evaluation")
@@ -61,7 +61,7 @@ class Search:
         new = whole.size_up_to(max_evaluations + len(measured) + 1) - len(measured)
         self.method = method_for(method, new, max_evaluations)
         first = start if start is not None and whole.contains(start) else None
-        self._task = Task(whole, self.method.name, seed, max_evaluations, first, measured)
+        self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured)
         self._source: Source | None = None
         self._untold = 0
         self.reason = ""
@@ -120,7 +120,7 @@ def _as_search_space(space: Space) -> SearchSpace:
     return SearchSpace(space.tunables, members=list(space.configurations()))
 
 
-def _valid(space: SearchSpace, known: Known) -> Known:
+def _valid(space: SearchSpace, known: KnownTimes) -> KnownTimes:
     """Those that are in the space, each once; of results told twice the last counts."""
     by_key = {exact_key(configuration): (configuration, time) for configuration, time in known}
     return [(one, _finite(time)) for one, time in by_key.values() if space.contains(one)]

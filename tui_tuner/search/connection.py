@@ -8,13 +8,15 @@ import json
 import os
 import socket
 import sys
+from asyncio.subprocess import PIPE, STDOUT
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tui_tuner
 from tui_tuner.errors import UserError
+from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.environment import environment_without_keys
 
 LINE_LIMIT = 2**26
 SAID_LINES = 8
@@ -31,11 +33,9 @@ class SearchProcess:
         reason: why the search is over; empty until it is.
     """
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, child: Child, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reason = ""
-        self._process = process
+        self._child = child
         self._reader = reader
         self._writer = writer
         self._last_lines: deque[str] = deque(maxlen=SAID_LINES)
@@ -94,13 +94,12 @@ class SearchProcess:
 
     async def close(self) -> None:
         """Kill the process, if it still runs, and wait until it is gone."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        await self._child.kill()
         self._writer.close()
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
-        await self._process.wait()
         await self._listening
+        self._child.close()
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         try:
@@ -110,38 +109,36 @@ class SearchProcess:
             raise await self._died() from None
 
     async def _listen(self) -> None:
-        if self._process.stdout is None:
-            return
-        while piece := await self._process.stdout.read(2**16):
+        assert self._child.output is not None  # noqa: S101 - it was started with a pipe
+        while piece := await self._child.output.read(2**16):
             self._last_lines.extend(piece.decode(errors="replace").splitlines())
 
     async def _died(self) -> SearchError:
-        code = await self._process.wait()
+        code = await self._child.wait()
         await self._listening
         said = "\n  ".join(self._last_lines) or "it said nothing"
         return SearchError(f"the search process ended unexpectedly (status {code}):\n  {said}")
 
 
-async def _spawn(descriptor: int) -> asyncio.subprocess.Process:
-    arguments = ("-P", "-P", "-m", "tui_tuner.search.process", str(os.getpid()), str(descriptor))
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        *arguments,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        pass_fds=(descriptor,),
-        env=_environment(),
+async def _spawn(descriptor: int) -> Child:
+    program = Program(
+        (sys.executable, "-P", "-m", "tui_tuner.search.process", str(os.getpid()), str(descriptor)),
+        environment=_environment(),
+        output=PIPE,
+        errors=STDOUT,
+        descriptors=(descriptor,),
+        dies_with_us=False,
     )
+    return await start(program)
 
 
 def _environment() -> dict[str, str]:
     """One thread, no GPU, the same hashes every time: a search decides, and does so repeatably."""
-    package_root = str(Path(tui_tuner.__file__).parent.parent)
-    inherited = os.environ.get("PYTHONPATH")
+    inherited = environment_without_keys()
+    places = [str(Path(__file__).parents[2]), *filter(None, [inherited.get("PYTHONPATH")])]
     return {
-        **os.environ,
-        "PYTHONPATH": package_root if not inherited else f"{package_root}{os.pathsep}{inherited}",
+        **inherited,
+        "PYTHONPATH": os.pathsep.join(places),
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

@@ -21,7 +21,7 @@ Places = NDArray[np.intp]
 """Configurations as rows: for each tunable the place of its value."""
 
 
-class Features:
+class FeatureMap:
     """Turns configurations into points.
 
     Args:

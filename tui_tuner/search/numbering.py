@@ -10,7 +10,7 @@ from typing import Protocol
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.value_order import exact, exact_key
 
-Number = int | float
+TunableNumber = int | float
 
 
 class Space(Protocol):
@@ -37,8 +37,8 @@ class NumberedSpace:
     """
 
     configurations: tuple[Configuration, ...]
-    points: tuple[tuple[Number, ...], ...]
-    axes: dict[str, list[Number]]
+    points: tuple[tuple[TunableNumber, ...], ...]
+    axes: dict[str, list[TunableNumber]]
 
     def position(self, configuration: Configuration | None) -> int | None:
         """Where a configuration stands among the valid ones; None where it does not."""
@@ -56,8 +56,8 @@ def numbered(space: Space) -> NumberedSpace:
     are numbered in their given order, since a search compares and interpolates numbers only.
     """
     configurations = tuple({exact_key(valid): valid for valid in space.configurations()}.values())
-    axes: dict[str, list[Number]] = {}
-    columns: list[list[Number]] = []
+    axes: dict[str, list[TunableNumber]] = {}
+    columns: list[list[TunableNumber]] = []
     for name, values in space.tunables.items():
         numbers = _numbers(values)
         column = [numbers[exact(configuration[name])] for configuration in configurations]
@@ -67,7 +67,7 @@ def numbered(space: Space) -> NumberedSpace:
     return NumberedSpace(configurations, tuple(zip(*columns, strict=True)), axes)
 
 
-def _numbers(values: Sequence[Value]) -> dict[Hashable, Number]:
+def _numbers(values: Sequence[Value]) -> dict[Hashable, TunableNumber]:
     numeric = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(set(numeric)) == len(values):
         return {exact(value): value for value in numeric}

@@ -7,24 +7,21 @@ The standard streams carry nothing but what kernel_tuner prints.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import signal
 import socket
 import sys
 import traceback
 from collections.abc import Sequence
 from typing import Any
 
+from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.search.methods import SURROGATE
-
-PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
     """Search as the parent asks, and not longer than it lives."""
-    _die_with(parent=int(sys.argv[1]))
+    die_with_parent(int(sys.argv[1]))
     parent = Parent(socket.socket(fileno=int(sys.argv[2])))
     try:
         reason = _search(parent)
@@ -76,25 +73,18 @@ def _search(parent: Parent) -> str:
 
 def _by_surrogate(message: dict[str, Any], parent: Parent) -> str:
     from tui_tuner.problem.space import SearchSpace
-    from tui_tuner.search.surrogate import Job, run  # SciPy takes its time to import
+    from tui_tuner.search.surrogate import SurrogateJob, run  # SciPy takes its time to import
 
     del message["method"]
-    return run(Job(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
+    return run(SurrogateJob(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
 
 
 def _by_kernel_tuner(message: dict[str, Any], parent: Parent) -> str:
-    from tui_tuner.search.strategy import Job, run, seed_everything  # kernel_tuner takes its time to import
+    from tui_tuner.search.strategy import StrategyJob, run, seed_everything  # kernel_tuner takes its time to import
 
     seed_everything(message.pop("seed"))
     points = [tuple(point) for point in message.pop("points")]
-    return run(Job(points=points, **message), parent.ask)
-
-
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before that took effect
-        os._exit(1)
+    return run(StrategyJob(points=points, **message), parent.ask)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tui_tuner.problem.value_order import exact_key
 from tui_tuner.search.connection import SearchProcess
 from tui_tuner.search.numbering import numbered
 
-Known = Sequence[tuple[Configuration, float | None]]
+KnownTimes = Sequence[tuple[Configuration, float | None]]
 """Configurations measured before: their time in ms, None where they failed."""
 
 LISTED = 100_000
@@ -22,7 +22,7 @@ LISTED = 100_000
 
 
 @dataclass(frozen=True)
-class Task:
+class SearchTask:
     """What is to be searched, whatever the method.
 
     Attributes:
@@ -36,7 +36,7 @@ class Task:
     seed: int
     max_evaluations: int
     start: Configuration | None
-    known: Known
+    known: KnownTimes
 
 
 class Source(Protocol):
@@ -63,7 +63,7 @@ class Source(Protocol):
 class WholeSpace:
     """Every configuration that is not known in one batch, the start first: needs no process."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: SearchTask) -> None:
         done = {exact_key(configuration) for configuration, _ in task.known}
         first = [] if task.start is None else [task.start]
         listed = task.space.enumerate_valid(task.max_evaluations + len(done) + 1)
@@ -86,7 +86,7 @@ class WholeSpace:
         """There is nothing to end."""
 
 
-class Chosen:
+class ProcessSource:
     """What a process chooses.
 
     Args:
@@ -124,7 +124,7 @@ class Chosen:
         await self._process.close()
 
 
-async def guided_by_model(task: Task) -> Chosen:
+async def guided_by_model(task: SearchTask) -> ProcessSource:
     """The surrogate: it is given the space's description and asks for configurations.
 
     Raises:
@@ -138,10 +138,10 @@ async def guided_by_model(task: Task) -> Chosen:
         "start": task.start,
         "known": task.known,
     }
-    return Chosen(await SearchProcess.start(job), dict)
+    return ProcessSource(await SearchProcess.start(job), dict)
 
 
-async def by_kernel_tuner(task: Task) -> Chosen:
+async def by_kernel_tuner(task: SearchTask) -> ProcessSource:
     """One of kernel_tuner's methods: it is given points and asks for their positions.
 
     Raises:
@@ -162,7 +162,7 @@ async def by_kernel_tuner(task: Task) -> Chosen:
         "start": best,
         "known": known,
     }
-    return Chosen(await SearchProcess.start(job), lambda position: dict(space.configurations[position]))
+    return ProcessSource(await SearchProcess.start(job), lambda position: dict(space.configurations[position]))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class _Listing:
         return self.listed
 
 
-def _listed(task: Task) -> list[Configuration]:
+def _listed(task: SearchTask) -> list[Configuration]:
     """All configurations of a space, or as many as kernel_tuner is given: the start, the known ones, a sample."""
     if task.space.size_up_to(LISTED + 1) <= LISTED:
         return list(islice(task.space.configurations(), LISTED))

@@ -17,9 +17,9 @@ from kernel_tuner.searchspace import Searchspace
 from kernel_tuner.util import InvalidConfig, RuntimeFailedConfig, StopCriterionReached, TuningBudget
 
 from tui_tuner.search.methods import METHODS
-from tui_tuner.search.numbering import Number
+from tui_tuner.search.numbering import TunableNumber
 
-Ask = Callable[[list[int]], Sequence[float | None]]
+AskTimesAt = Callable[[list[int]], Sequence[float | None]]
 """Positions of points in, the time of each in ms out; None where it failed."""
 
 STALL = 20_000
@@ -27,7 +27,7 @@ STALL = 20_000
 
 
 @dataclass(frozen=True)
-class Job:
+class StrategyJob:
     """What to search and how.
 
     Attributes:
@@ -39,15 +39,15 @@ class Job:
     """
 
     method: str
-    axes: dict[str, list[Number]]
-    points: list[tuple[Number, ...]]
+    axes: dict[str, list[TunableNumber]]
+    points: list[tuple[TunableNumber, ...]]
     max_evaluations: int
     start: int | None
     first: int | None = None
     known: Sequence[tuple[int, float | None]] = ()
 
 
-def run(job: Job, ask: Ask) -> str:
+def run(job: StrategyJob, ask: AskTimesAt) -> str:
     """Search until the budget is spent or the strategy has nothing more to ask; returns why it ended."""
     space = _space(job)
     budget = TuningBudget(max_fevals=min(job.max_evaluations, len(job.points) - len(job.known)))
@@ -79,7 +79,7 @@ def seed_everything(seed: int) -> None:
 class AskingRunner(Runner):  # type: ignore[misc]
     """Takes the place of kernel_tuner's benchmarking: asks for what is new, remembers what is known."""
 
-    def __init__(self, job: Job, ask: Ask) -> None:
+    def __init__(self, job: StrategyJob, ask: AskTimesAt) -> None:
         super().__init__()
         self.dev = SimpleNamespace(max_threads=1024, name="")  # bayes_opt looks at it
         self.stalled = False
@@ -99,7 +99,9 @@ class AskingRunner(Runner):  # type: ignore[misc]
         """Nothing: the environment is recorded elsewhere."""
         return {}
 
-    def run(self, parameter_space: Sequence[Sequence[Number]], tuning_options: Options) -> list[dict[str, Any] | None]:
+    def run(
+        self, parameter_space: Sequence[Sequence[TunableNumber]], tuning_options: Options
+    ) -> list[dict[str, Any] | None]:
         """One result for each point; None for those that the budget does not cover.
 
         Raises:
@@ -122,7 +124,7 @@ class AskingRunner(Runner):  # type: ignore[misc]
             self._times.update(zip(new, self._ask(new), strict=True))
             budget.add_evaluations(len(new))
 
-    def _result(self, point: Sequence[Number], position: int | None) -> dict[str, Any] | None:
+    def _result(self, point: Sequence[TunableNumber], position: int | None) -> dict[str, Any] | None:
         parameters = dict(zip(self._names, point, strict=True))
         if position is None:
             return {**parameters, "__error__": InvalidConfig()}
@@ -132,12 +134,12 @@ class AskingRunner(Runner):  # type: ignore[misc]
         return {**parameters, "__error__": RuntimeFailedConfig()} if time is None else {**parameters, "time": time}
 
 
-def _space(job: Job) -> Searchspace:
+def _space(job: StrategyJob) -> Searchspace:
     entries = {str(i): dict(zip(job.axes, point, strict=True)) for i, point in enumerate(job.points)}
     return Searchspace(None, None, None, from_cache={"tune_params": job.axes, "cache": entries})
 
 
-def _tuning_options(job: Job, budget: TuningBudget) -> Options:
+def _tuning_options(job: StrategyJob, budget: TuningBudget) -> Options:
     strategy_options = Options({**METHODS[job.method].options, "max_fevals": budget.max_fevals})
     if METHODS[job.method].takes_start and job.start is not None:
         strategy_options["x0"] = list(job.points[job.start])  # genetic_algorithm adds it to lists

@@ -21,9 +21,9 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.features import Places
 from tui_tuner.search.gaussian_process import Array, GaussianProcess
-from tui_tuner.search.pool import Pool, Row
+from tui_tuner.search.pool import PlaceRow, Pool
 
-Ask = Callable[[list[Configuration]], Sequence[float | None]]
+AskTimes = Callable[[list[Configuration]], Sequence[float | None]]
 """Configurations in, the time of each in ms out; None where it failed."""
 
 FIRST = 8
@@ -43,7 +43,7 @@ LABEL_DEVIATION = 0.1
 
 
 @dataclass(frozen=True)
-class Job:
+class SurrogateJob:
     """What to search.
 
     Attributes:
@@ -58,7 +58,7 @@ class Job:
     known: Sequence[tuple[Configuration, float | None]] = field(default=())
 
 
-def run(job: Job, ask: Ask) -> str:
+def run(job: SurrogateJob, ask: AskTimes) -> str:
     """Search until the budget is spent or every candidate is evaluated; returns why it ended."""
     rng = random.Random(job.seed)  # noqa: S311 - it is to be the same again
     surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(job.seed))
@@ -85,15 +85,15 @@ class Surrogate:
     def __init__(self, pool: Pool, rng: np.random.Generator) -> None:
         self.pool = pool
         self._rng = rng
-        self._times: dict[Row, float | None] = {}
+        self._times: dict[PlaceRow, float | None] = {}
         self._time_model = GaussianProcess(pool.features.groups)
         self._success_model = GaussianProcess(pool.features.groups)
 
-    def learn(self, rows: Sequence[Row], times: Sequence[float | None]) -> None:
+    def learn(self, rows: Sequence[PlaceRow], times: Sequence[float | None]) -> None:
         """Remember times in ms, None for failures."""
         self._times.update(zip(rows, times, strict=True))
 
-    def choose(self, start: Sequence[Row]) -> list[Row]:
+    def choose(self, start: Sequence[PlaceRow]) -> list[PlaceRow]:
         """The configurations to evaluate next: a batch that fills the space first, then one at a time.
 
         Args:
@@ -110,7 +110,7 @@ class Surrogate:
         best = int(np.argmax(self._scores(candidates)))
         return [tuple(candidates[best].tolist())]
 
-    def _far(self, candidates: Places, begun: Sequence[Row], count: int) -> list[Row]:
+    def _far(self, candidates: Places, begun: Sequence[PlaceRow], count: int) -> list[PlaceRow]:
         """Candidates far from all that is known and from each other: each the farthest of a random third."""
         if not len(candidates):
             return []
@@ -144,7 +144,7 @@ class Surrogate:
         scores += log_ndtr((mean - 0.5) / np.hypot(deviation, LABEL_DEVIATION))
         return scores
 
-    def _learnt_from(self) -> list[Row]:
+    def _learnt_from(self) -> list[PlaceRow]:
         """What is known, where that is too much the fastest half of what may be and the last of the others."""
         rows = list(self._times)
         if len(rows) <= LEARNT:

@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.search.methods import METHODS, method_named
 from tui_tuner.search_quality.data_sets import load
 from tui_tuner.search_quality.session_runs import found_by_session
@@ -60,7 +60,7 @@ async def _by_method(task: Task) -> list[float | None]:
     data = load(task.data)
     is_random = task.strategy == RANDOM
     found: list[float | None] = []
-    async with Search(
+    async with SearchClient(
         data.space,
         max_evaluations=task.evaluations,
         method="random_sample" if is_random else task.strategy,

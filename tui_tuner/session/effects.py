@@ -10,7 +10,7 @@ from tui_tuner.journal.recall import Recall
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
@@ -96,7 +96,7 @@ class SessionEffects(Talk):
         self.budget.check_target(self.incumbent.speedup[0])
         self.budget.check_evaluations()
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> JournaledSearch:
+    def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> JournaledSearch:
         """What a search chooses, journaled."""
         return JournaledSearch(self._recall, search, content)
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from tui_tuner.errors import JournalError
-from tui_tuner.evaluate.evaluator import Evaluator, Started
+from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
 from tui_tuner.evaluate.recorded.members import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.journal.recall import Recall, RecordEnds
@@ -32,7 +33,7 @@ class Machine:
         self._recall = recall
         self._live = False
         self._lock = asyncio.Lock()
-        self._started: Started | None = None
+        self._started: MachineReport | None = None
 
     async def untested(self) -> Problem | None:
         """The problem at the sizes of the device, if tests can be proposed for it before `start`.
@@ -54,14 +55,14 @@ class Machine:
             problem = await self._have_evaluator().sized_problem()
         return None if problem is None or problem.tests else problem
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """The device and the kernel as given, measured once and recorded.
 
         Args:
             proposed: tests for a problem that has none; those that can be used are in force from now on.
         """
         result = await self._recall.once("device", {}, lambda: self._start_live(proposed))
-        self._started = Started(
+        self._started = MachineReport(
             device=DeviceInfo.model_validate(result["device"]),
             sandbox=result["sandbox"],
             note=result["note"],
@@ -73,7 +74,7 @@ class Machine:
         return self._started
 
     @property
-    def started(self) -> Started:
+    def started(self) -> MachineReport:
         """What `start` found."""
         if self._started is None:
             raise RuntimeError("the machine is not started")
@@ -123,7 +124,7 @@ class Machine:
         return self._evaluator
 
     def _sized(self, kind: str) -> Problem:
-        return self._given_problem.on_emulator() if kind == "emulator" else self._given_problem
+        return kind_named(kind).sized(self._given_problem)
 
     async def _start_live(self, proposed: Sequence[Test]) -> dict[str, Any]:
         started = await self._have_evaluator().start(proposed)

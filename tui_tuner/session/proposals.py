@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.model import Configuration
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 
 _KIND = "propose"
 
@@ -24,7 +24,7 @@ class JournaledSearch:
         content: all that determines the search.
     """
 
-    def __init__(self, recall: Recall, search: Search, content: Mapping[str, Any]) -> None:
+    def __init__(self, recall: Recall, search: SearchClient, content: Mapping[str, Any]) -> None:
         self._recall = recall
         self._search = search
         self._content = recall.nth(_KIND, content)

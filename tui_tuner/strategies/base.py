@@ -15,7 +15,7 @@ from tui_tuner.llm.base import Message
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.source import Source
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Factor, Step
@@ -299,7 +299,7 @@ class Effects(Dialogue, Protocol):
         """
         ...
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> SearchProposals:
+    def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> SearchProposals:
         """What a search chooses, journaled: use this and not the search itself.
 
         Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import tempfile
@@ -12,6 +11,8 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from tui_tuner.processes.child import run_on_terminal
+from tui_tuner.processes.environment import whole_environment
 from tui_tuner.tui.dialogs.editor import EditorDialog
 
 
@@ -53,7 +54,6 @@ async def _edited_outside(app: App[Any], command: list[str], source: str, name: 
         path = Path(directory) / name
         path.write_text(source, encoding="utf-8")
         with app.batch_update(), app.suspend():
-            process = await asyncio.create_subprocess_exec(*command, os.fspath(path))
-            status = await process.wait()
+            status = await run_on_terminal([*command, os.fspath(path)], whole_environment())
         app.refresh(layout=True)
         return path.read_text(encoding="utf-8", errors="replace") if status == 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Value
 
@@ -62,11 +63,7 @@ def cost(dollars: float | None) -> str:
 
 def time_label(device: DeviceInfo | None) -> str:
     """The unit over a column of times: CPU times and recorded ones say so."""
-    if device is not None and device.kind == "recorded":
-        return "ms (recorded)"
-    if device is None or not device.cpu_times:
-        return "ms"
-    return "CPU ms (emulator)" if device.kind == "emulator" else "CPU ms"
+    return "ms" if device is None else kind_named(device.kind).time_label(device)
 
 
 def tunable_value(value: Value) -> str:

@@ -67,7 +67,7 @@ async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
 
 
 async def test_what_ignores_the_request_to_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.tensile.running.program.end_group.__defaults__", (0.3,))
+    monkeypatch.setattr("tui_tuner.tensile.running.run.GRACE_S", 0.3)
     body = f"import signal, time; {IGNORE}time.sleep(60)"
     ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=0.5)
     assert (ended.timed_out, ended.signal) == (True, "SIGKILL")

@@ -69,7 +69,7 @@ class Compiler(Protocol):
         ...
 
 
-class Refused(Exception):
+class BuildRefusal(Exception):
     """A configuration that is not built.
 
     Args:
@@ -97,7 +97,7 @@ def checked_name(kernel: str) -> str:
         Refused: it is something else.
     """
     if not _KERNEL.fullmatch(kernel):
-        raise Refused(Failure(kind=FailureKind.INVALID, message=f"{kernel!r} is not the name of a kernel"))
+        raise BuildRefusal(Failure(kind=FailureKind.INVALID, message=f"{kernel!r} is not the name of a kernel"))
     return kernel
 
 
@@ -109,7 +109,7 @@ def include_paths(options: Sequence[str]) -> tuple[Path, ...]:
 
 def _name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise Refused(Failure(kind=FailureKind.INVALID, message=f"'{name}' is not a name that can be a macro"))
+        raise BuildRefusal(Failure(kind=FailureKind.INVALID, message=f"'{name}' is not a name that can be a macro"))
     return name
 
 
@@ -120,4 +120,6 @@ def _token(name: str, value: Value) -> str:
         return repr(value)
     if isinstance(value, str) and _TOKEN.fullmatch(value):
         return value
-    raise Refused(Failure(kind=FailureKind.INVALID, message=f"{name} = {value!r}: not a single number or identifier"))
+    raise BuildRefusal(
+        Failure(kind=FailureKind.INVALID, message=f"{name} = {value!r}: not a single number or identifier")
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.processes.child import run_program
+from tui_tuner.processes.environment import environment_without_keys
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _OLDEST = 11
@@ -57,11 +58,10 @@ def definitions(options: Iterable[str]) -> str:
 
 def _first_line(program: str) -> str:
     command = [program, "--version"]
-    environment = {**os.environ, "LC_ALL": "C"}
+    environment = {**environment_without_keys(), "LC_ALL": "C"}
     try:
-        done = subprocess.run(  # noqa: S603 - the user's compiler, asked for its version
-            command, capture_output=True, text=True, timeout=30, check=True, env=environment
-        )
+        done = run_program(command, environment=environment, limit_s=30)
+        done.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
         raise DeviceError(f"{program} cannot be run: {error}", hint="apt install g++") from error
     return done.stdout.partition("\n")[0].strip()

@@ -16,6 +16,8 @@ from tui_tuner.evaluate.compilers.ptxas import kernel_resources, kernel_symbol
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.processes.child import run_program
+from tui_tuner.processes.environment import environment_without_keys
 
 SOURCE, INSTANCE, ARTIFACT = "kernel.cu", "instance.cu", "kernel.cubin"
 
@@ -109,9 +111,7 @@ def _programs() -> Iterator[Path]:
 def _run(*command: Path | str) -> str:
     """What a program of the toolkit prints; nothing where it fails."""
     try:
-        done = subprocess.run(  # noqa: S603 - a program of the toolkit, with arguments of ours
-            command, capture_output=True, text=True, timeout=30, check=False
-        )
+        done = run_program([*map(str, command)], environment=environment_without_keys(), limit_s=30)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr if done.returncode == 0 else ""

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers import nvrtc_child
-from tui_tuner.evaluate.compilers.base import Recipe, Refused, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.ptxas import kernel_resources
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.processes.child import run_program
+from tui_tuner.processes.environment import environment_without_keys
 
 SOURCE, ARTIFACT = "kernel.cu", "kernel.cubin"
 
@@ -78,7 +80,7 @@ class Nvrtc:
         for line in reversed(log.splitlines()):
             if line.startswith(nvrtc_child.SYMBOL_LINE):
                 return line.removeprefix(nvrtc_child.SYMBOL_LINE)
-        raise Refused(Failure(kind=FailureKind.COMPILE, message=f"the source has no kernel '{candidate.kernel}'"))
+        raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=f"the source has no kernel '{candidate.kernel}'"))
 
     def resources(self, log: str, symbol: str) -> Resources:
         """From ptxas's part of the log."""
@@ -98,7 +100,10 @@ def _packages() -> Path | None:
 def _ask(packages: Path) -> str:
     """Version and architectures, asked in a child so that this process loads no CUDA; nothing where it fails."""
     command = (sys.executable, "-I", str(_CHILD), str(packages), "--version")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - ours
+    try:
+        done = run_program(command, environment=environment_without_keys(), limit_s=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
     return done.stdout if done.returncode == 0 else ""
 
 

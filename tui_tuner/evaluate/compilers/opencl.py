@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui_tuner.evaluate.compilers.base import Recipe, Refused, include_paths, macros
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Recipe, include_paths, macros
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.places import existing, python_places
 from tui_tuner.problem.candidate import Candidate
@@ -62,7 +62,7 @@ class OpenCLCompiler:
         if candidate.kernel not in names:
             there = ", ".join(names) or "none"
             message = f"no kernel is called '{candidate.kernel}' (kernels in the source: {there})"
-            raise Refused(Failure(kind=FailureKind.COMPILE, message=message))
+            raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=message))
         return candidate.kernel
 
     def resources(self, log: str, symbol: str) -> Resources:

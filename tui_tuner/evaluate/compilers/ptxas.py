@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tui_tuner.evaluate.compilers.base import Refused
+from tui_tuner.evaluate.compilers.base import BuildRefusal
 from tui_tuner.evaluate.compilers.mangling import find_kernel
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 
@@ -28,7 +28,7 @@ def kernel_symbol(name: str, log: str) -> str:
         message = f"several kernels answer to '{name}' ({', '.join(found)}): give each its own name"
     else:
         message = f"the source has no kernel '{name}'; it has {', '.join(symbols) or 'none at all'}"
-    raise Refused(Failure(kind=FailureKind.COMPILE, message=message))
+    raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=message))
 
 
 def kernel_resources(log: str, symbol: str) -> Resources:

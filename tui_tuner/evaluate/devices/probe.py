@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import PIPE
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tui_tuner.processes.child import Program, running
+from tui_tuner.processes.environment import driver_environment
 
 LIMIT_S = 60.0
 CHILD = "tui_tuner.evaluate.devices.probe_child"
@@ -57,22 +60,16 @@ class DeviceReport(BaseModel):
 
 async def probe_devices() -> DeviceReport:
     """Look in a child process, which is killed when a driver makes it hang."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", CHILD), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
-    )
+    program = Program((sys.executable, "-P", "-m", CHILD), environment=driver_environment(), output=PIPE)
     try:
-        async with asyncio.timeout(LIMIT_S):
-            output, _ = await process.communicate()
+        async with asyncio.timeout(LIMIT_S), running(program) as child:
+            output = await child.talk()
     except TimeoutError:
         return _nothing(f"looking for devices took more than {LIMIT_S:.0f} s")
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
     try:
         return DeviceReport.model_validate_json(output.splitlines()[-1])
     except (IndexError, ValidationError):
-        return _nothing(f"looking for devices ended with status {process.returncode}")
+        return _nothing(f"looking for devices ended with status {child.returncode}")
 
 
 def _nothing(problem: str) -> DeviceReport:

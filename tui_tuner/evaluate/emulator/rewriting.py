@@ -9,13 +9,13 @@ from itertools import pairwise
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
-from tui_tuner.evaluate.compilers.base import Refused
+from tui_tuner.evaluate.compilers.base import BuildRefusal
 from tui_tuner.evaluate.emulator.unsupported import first_unsupported
 from tui_tuner.evaluate.results import Failure, FailureKind
 
 _DYNAMIC_SHARED = b' __asm__("tuner_dynamic_shared")'
 _SHARED = b"__shared__"
-Edit = tuple[int, int, bytes]
+SourceEdit = tuple[int, int, bytes]
 """First byte, byte after the last, and what takes their place."""
 
 
@@ -29,7 +29,7 @@ def rewritten(source: str) -> str:
     nodes = list(_walk(_parser().parse(text).root_node))
     reason = first_unsupported(nodes)
     if reason is not None:
-        raise Refused(Failure(kind=FailureKind.REFUSED, message=reason))
+        raise BuildRefusal(Failure(kind=FailureKind.REFUSED, message=reason))
     tokens = [node for node in nodes if node.child_count == 0 and node.start_byte < node.end_byte]
     for first, after, replacement in sorted(_edits(tokens), reverse=True):
         text = text[:first] + replacement + text[after:]
@@ -50,7 +50,7 @@ def _walk(root: Node) -> Iterator[Node]:
         pending.extend(reversed(node.children))
 
 
-def _edits(tokens: Sequence[Node]) -> Iterator[Edit]:
+def _edits(tokens: Sequence[Node]) -> Iterator[SourceEdit]:
     for statement in _statements(tokens):
         words = [token.text for token in statement]
         if _SHARED not in words:
@@ -70,7 +70,7 @@ def _statements(tokens: Sequence[Node]) -> Iterator[list[Node]]:
             statement = []
 
 
-def _extern_edits(statement: Sequence[Node]) -> Iterator[Edit]:
+def _extern_edits(statement: Sequence[Node]) -> Iterator[SourceEdit]:
     """`extern __shared__ T a[];` becomes `extern T a[] __asm__("...");`, with blanks for the qualifier."""
     for token, following in pairwise(statement):
         if token.text == _SHARED:

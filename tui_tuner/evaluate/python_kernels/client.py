@@ -10,14 +10,14 @@ from typing import Any
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.python_kernels.messages import (
-    CompareConfigurations,
-    Forget,
-    KernelCompared,
-    KernelEvaluated,
-    KernelOpened,
-    Numbered,
-    OpenKernel,
-    Outcome,
+    ForgetRequest,
+    KernelComparisonAnswer,
+    KernelComparisonRequest,
+    KernelEvaluationAnswer,
+    KernelOpenAnswer,
+    KernelOpenRequest,
+    NumberedAnswer,
+    NumberedRequest,
 )
 from tui_tuner.evaluate.python_kernels.process import KernelProcess, KernelProcessDied
 from tui_tuner.evaluate.results import Comparison, Failure
@@ -29,8 +29,8 @@ Start = Callable[[], Coroutine[Any, Any, KernelProcess]]
 
 @dataclass(frozen=True)
 class _Waiting:
-    request: Numbered
-    answer: asyncio.Future[Outcome]
+    request: NumberedRequest
+    answer: asyncio.Future[NumberedAnswer]
 
 
 class KernelClient:
@@ -41,7 +41,7 @@ class KernelClient:
         opening: what a fresh process is told first.
     """
 
-    def __init__(self, start: Start, opening: OpenKernel) -> None:
+    def __init__(self, start: Start, opening: KernelOpenRequest) -> None:
         self._start = start
         self._opening = opening
         self._waiting: dict[int, _Waiting] = {}
@@ -50,7 +50,7 @@ class KernelClient:
         self._serving: asyncio.Task[None] | None = None
         self._crashes = 0
 
-    async def open(self) -> KernelOpened:
+    async def open(self) -> KernelOpenAnswer:
         """Take the device; the default configuration's outcome is in the answer, a failure as well.
 
         Raises:
@@ -65,14 +65,14 @@ class KernelClient:
         """For the next request."""
         return next(self._numbers)
 
-    async def ask(self, request: Numbered) -> Outcome:
+    async def ask(self, request: NumberedRequest) -> NumberedAnswer:
         """The outcome of a request; a crash that it is to be blamed for is its failure.
 
         Raises:
             UserError: the user must mend something.
             DeviceError: one process after the other dies.
         """
-        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[NumberedAnswer] = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = _Waiting(request, answer)
         if self._process is not None:
             self._process.send(request)
@@ -86,7 +86,7 @@ class KernelClient:
     def _forget(self, number: int) -> None:
         """Nobody waits for a request any more; where none is left, silence is no sign of a hang."""
         if self._waiting.pop(number, None) is not None and self._process is not None:
-            self._process.send(Forget(id=number))
+            self._process.send(ForgetRequest(id=number))
         if not self._waiting and self._serving is not None and self._process is not None:
             self._serving.cancel()
 
@@ -123,7 +123,7 @@ class KernelClient:
             self._process = None
             self._bury(died)
             return
-        if isinstance(answer, KernelEvaluated | KernelCompared):
+        if isinstance(answer, KernelEvaluationAnswer | KernelComparisonAnswer):
             self._crashes = 0
             self._hand_on(answer.id, answer)
             if answer.fatal:
@@ -138,12 +138,12 @@ class KernelClient:
         elif self._crashes >= CRASHES:
             raise _unwell(died)
 
-    def _hand_on(self, number: int, outcome: Outcome) -> None:
+    def _hand_on(self, number: int, outcome: NumberedAnswer) -> None:
         waiting = self._waiting.pop(number, None)
         if waiting is not None and not waiting.answer.done():
             waiting.answer.set_result(outcome)
 
-    async def _opened(self) -> tuple[KernelProcess, KernelOpened]:
+    async def _opened(self) -> tuple[KernelProcess, KernelOpenAnswer]:
         process = await self._start()
         process.send(self._opening)
         try:
@@ -153,16 +153,16 @@ class KernelClient:
         except BaseException:
             await process.kill()
             raise
-        if not isinstance(opened, KernelOpened):
+        if not isinstance(opened, KernelOpenAnswer):
             raise RuntimeError(f"unexpected answer to open: {opened!r}")
         return process, opened
 
 
-def _failed(request: Numbered, failure: Failure) -> Outcome:
-    if isinstance(request, CompareConfigurations):
+def _failed(request: NumberedRequest, failure: Failure) -> NumberedAnswer:
+    if isinstance(request, KernelComparisonRequest):
         comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure)
-        return KernelCompared(id=request.id, comparison=comparison)
-    return KernelEvaluated(id=request.id, failure=failure)
+        return KernelComparisonAnswer(id=request.id, comparison=comparison)
+    return KernelEvaluationAnswer(id=request.id, failure=failure)
 
 
 def _unwell(died: KernelProcessDied) -> DeviceError:

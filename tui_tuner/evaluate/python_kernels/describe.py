@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.python_kernels.messages import Describe, Described, KernelDescription
+from tui_tuner.evaluate.python_kernels.messages import DescriptionAnswer, DescriptionRequest, KernelDescription
 from tui_tuner.evaluate.python_kernels.process import DEFAULT, KernelProcess, KernelProcessDied, ProcessOptions
 from tui_tuner.problem.in_python import Written, written_in_python
 from tui_tuner.problem.model import Kernel, Launch, Problem, Search
@@ -61,7 +61,7 @@ def problem_of_description(description: KernelDescription, file: Path, source: s
 async def _ask(file: Path, kernel: str | None, options: ProcessOptions) -> KernelDescription:
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
         process = await KernelProcess.start(Path(log.name), options)
-        process.send(Describe(file=str(file.absolute()), kernel=kernel))
+        process.send(DescriptionRequest(file=str(file.absolute()), kernel=kernel))
         try:
             answer = await process.receive()
         except KernelProcessDied as died:
@@ -69,6 +69,6 @@ async def _ask(file: Path, kernel: str | None, options: ProcessOptions) -> Kerne
             raise ProblemError(f"{died.failure.message}: {said}", file=file) from None
         finally:
             await process.kill()
-    if not isinstance(answer, Described):
+    if not isinstance(answer, DescriptionAnswer):
         raise RuntimeError(f"unexpected answer to describe: {answer!r}")
     return answer.description

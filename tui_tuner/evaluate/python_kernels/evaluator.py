@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.python_kernels.client import KernelClient
 from tui_tuner.evaluate.python_kernels.messages import (
-    CompareConfigurations,
-    EvaluateConfiguration,
-    KernelCompared,
-    KernelEvaluated,
-    OpenKernel,
+    KernelComparisonAnswer,
+    KernelComparisonRequest,
+    KernelEvaluationAnswer,
+    KernelEvaluationRequest,
+    KernelOpenRequest,
 )
 from tui_tuner.evaluate.python_kernels.process import DEFAULT, KernelProcess, ProcessOptions
 from tui_tuner.evaluate.results import Comparison, Evaluation
@@ -48,7 +48,7 @@ class PythonEvaluator:
 
     def __init__(self, problem: Problem, options: PythonOptions) -> None:
         self._problem = problem
-        opening = OpenKernel(
+        opening = KernelOpenRequest(
             file=str(problem.directory / problem.kernel.source),
             kernel=problem.kernel.name,
             source=problem.source_text,
@@ -63,7 +63,7 @@ class PythonEvaluator:
         """None: a model cannot propose other arguments than the file's."""
         return None
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Take the device, check and time the default configuration."""
         opened = await self._client.open()
         failure = opened.given.failure
@@ -75,25 +75,25 @@ class PythonEvaluator:
             )
         candidate = baseline(self._problem)
         given = _evaluation(candidate, candidate.default_configuration, opened.given)
-        return Started(device=opened.device, sandbox=UNCONFINED, note="", given=given)
+        return MachineReport(device=opened.device, sandbox=UNCONFINED, note="", given=given)
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
-        request = EvaluateConfiguration(id=self._client.next_number(), configuration=configuration, best_ms=best_ms)
+        request = KernelEvaluationRequest(id=self._client.next_number(), configuration=configuration, best_ms=best_ms)
         answer = await self._client.ask(request)
-        if not isinstance(answer, KernelEvaluated):
+        if not isinstance(answer, KernelEvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
         return _evaluation(candidate, configuration, answer)
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """Time two configurations in turns, on arguments made afresh."""
-        request = CompareConfigurations(
+        """Time two configurations, interleaved, on arguments made afresh."""
+        request = KernelComparisonRequest(
             id=self._client.next_number(), incumbent=incumbent[1], challenger=challenger[1], delta=delta
         )
         answer = await self._client.ask(request)
-        if not isinstance(answer, KernelCompared):
+        if not isinstance(answer, KernelComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison
 
@@ -102,7 +102,7 @@ class PythonEvaluator:
         await self._client.close()
 
 
-def _evaluation(candidate: Candidate, configuration: Configuration, answer: KernelEvaluated) -> Evaluation:
+def _evaluation(candidate: Candidate, configuration: Configuration, answer: KernelEvaluationAnswer) -> Evaluation:
     return Evaluation(
         candidate=candidate.id,
         configuration=configuration,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.choose import DeviceChoice
+from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -22,7 +22,7 @@ def visible_gpu(device: str) -> dict[str, str]:
     if device.strip().lower() == "auto":
         return {}
     choice = DeviceChoice.parse(device)
-    if choice.kind != "cuda" or choice.backend != "auto":
+    if "python" not in kind_named(choice.kind).languages or choice.backend != "auto":
         hint = "leave --device out, or name one as in cuda:1"
         raise DeviceError(f"a kernel in Python runs on a CUDA GPU, not on '{device}'", hint=hint)
     seen = [name for name in os.environ.get(_VISIBLE, "").split(",") if name.strip()]

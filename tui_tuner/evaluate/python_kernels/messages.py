@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tui_tuner.evaluate.requests import Failed, Frame
+from tui_tuner.evaluate.requests import Frame, UserErrorAnswer
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resources, Timing
 from tui_tuner.problem.model import Configuration, Tolerance, Value
 
@@ -34,7 +34,7 @@ class KernelDescription(Frame):
     sizes: dict[str, int] = Field(default_factory=dict)
 
 
-class Describe(Frame):
+class DescriptionRequest(Frame):
     """Load the file and tell about its kernel; `kernel` is needed where there are several."""
 
     type: Literal["describe"] = "describe"
@@ -42,7 +42,7 @@ class Describe(Frame):
     kernel: str | None = None
 
 
-class OpenKernel(Frame):
+class KernelOpenRequest(Frame):
     """Load the file, take the device, check and time the default configuration.
 
     Attributes:
@@ -62,7 +62,7 @@ class OpenKernel(Frame):
     build_limit_s: float = 60.0
 
 
-class EvaluateConfiguration(Frame):
+class KernelEvaluationRequest(Frame):
     """Build, check and time; `best_ms` is the incumbent's time, for stopping hopeless ones early."""
 
     type: Literal["evaluate"] = "evaluate"
@@ -71,8 +71,8 @@ class EvaluateConfiguration(Frame):
     best_ms: float | None = None
 
 
-class CompareConfigurations(Frame):
-    """Time two in turns on arguments made afresh."""
+class KernelComparisonRequest(Frame):
+    """Time two, interleaved, on arguments made afresh."""
 
     type: Literal["compare"] = "compare"
     id: int
@@ -81,14 +81,14 @@ class CompareConfigurations(Frame):
     delta: float
 
 
-class Forget(Frame):
+class ForgetRequest(Frame):
     """Nobody waits for this any more."""
 
     type: Literal["forget"] = "forget"
     id: int
 
 
-class Doing(Frame):
+class KernelPhase(Frame):
     """What the process does now, and for which request; it must say the next thing within `limit_s`."""
 
     type: Literal["doing"] = "doing"
@@ -97,22 +97,22 @@ class Doing(Frame):
     limit_s: float
 
 
-class Described(Frame):
+class DescriptionAnswer(Frame):
     """Outcome of describe."""
 
     type: Literal["described"] = "described"
     description: KernelDescription
 
 
-class KernelOpened(Frame):
+class KernelOpenAnswer(Frame):
     """Outcome of open: the device and the default configuration."""
 
     type: Literal["opened"] = "opened"
     device: DeviceInfo
-    given: KernelEvaluated
+    given: KernelEvaluationAnswer
 
 
-class KernelEvaluated(Frame):
+class KernelEvaluationAnswer(Frame):
     """Outcome of evaluate; `fatal` means that this process must be replaced, the others are as of `Evaluation`."""
 
     type: Literal["evaluated"] = "evaluated"
@@ -128,8 +128,8 @@ class KernelEvaluated(Frame):
     fatal: bool = False
 
 
-class KernelCompared(Frame):
-    """Outcome of compare; `fatal` as in `KernelEvaluated`."""
+class KernelComparisonAnswer(Frame):
+    """Outcome of compare; `fatal` as in `KernelEvaluationAnswer`."""
 
     type: Literal["compared"] = "compared"
     id: int
@@ -137,14 +137,21 @@ class KernelCompared(Frame):
     fatal: bool = False
 
 
-KernelOpened.model_rebuild()
+KernelOpenAnswer.model_rebuild()
 
-Request = Annotated[
-    Describe | OpenKernel | EvaluateConfiguration | CompareConfigurations | Forget, Field(discriminator="type")
+KernelRequest = Annotated[
+    DescriptionRequest | KernelOpenRequest | KernelEvaluationRequest | KernelComparisonRequest | ForgetRequest,
+    Field(discriminator="type"),
 ]
-Answer = Annotated[
-    Doing | Described | KernelOpened | KernelEvaluated | KernelCompared | Failed, Field(discriminator="type")
+KernelAnswer = Annotated[
+    KernelPhase
+    | DescriptionAnswer
+    | KernelOpenAnswer
+    | KernelEvaluationAnswer
+    | KernelComparisonAnswer
+    | UserErrorAnswer,
+    Field(discriminator="type"),
 ]
-Numbered = EvaluateConfiguration | CompareConfigurations
+NumberedRequest = KernelEvaluationRequest | KernelComparisonRequest
 """Requests of which several may be under way."""
-Outcome = KernelEvaluated | KernelCompared
+NumberedAnswer = KernelEvaluationAnswer | KernelComparisonAnswer

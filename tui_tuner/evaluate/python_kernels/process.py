@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
 import socket
 import sys
@@ -17,16 +15,18 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.channel import ChannelClosed, encode, receive_async
-from tui_tuner.evaluate.python_kernels.messages import Answer, Doing, Request
-from tui_tuner.evaluate.requests import Failed
+from tui_tuner.evaluate.python_kernels.messages import KernelAnswer, KernelPhase, KernelRequest
+from tui_tuner.evaluate.requests import UserErrorAnswer
 from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.environment import environment_without_keys
 
 GRACE_S = 2.0
 """How long after its own limit it may still answer before it is killed."""
 START_LIMIT_S = 120.0
-KILL_S = 10.0
+EXIT_S = 0.2
+"""One that ends by itself has so long until it is killed, and keeps its exit status."""
 MODULE = "tui_tuner.evaluate.python_kernels.child"
-_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
 class KernelProcessDied(Exception):
@@ -58,27 +58,22 @@ class ProcessOptions:
 DEFAULT = ProcessOptions()
 
 
-def environment() -> dict[str, str]:
-    """What the process inherits: all but what could be a key."""
-    return {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
-
-
 class KernelProcess:
     """A running process; one reader at a time."""
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        child: Child,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         answering: asyncio.StreamWriter,
     ) -> None:
-        self._process = process
+        self._child = child
         self._answering = answering  # the transport of the reader, never written to
         self._reader = reader
         self._writer = writer
-        self._answers: TypeAdapter[Answer] = TypeAdapter(Answer)
-        self._doing = Doing(text="starting", limit_s=START_LIMIT_S)
+        self._answers: TypeAdapter[KernelAnswer] = TypeAdapter(KernelAnswer)
+        self._doing = KernelPhase(text="starting", limit_s=START_LIMIT_S)
         self._reading: asyncio.Task[dict[str, Any]] | None = None
         self._end: FailureKind | None = None
 
@@ -90,26 +85,25 @@ class KernelProcess:
         answers, gives = socket.socketpair()
         with takes, gives, log.open("ab") as output:
             descriptors = takes.fileno(), gives.fileno()
-            process = await asyncio.create_subprocess_exec(
-                *options.command,
-                *map(str, descriptors),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=descriptors,
-                start_new_session=True,
-                env={**environment(), **options.variables},
+            program = Program(
+                (*options.command, *map(str, descriptors)),
+                environment={**environment_without_keys(), **options.variables},
+                output=output,
+                errors=output,
+                descriptors=descriptors,
+                dies_with_us=False,
             )
+            child = await start(program)
         _, writer = await asyncio.open_connection(sock=requests)
         reader, answering = await asyncio.open_connection(sock=answers)
-        return cls(process, reader, writer, answering)
+        return cls(child, reader, writer, answering)
 
-    def send(self, request: Request) -> None:
+    def send(self, request: KernelRequest) -> None:
         """Queue a request; that it is lost shows when its answer is waited for."""
         if not self._writer.is_closing():
             self._writer.write(encode(request.model_dump(mode="json")))
 
-    async def receive(self) -> Answer:
+    async def receive(self) -> KernelAnswer:
         """Wait for the next answer; a wait that is cancelled loses nothing, and the next one goes on where it stood.
 
         Raises:
@@ -124,7 +118,7 @@ class KernelProcess:
             except (ChannelClosed, ConnectionError):
                 self._end = FailureKind.CRASH
             else:
-                if not isinstance(answer, Doing):
+                if not isinstance(answer, KernelPhase):
                     return _raise_failed(answer)
                 self._doing = answer
         code = await self.kill()
@@ -150,19 +144,12 @@ class KernelProcess:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
-        with contextlib.suppress(TimeoutError):  # one that ends by itself keeps its exit status
-            async with asyncio.timeout(0.2):
-                await self._process.wait()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(KILL_S):
-                await self._process.wait()
-        return self._process.returncode
+        await self._child.wait(EXIT_S)
+        return await self._child.kill()
 
 
-def _raise_failed(answer: Answer) -> Answer:
-    if isinstance(answer, Failed):
+def _raise_failed(answer: KernelAnswer) -> KernelAnswer:
+    if isinstance(answer, UserErrorAnswer):
         raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
-from tui_tuner.evaluate.recorded.recording import Entry
+from tui_tuner.evaluate.recorded.recording import RecordingEntry
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.model import Configuration
 from tui_tuner.text import clean
@@ -26,11 +26,11 @@ _NEVER = 1e19
 """The oldest files write 1e20 for a failure."""
 
 
-def entry_of(raw: Mapping[str, Any], names: Sequence[str], objective: str) -> Entry:
+def entry_of(raw: Mapping[str, Any], names: Sequence[str], objective: str) -> RecordingEntry:
     """An entry with a value for each of the names."""
     configuration: Configuration = {name: raw[name] for name in names}
     failure = _failure(raw, objective)
-    return Entry(
+    return RecordingEntry(
         configuration=configuration,
         time=None if failure is not None else float(raw[objective]),
         failure=failure,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.evaluator import Started
+from tui_tuner.evaluate.devices.kinds import RecordedKind
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.evaluate.recorded.recording import Entry, Recording
+from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.results import (
     Comparison,
     DeviceInfo,
@@ -45,7 +46,7 @@ class RecordedEvaluator:
         """Nothing: it verifies nothing, so that nobody needs to propose tests."""
         return
 
-    async def start(self, proposed: Sequence[Test] = ()) -> Started:
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Read the file and look up the kernel as given; tests are of no use here."""
         self._read = read_recording(self._file)
         candidate = baseline(self._problem)
@@ -53,7 +54,7 @@ class RecordedEvaluator:
         if given.failure is not None:
             message = f"the default configuration has no time: {given.failure.message}"
             raise DeviceError(message, hint="name one that was measured in [defaults]", file=self._file)
-        return Started(
+        return MachineReport(
             device=device_of(self._read),
             sandbox=f"none, every time is from {self._file.name}",
             note=_note(self._read),
@@ -91,7 +92,7 @@ class RecordedEvaluator:
             raise RuntimeError("the evaluator is not started")
         return self._read
 
-    def _timed(self, candidate: Candidate, configuration: Configuration) -> Entry:
+    def _timed(self, candidate: Candidate, configuration: Configuration) -> RecordingEntry:
         entry = self._recording.entry(configuration)
         if entry is None or entry.time is None:
             raise RuntimeError(f"{candidate.id} was never timed with {configuration}")
@@ -119,7 +120,7 @@ class RecordedEvaluator:
 def device_of(recording: Recording) -> DeviceInfo:
     """The device of a recording, of which nothing but the name is known; its toolchain is the very file."""
     return DeviceInfo(
-        kind="recorded",
+        kind=RecordedKind.name,
         name=recording.device or "a recorded device",
         backend="recorded",
         toolchain=f"recording {recording.digest}",
@@ -136,13 +137,13 @@ def _note(recording: Recording) -> str:
     )
 
 
-def _time(entry: Entry) -> float:
+def _time(entry: RecordingEntry) -> float:
     if entry.time is None:
         raise RuntimeError(f"there is no time of {entry.configuration}")
     return entry.time
 
 
-def _timing(entry: Entry) -> Timing:
+def _timing(entry: RecordingEntry) -> Timing:
     """The recorded time, which kernel_tuner takes as the mean of its launches, with the interval of their median."""
     time = _time(entry)
     _, low, high = median_interval(entry.samples) if entry.samples else (time, time, time)

@@ -9,7 +9,7 @@ from typing import Any
 import tomlkit
 
 from tui_tuner.evaluate.recorded.cache_file import is_cache_name, stem_of
-from tui_tuner.evaluate.recorded.recording import Entry, Recording
+from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.recorded.tunables import check_tunables
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.in_python import Written, problem_text, written_in_file
@@ -131,10 +131,10 @@ def _default(
     raise place.error(message, "search", "restrictions", hint="they must be those that the recording was made with")
 
 
-def _in_order(recording: Recording, tunables: Mapping[str, list[Value]]) -> list[Entry]:
+def _in_order(recording: Recording, tunables: Mapping[str, list[Value]]) -> list[RecordingEntry]:
     places = {name: {exact(value): place for place, value in enumerate(values)} for name, values in tunables.items()}
 
-    def rank(entry: Entry) -> tuple[int, ...]:
+    def rank(entry: RecordingEntry) -> tuple[int, ...]:
         return tuple(place[exact(entry.configuration[name])] for name, place in places.items())
 
     return sorted(recording.timed(), key=rank)

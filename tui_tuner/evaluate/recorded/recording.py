@@ -13,7 +13,7 @@ from tui_tuner.problem.value_order import exact, exact_key
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecordingEntry:
     """What is on record of one configuration; either a time or a failure.
 
     Attributes:
@@ -59,7 +59,7 @@ class Recording:
     problem_size: tuple[int, ...]
     objective: str
     offered: Mapping[str, tuple[Value, ...]]
-    entries: Sequence[Entry] = field(repr=False)
+    entries: Sequence[RecordingEntry] = field(repr=False)
 
     @cached_property
     def tunables(self) -> dict[str, list[Value]]:
@@ -75,14 +75,14 @@ class Recording:
         """The configurations that make the search space."""
         return [entry.configuration for entry in self.entries if entry.is_valid]
 
-    def timed(self) -> Iterator[Entry]:
+    def timed(self) -> Iterator[RecordingEntry]:
         """Those that have a time, in the order of the file."""
         return (entry for entry in self.entries if entry.time is not None)
 
-    def entry(self, configuration: Mapping[str, Value]) -> Entry | None:
+    def entry(self, configuration: Mapping[str, Value]) -> RecordingEntry | None:
         """What is on record of a configuration, None if it was never measured."""
         return self._by_key.get(exact_key(configuration))
 
     @cached_property
-    def _by_key(self) -> dict[object, Entry]:
+    def _by_key(self) -> dict[object, RecordingEntry]:
         return {exact_key(entry.configuration): entry for entry in self.entries}

@@ -11,17 +11,16 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from tui_tuner.evaluate.sandbox.landlock import Confinement, confine
-from tui_tuner.evaluate.sandbox.limits import Limits, apply_limits, die_with_parent
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits, apply_limits
 from tui_tuner.evaluate.sandbox.namespace import leave_network, leave_network_and_processes
 from tui_tuner.evaluate.sandbox.offspring import run_as_child
+from tui_tuner.processes.parent import NOT_STARTED, die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNCONFINED = 125
 """Exit status: confinement was demanded and is not available."""
-NOT_STARTED = 127
-"""Exit status: the command cannot be run."""
 REPORT = "TUNER_CONFINEMENT"
 """Environment variable that tells the command how it is confined: Landlock ABI, then the network's state."""
 
@@ -34,7 +33,7 @@ def main(arguments: list[str]) -> NoReturn:
     die_with_parent(int(parent))
     processes = leave_network_and_processes()
     namespace = processes or leave_network()
-    apply_limits(Limits(*map(int, _values(options, "limits=")[0].split(","))))
+    apply_limits(ResourceLimits(*map(int, _values(options, "limits=")[0].split(","))))
     try:
         run_as_child(lambda: _become(command, options, namespace), namespace=processes)
     except OSError as error:

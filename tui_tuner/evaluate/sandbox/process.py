@@ -7,14 +7,17 @@ import os
 import signal
 import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.evaluate.sandbox.launcher import NOT_STARTED, UNCONFINED
-from tui_tuner.evaluate.sandbox.limits import Limits, environment
+from tui_tuner.evaluate.sandbox.launcher import UNCONFINED
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.processes.child import Child, Program, running
+from tui_tuner.processes.environment import confined_environment
+from tui_tuner.processes.parent import NOT_STARTED
 
 SYSTEM_READ = tuple(
     map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/dev/urandom"))
@@ -32,7 +35,7 @@ _GRACE_S = 5.0
 
 
 @dataclass(frozen=True)
-class Completed:
+class CommandResult:
     """A command that ended.
 
     Attributes:
@@ -59,7 +62,7 @@ class Completed:
 
 
 @dataclass(frozen=True)
-class Job:
+class ConfinedCommand:
     """A command and what it may touch besides the system's programs and libraries.
 
     Attributes:
@@ -75,7 +78,9 @@ class Job:
     write: Sequence[Path] = ()
 
 
-async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limits, strict: bool) -> Completed:
+async def run_job(
+    job: ConfinedCommand, *, timeout_s: float, output_limit: int, limits: ResourceLimits, strict: bool
+) -> CommandResult:
     """Run a job through the launcher; on time-out or cancellation its whole process group is killed.
 
     Args:
@@ -85,36 +90,35 @@ async def run_job(job: Job, *, timeout_s: float, output_limit: int, limits: Limi
     output = _Output(output_limit)
     began = time.perf_counter()
     timed_out = False
-    process = await _start(job, limits, strict)
-    try:
-        async with asyncio.timeout(timeout_s):
-            await output.read(process)
-            await process.wait()
-    except TimeoutError:
-        timed_out = True
-    finally:
-        if process.returncode is None:
-            await _kill(process, output)
+    async with running(_program(job, limits, strict)) as child:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await output.read(child)
+                await child.wait()
+        except TimeoutError:
+            timed_out = True
+        finally:
+            if child.returncode is None:
+                await _kill(child, output)
     milliseconds = 1000 * (time.perf_counter() - began)
-    returncode = -signal.SIGKILL if process.returncode is None else process.returncode
-    return Completed(returncode, output.text(), timed_out, milliseconds)
+    returncode = -signal.SIGKILL if child.returncode is None else child.returncode
+    return CommandResult(returncode, output.text(), timed_out, milliseconds)
 
 
-async def _start(job: Job, limits: Limits, strict: bool) -> Process:
+def _program(job: ConfinedCommand, limits: ResourceLimits, strict: bool) -> Program:
     directory = job.directory.resolve()
-    return await asyncio.create_subprocess_exec(
-        *through_launcher(job.command, read=job.read, write=(directory, *job.write), limits=limits, strict=strict),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=STDOUT,
-        cwd=directory,
-        env=environment(job.command[0], directory),
-        start_new_session=True,
+    return Program(
+        through_launcher(job.command, read=job.read, write=(directory, *job.write), limits=limits, strict=strict),
+        environment=confined_environment(job.command[0], directory),
+        output=PIPE,
+        errors=STDOUT,
+        directory=directory,
+        dies_with_us=False,
     )
 
 
 def through_launcher(
-    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: Limits, strict: bool
+    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits, strict: bool
 ) -> tuple[str, ...]:
     """The command that runs the one given confined; to be started by this process, in a session of its own.
 
@@ -141,14 +145,12 @@ def _resolved(paths: Sequence[Path]) -> list[str]:
     return list(dict.fromkeys(str(path.resolve()) for path in paths))
 
 
-async def _kill(process: Process, output: _Output) -> None:
-    """Kill the process group, reap its leader and see the others end, which shows in the end of the output."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+async def _kill(child: Child, output: _Output) -> None:
+    """Kill the process group, and see all of it end, which shows in the end of the output."""
+    await child.kill()
     with suppress(TimeoutError):
         async with asyncio.timeout(_GRACE_S):
-            await output.read(process)
-            await process.wait()
+            await output.read(child)
 
 
 class _Output:
@@ -160,10 +162,10 @@ class _Output:
         self._tail = b""
         self._bytes = 0
 
-    async def read(self, process: Process) -> None:
-        """Take in all that the process prints, until it prints no more."""
-        assert process.stdout is not None  # noqa: S101 - it was started with a pipe
-        while chunk := await process.stdout.read(65536):
+    async def read(self, child: Child) -> None:
+        """Take in all that the child prints, until it prints no more."""
+        assert child.output is not None  # noqa: S101 - it was started with a pipe
+        while chunk := await child.output.read(65536):
             self._bytes += len(chunk)
             room = self._half - len(self._head)
             self._head += chunk[:room]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, SandboxError
-from tui_tuner.evaluate.sandbox.limits import Limits
-from tui_tuner.evaluate.sandbox.process import Completed, Job, run_job
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.process import CommandResult, ConfinedCommand, run_job
 from tui_tuner.evaluate.sandbox.selftest import SandboxReport, prove
 
 HINT = "--allow-unconfined builds without confinement: then the source could read your files"
@@ -53,8 +53,8 @@ async def run_confined(
     write: Sequence[Path] = (),
     timeout_s: float = 60.0,
     output_limit: int = 2**17,
-    limits: Limits | None = None,
-) -> Completed:
+    limits: ResourceLimits | None = None,
+) -> CommandResult:
     """Run a command that may touch its work directory, the system's programs and what is named, and no network.
 
     Args:
@@ -72,8 +72,8 @@ async def run_confined(
         DeviceError: the program is missing or cannot be run.
     """
     strict = await policy.confinement_demanded()
-    limits = limits or Limits(cpu_s=int(timeout_s) + 10)
-    job = Job(command, directory, read, write)
+    limits = limits or ResourceLimits(cpu_s=int(timeout_s) + 10)
+    job = ConfinedCommand(command, directory, read, write)
     done = await run_job(job, timeout_s=timeout_s, output_limit=output_limit, limits=limits, strict=strict)
     if done.refused:
         raise SandboxError(done.output.strip(), hint=HINT)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui_tuner.evaluate.sandbox.limits import Limits
-from tui_tuner.evaluate.sandbox.process import Completed, Job, run_job
+from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.process import CommandResult, ConfinedCommand, run_job
 
 _TIMEOUT_S = 20.0
 _ATTEMPTS = ("read", "write", "connect")
@@ -69,7 +69,7 @@ async def prove() -> SandboxReport:
     return judge(done)
 
 
-def judge(probe: Completed) -> SandboxReport:
+def judge(probe: CommandResult) -> SandboxReport:
     """What a probe's output proves."""
     said = dict(line.split(" ", 1) for line in probe.output.splitlines() if " " in line)
     if probe.returncode != 0 or probe.timed_out or said.get("work") != "done" or "state" not in said:
@@ -83,11 +83,15 @@ def judge(probe: Completed) -> SandboxReport:
     return SandboxReport("confined", line)
 
 
-async def _probe(canary: Path, port: int, work: Path) -> Completed:
+async def _probe(canary: Path, port: int, work: Path) -> CommandResult:
     command = (sys.executable, "-I", "-S", "-c", _PROBE, str(canary), str(port))
     python = tuple({Path(sys.prefix), Path(sys.base_prefix)})
     return await run_job(
-        Job(command, work, read=python), timeout_s=_TIMEOUT_S, output_limit=4096, limits=Limits(), strict=False
+        ConfinedCommand(command, work, read=python),
+        timeout_s=_TIMEOUT_S,
+        output_limit=4096,
+        limits=ResourceLimits(),
+        strict=False,
     )
 
 

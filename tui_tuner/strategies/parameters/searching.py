@@ -9,7 +9,7 @@ from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.search.client import Search
+from tui_tuner.search.client import SearchClient
 from tui_tuner.search.methods import DEFAULT_METHOD, SURROGATE
 from tui_tuner.strategies.base import BudgetSpent, Effects
 from tui_tuner.strategies.parameters.best import best_of, best_of_finalists
@@ -117,7 +117,7 @@ async def _search_locally(session: Effects, candidate: Candidate, most: int, met
     content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
     if known:
         content["known"] = len(known)
-    search = Search(space, method=method, seed=seed, max_evaluations=most, start=start, known=known)
+    search = SearchClient(space, method=method, seed=seed, max_evaluations=most, start=start, known=known)
     async with session.proposals(search, content) as batches:
         async for batch in batches:
             evaluations = await session.evaluate(candidate, batch)

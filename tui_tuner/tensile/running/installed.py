@@ -7,14 +7,15 @@ import json
 import re
 import shutil
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import PIPE
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from tui_tuner.tensile.running.program import Tensile, end_group, environment
+from tui_tuner.processes.child import Program, running
+from tui_tuner.tensile.running.program import Tensile, environment
 from tui_tuner.text import clean
 
 _LONGEST = 600
@@ -92,14 +93,9 @@ def _not_asked(why: str) -> Verdict:
 
 
 async def _asked(command: list[str], request: str, directory: str) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd=directory, env=environment(), start_new_session=True
-    )
-    try:
-        answer, _ = await process.communicate(request.encode())
-        return answer
-    finally:
-        await end_group(process, grace_s=0)
+    program = Program(command, environment=environment(), output=PIPE, has_input=True, directory=directory)
+    async with running(program) as child:
+        return await child.talk(request.encode())
 
 
 def _python_of(program: Path) -> str | None:

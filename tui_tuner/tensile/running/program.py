@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
-import signal
 import subprocess
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import SettingsError
-
-_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "AUTH")
+from tui_tuner.processes.child import run_program
+from tui_tuner.processes.environment import environment_without_keys
 
 
 def environment() -> dict[str, str]:
@@ -23,37 +19,7 @@ def environment() -> dict[str, str]:
 
     PYTHONUNBUFFERED makes its lines arrive as they are printed.
     """
-    kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
-    return kept | {"PYTHONUNBUFFERED": "1"}
-
-
-GRACE_S = 5.0
-"""Between being asked to end and being made to."""
-_LOOK_S = 0.05
-
-
-async def end_group(process: asyncio.subprocess.Process, grace_s: float = GRACE_S) -> None:
-    """TERM, and KILL for what is still there after the grace. Cancelled meanwhile, it kills at once."""
-    try:
-        if _signalled(process.pid, signal.SIGTERM):
-            await _gone(process.pid, grace_s)
-    finally:
-        _signalled(process.pid, signal.SIGKILL)
-    await process.wait()
-
-
-def _signalled(group: int, number: int) -> bool:
-    """Whether there was anyone to signal."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-        return True
-    return False
-
-
-async def _gone(group: int, limit_s: float) -> None:
-    end = time.monotonic() + limit_s
-    while _signalled(group, 0) and time.monotonic() < end:
-        await asyncio.sleep(_LOOK_S)
+    return environment_without_keys() | {"PYTHONUNBUFFERED": "1"}
 
 
 NAMES = ("Tensile", "tensile", "Tensile.sh")
@@ -127,25 +93,9 @@ def _at(path: Path) -> Path:
 
 def _version(command: tuple[str, ...]) -> str:
     try:
-        told = _told([*command, "--version"])
+        told = run_program([*command, "--version"], environment=environment(), limit_s=_VERSION_LIMIT_S).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    lines = told.decode(errors="replace").strip().splitlines()  # a banner, then the program's name and the version
+    lines = told.strip().splitlines()  # a banner, then the program's name and the version
     match = _VERSION.search(lines[-1]) if lines else None
     return match[1] if match else ""
-
-
-def _told(command: list[str]) -> bytes:
-    with subprocess.Popen(  # noqa: S603 - the user named it
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment(),
-        start_new_session=True,
-    ) as process:
-        try:
-            return process.communicate(timeout=_VERSION_LIMIT_S)[0]
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import ctypes
-import os
 import re
 import signal
-import sys
 import time
-from asyncio.subprocess import DEVNULL, Process
+from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.tensile.running.log import LogReader, LogSummary, RunEnd, shortened
-from tui_tuner.tensile.running.program import Tensile, end_group, environment
+from tui_tuner.tensile.running.program import Tensile, environment
 
 _END = re.compile(r"[\r\n]+")
 _LONGEST_LINE = 1 << 16
@@ -73,65 +69,10 @@ class Ration:
             self._left_out = 0
 
 
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
-
-
-@dataclass(frozen=True)
-class StartedProcess:
-    """A process and what it prints.
-
-    The pipe is ours and not asyncio's: asyncio takes a process for running as long as anyone holds its pipe open, and
-    what Tensile leaves behind may do that.
-    """
-
-    process: Process
-    printed: asyncio.StreamReader
-    transport: asyncio.ReadTransport
-
-    def close(self) -> None:
-        """Close the pipe."""
-        self.transport.close()
-
-
-async def start(command: Sequence[str]) -> StartedProcess:
-    """Start a command.
-
-    Raises:
-        OSError: it cannot be started.
-    """
-    ours, theirs = os.pipe()
-    printed = asyncio.StreamReader()
-    protocol = asyncio.StreamReaderProtocol(printed)
-    with os.fdopen(theirs, "wb", 0):
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(ours, "rb", 0))
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=DEVNULL,
-                stdout=theirs,
-                stderr=theirs,
-                start_new_session=True,
-                env=environment(),
-                preexec_fn=_die_with_the_program,
-            )
-        except BaseException:
-            transport.close()
-            raise
-    return StartedProcess(process, printed, transport)
-
-
-def _die_with_the_program() -> None:
-    """In the child: end when the program is killed, for then nobody ends Tensile and the next run shares the GPU.
-
-    What Tensile itself had started ends with the pipe, at the next line that it prints.
-    """
-    if sys.platform == "linux":
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 _LARGEST_LOG = 256 << 20
 _CHUNK = 1 << 16
+GRACE_S = 5.0
+"""Between being asked to end and being made to."""
 _DRAIN_S = 2.0
 """For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
@@ -173,46 +114,46 @@ class _Run:
     async def through(self, command: Sequence[str], limit_s: float | None) -> RunEnd:
         with self._log.open("wb") as file:
             try:
-                started = await start(command)
+                child = await start(Program(command, environment=environment(), output=PIPE, errors=STDOUT))
             except OSError as error:
                 why = f"{command[0]}: {error.strerror}"
                 return RunEnd(self._seconds(), None, False, limit_s, self._log, LogSummary(), why)
-            timed_out = await self._until_the_end(started, file, limit_s)
+            timed_out = await self._until_the_end(child, file, limit_s)
         self._ration.end()
         seconds = self._seconds()
-        return RunEnd(seconds, started.process.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
+        return RunEnd(seconds, child.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
 
-    async def _until_the_end(self, started: StartedProcess, file: BinaryIO, limit_s: float | None) -> bool:
+    async def _until_the_end(self, child: Child, file: BinaryIO, limit_s: float | None) -> bool:
         """Whether the time was up."""
-        reading = asyncio.create_task(self._read(started, file))
+        reading = asyncio.create_task(self._read(child, file))
         timed_out = False
         try:
-            await asyncio.wait_for(started.process.wait(), limit_s)
+            await asyncio.wait_for(child.process.wait(), limit_s)
         except TimeoutError:
             timed_out = True
         finally:
             try:
-                await end_group(started.process)
+                await child.end(GRACE_S)
                 await asyncio.wait({reading}, timeout=_DRAIN_S)
             finally:
                 reading.cancel()
-                started.close()
+                child.close()
         if reading.done() and not reading.cancelled():
             reading.result()
         return timed_out
 
-    async def _read(self, started: StartedProcess, file: BinaryIO) -> None:
+    async def _read(self, child: Child, file: BinaryIO) -> None:
+        assert child.output is not None  # noqa: S101 - it was started with a pipe
         cutter = LineCutter()
         try:
-            while chunk := await started.printed.read(_CHUNK):
+            while chunk := await child.output.read(_CHUNK):
                 self._keep(chunk, file)
                 for line in cutter.feed(chunk):
                     self._take(line)
             for line in cutter.feed(b"", last=True):
                 self._take(line)
         except Exception:  # the disk is full, or whoever listens failed: an unread pipe would hold Tensile up
-            with suppress(ProcessLookupError):
-                started.process.kill()
+            child.signal_group(signal.SIGKILL)
             raise
 
     def _keep(self, chunk: bytes, file: BinaryIO) -> None:

@@ -36,7 +36,7 @@ class Nvml(Protocol):
         ...
 
 
-class Clock:
+class ClockSampler:
     """Samples one GPU."""
 
     def __init__(self, nvml: Nvml, handle: object) -> None:
@@ -53,7 +53,7 @@ class Clock:
         return ClockSample(int(mhz), reasons_in(int(bits)))
 
 
-def open_clock(pci_bus_id: str) -> Clock | None:
+def open_clock(pci_bus_id: str) -> ClockSampler | None:
     """The clock of the GPU at this place, or None without NVML."""
     try:
         import pynvml
@@ -61,6 +61,6 @@ def open_clock(pci_bus_id: str) -> Clock | None:
         return None
     try:
         pynvml.nvmlInit()
-        return Clock(pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id))
+        return ClockSampler(pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id))
     except pynvml.NVMLError:
         return None

@@ -18,7 +18,7 @@ from tui_tuner.evaluate.devices.cuda.backends.base import LoadedFunction, Opaque
 from tui_tuner.evaluate.devices.cuda.clock import open_clock
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
-from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedArray, GuardedMemory
+from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.devices.cuda.info import device_info
 from tui_tuner.evaluate.devices.cuda.timing import CudaTimer
 from tui_tuner.problem.geometry import Geometry
@@ -34,7 +34,7 @@ class DeviceArrays:
         arguments: what the backend launches with.
     """
 
-    arrays: dict[int, GuardedArray]
+    arrays: dict[int, GuardedDeviceArray]
     pristine: dict[int, int]
     arguments: list[Opaque]
 

@@ -84,7 +84,7 @@ def damage(layout: Layout, before: np.ndarray, after: np.ndarray) -> str | None:
 
 
 @dataclass(frozen=True)
-class GuardedArray:
+class GuardedDeviceArray:
     """Guarded memory of one array.
 
     Attributes:
@@ -123,7 +123,7 @@ class GuardedMemory:
         self._driver.call("cuMemGetAllocationGranularity", byref(size), byref(self._properties), _MINIMUM)
         return size.value
 
-    def allocate(self, nbytes: int, *, guard_end: bool) -> GuardedArray:
+    def allocate(self, nbytes: int, *, guard_end: bool) -> GuardedDeviceArray:
         """Memory for an array, all of it filled with the pattern.
 
         Raises:
@@ -132,13 +132,13 @@ class GuardedMemory:
         if self._granularity is None:
             layout = band_layout(nbytes)
             base = self._driver.allocate(layout.mapped)
-            array = GuardedArray(base, layout, lambda: self._driver.free(base))
+            array = GuardedDeviceArray(base, layout, lambda: self._driver.free(base))
         else:
             array = self._map(page_layout(nbytes, self._granularity, guard_end=guard_end), self._granularity)
         self._driver.fill16(array.base, PATTERN, array.layout.mapped)
         return array
 
-    def _map(self, layout: Layout, margin: int) -> GuardedArray:
+    def _map(self, layout: Layout, margin: int) -> GuardedDeviceArray:
         call, reserved, handle = self._driver.call, c_uint64(), c_uint64()
         size = layout.mapped + 2 * margin
         access = AccessDescription(self._location, _READ_WRITE)
@@ -152,9 +152,9 @@ class GuardedMemory:
             undo.callback(call, "cuMemUnmap", base, layout.mapped)
             call("cuMemSetAccess", base, layout.mapped, byref(access), 1)
             release = undo.pop_all()
-        return GuardedArray(base, layout, release.close)
+        return GuardedDeviceArray(base, layout, release.close)
 
-    def violation(self, array: GuardedArray) -> str | None:
+    def violation(self, array: GuardedDeviceArray) -> str | None:
         """Where the pattern beside the array was written over, in words, or None."""
         layout = array.layout
         before, after = np.empty(layout.offset, np.uint8), np.empty(layout.after, np.uint8)

@@ -16,11 +16,11 @@ import numpy as np
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.gnu import Gnu, find_gnu
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.native.child import Task
+from tui_tuner.evaluate.devices.native.child import ChildTask
 from tui_tuner.evaluate.devices.native.cpu import cpu_model
-from tui_tuner.evaluate.devices.native.launch import NativeKind, scalar
-from tui_tuner.evaluate.devices.native.memory import GuardedArray, guarded_copy
-from tui_tuner.evaluate.devices.native.process import Ended, run_in_child
+from tui_tuner.evaluate.devices.native.launch import NativeCode
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
+from tui_tuner.evaluate.devices.native.process import ChildExit, run_in_child
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.geometry import Geometry
@@ -39,8 +39,8 @@ class _Library:
 class _SharedArguments:
     """Arguments as a child sees them; `restored` pairs a shared array with its untouched copy."""
 
-    values: list[KernelArgument | GuardedArray]
-    restored: list[tuple[GuardedArray, np.ndarray]]
+    values: list[KernelArgument | GuardedSharedArray]
+    restored: list[tuple[GuardedSharedArray, np.ndarray]]
 
     @property
     def restored_bytes(self) -> int:
@@ -51,20 +51,19 @@ class NativeDevice(Device):
     """This machine's CPU.
 
     Args:
-        kind: "emulator" for CUDA kernels, whose times are processor time of one thread; "c" for C functions,
-            whose times are wall time.
+        code: the form of the kernels that it runs.
         allow_unconfined: whether kernels may run where the operating system cannot confine them.
 
     Raises:
         DeviceError: no compiler for it is installed.
     """
 
-    def __init__(self, kind: NativeKind, *, allow_unconfined: bool = False) -> None:
-        self._kind = kind
+    def __init__(self, code: NativeCode, *, allow_unconfined: bool = False) -> None:
+        self._code = code
         self._strict = not allow_unconfined
-        gnu = find_gnu("g++" if kind == "emulator" else "gcc")
+        gnu = find_gnu(code.compiler)
         self._libraries = [gnu.program.parent.parent / name for name in ("lib", "lib64")]
-        self.info = _device_info(kind, gnu)
+        self.info = _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         """Try the artifact in a child of its own.
@@ -75,7 +74,7 @@ class NativeDevice(Device):
         """
         library = _Library(artifact.resolve(), symbol)
         ended = self._run(library, _SharedArguments([], []), None, 0, _LOAD_TIMEOUT_S)
-        shared_bytes = ended.report.page.shared_bytes if self._kind == "emulator" else None
+        shared_bytes = ended.report.page.shared_bytes if self._code.has_blocks else None
         return LoadedKernel(library, Resources(shared_bytes=shared_bytes))
 
     def unload(self, kernel: LoadedKernel) -> None:
@@ -94,14 +93,13 @@ class NativeDevice(Device):
         for index, argument in enumerate(arguments):
             shared.values.append(self._shared(argument, guard_end))
             array = shared.values[-1]
-            if index in restored and isinstance(array, GuardedArray):
+            if index in restored and isinstance(array, GuardedSharedArray):
                 shared.restored.append((array, np.ascontiguousarray(argument)))
         return Buffers(arguments, restored, shared)
 
-    def _shared(self, argument: KernelArgument, guard_end: bool) -> KernelArgument | GuardedArray:
+    def _shared(self, argument: KernelArgument, guard_end: bool) -> KernelArgument | GuardedSharedArray:
         if not isinstance(argument, np.ndarray):
-            if self._kind == "c":
-                scalar(argument)
+            self._code.check_scalar(argument)
             return argument
         try:
             return guarded_copy(argument, guard_end=guard_end)
@@ -117,7 +115,7 @@ class NativeDevice(Device):
     def guard_violation(self, buffers: Buffers) -> str | None:
         """Which array was written beside, in the bytes that do not fault."""
         for position, array in enumerate(buffers.handle.values, 1):
-            side = array.overwritten() if isinstance(array, GuardedArray) else None
+            side = array.overwritten() if isinstance(array, GuardedSharedArray) else None
             if side is not None:
                 return f"argument {position} was written {side}"
         return None
@@ -125,7 +123,7 @@ class NativeDevice(Device):
     def free(self, buffers: Buffers) -> None:
         """Give the memory back."""
         for array in buffers.handle.values:
-            if isinstance(array, GuardedArray):
+            if isinstance(array, GuardedSharedArray):
                 array.release()
         buffers.handle.values.clear()
 
@@ -148,19 +146,18 @@ class NativeDevice(Device):
             SandboxError: the child cannot be confined.
         """
         ended = self._run(kernel.handle, buffers.handle, geometry, launches + 1, timeout_s)
-        cpu_times = self._kind == "emulator"
-        return checked_times(ended, buffers.handle.restored_bytes, cpu_times=cpu_times)[1:]
+        return checked_times(ended, buffers.handle.restored_bytes, cpu_times=not self._code.has_threads)[1:]
 
     def _run(
         self, library: _Library, shared: _SharedArguments, geometry: Geometry | None, runs: int, timeout_s: float
-    ) -> Ended:
-        if geometry is not None and self._kind == "emulator" and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
+    ) -> ChildExit:
+        if geometry is not None and self._code.has_blocks and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
         restored = [(array, pristine.ctypes.data) for array, pristine in shared.restored]
         ended = run_in_child(
-            Task(
-                kind=self._kind,
+            ChildTask(
+                code=self._code,
                 artifact=library.artifact,
                 symbol=library.symbol,
                 values=shared.values,
@@ -176,16 +173,14 @@ class NativeDevice(Device):
         return ended
 
 
-def _device_info(kind: NativeKind, gnu: Gnu) -> DeviceInfo:
-    cpu = cpu_model()
-    emulator = kind == "emulator"
+def _device_info(code: NativeCode, gnu: Gnu) -> DeviceInfo:
     return DeviceInfo(
-        kind=kind,
-        name=f"CPU emulator on {cpu}" if emulator else cpu,
+        kind=code.kind,
+        name=code.name.format(cpu=cpu_model()),
         backend=gnu.name,
         architecture=platform.machine(),
         toolchain=gnu.line,
         shared_bytes=_SHARED_BYTES,
-        shared_bytes_optin=_SHARED_BYTES_OPTIN if emulator else _SHARED_BYTES,
+        shared_bytes_optin=_SHARED_BYTES_OPTIN if code.has_blocks else _SHARED_BYTES,
         is_cpu=True,
     )

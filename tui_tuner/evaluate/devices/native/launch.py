@@ -1,22 +1,56 @@
-"""How a loaded kernel is called: the emulator's one launch function, or the C function itself."""
+"""The two forms of native code, and how each is called: by the emulator's one launch function, or as a C function."""
 
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.native.memory import GuardedArray
-from tui_tuner.evaluate.devices.native.report import MESSAGE_BYTES, Report
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray
+from tui_tuner.evaluate.devices.native.report import MESSAGE_BYTES, LaunchReport
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.geometry import Geometry
 
-NativeKind = Literal["emulator", "c"]
-Launch = Callable[[], int]
-"""Launches once and returns a `Status`."""
+NativeArguments = Sequence[KernelArgument | GuardedSharedArray]
+"""A kernel's arguments, arrays in memory that the child shares."""
+NativeCall = Callable[[], int]
+"""Launches once and returns a `LaunchStatus`."""
+Bind = Callable[[Geometry, LaunchReport], NativeCall]
+"""Makes the call at a geometry, which reports there."""
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """A form of native code.
+
+    Attributes:
+        kind: of the device that runs it.
+        compiler: that builds it.
+        name: of the device, where `{cpu}` stands for the processor.
+        bind: makes the calls of a loaded kernel from its library, its symbol and its arguments.
+        check_scalar: raises `DeviceFault` for a scalar that cannot be passed.
+        has_blocks: whether it is a grid of blocks with shared memory.
+        has_threads: whether it starts threads of its own. One without is timed by its processor time, which is less
+            noisy, the others by wall time.
+    """
+
+    kind: str
+    compiler: str
+    name: str
+    bind: Callable[[ctypes.CDLL, str, NativeArguments], Bind]
+    check_scalar: Callable[[np.generic], object]
+    has_blocks: bool
+    has_threads: bool
+
+    @property
+    def clock(self) -> Callable[[], int]:
+        """Reads the time, ns."""
+        return time.perf_counter_ns if self.has_threads else time.thread_time_ns
 
 
 def scalar(value: np.generic) -> object:
@@ -33,30 +67,15 @@ def scalar(value: np.generic) -> object:
     return converted
 
 
-def launch_function(
-    kind: NativeKind, library: ctypes.CDLL, symbol: str, values: Sequence[KernelArgument | GuardedArray]
-) -> Callable[[Geometry, Report], Launch]:
-    """The call of a kernel with these arguments, still to be given geometry and report.
-
-    Raises:
-        AttributeError, ValueError: the library has no such symbol.
-    """
-    if kind == "emulator":
-        return _emulated(library, symbol, values)
-    return _called(library, symbol, values)
-
-
-def _emulated(
-    library: ctypes.CDLL, symbol: str, values: Sequence[KernelArgument | GuardedArray]
-) -> Callable[[Geometry, Report], Launch]:
+def _emulated(library: ctypes.CDLL, symbol: str, values: NativeArguments) -> Bind:
     function = library[symbol]
     function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
     slots = [_slot(value) for value in values]
     addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
 
-    def bind(geometry: Geometry, report: Report) -> Launch:
+    def bind(geometry: Geometry, report: LaunchReport) -> NativeCall:
         numbers = (ctypes.c_uint * 7)(*geometry.grid, *geometry.block, geometry.shared_bytes)
-        message = ctypes.addressof(report) + Report.message.offset  # type: ignore[attr-defined]
+        message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
 
         def launch() -> int:
             _ = slots  # the addresses are theirs
@@ -67,18 +86,16 @@ def _emulated(
     return bind
 
 
-def _slot(value: KernelArgument | GuardedArray) -> ctypes.Array[ctypes.c_char]:
+def _slot(value: KernelArgument | GuardedSharedArray) -> ctypes.Array[ctypes.c_char]:
     """The bytes of an argument, with room for any scalar type."""
-    if isinstance(value, GuardedArray):
+    if isinstance(value, GuardedSharedArray):
         return ctypes.create_string_buffer(value.start.to_bytes(8, "little"), 16)
     return ctypes.create_string_buffer(value.tobytes(), 16)
 
 
-def _called(
-    library: ctypes.CDLL, symbol: str, values: Sequence[KernelArgument | GuardedArray]
-) -> Callable[[Geometry, Report], Launch]:
+def _called(library: ctypes.CDLL, symbol: str, values: NativeArguments) -> Bind:
     address = ctypes.c_void_p.in_dll(library, symbol).value
-    arguments = [ctypes.c_void_p(v.start) if isinstance(v, GuardedArray) else scalar(v) for v in values]  # type: ignore[arg-type]
+    arguments = [ctypes.c_void_p(v.start) if isinstance(v, GuardedSharedArray) else scalar(v) for v in values]  # type: ignore[arg-type]
     function = ctypes.CFUNCTYPE(None, *map(type, arguments))(address)  # type: ignore[arg-type]
 
     def launch() -> int:
@@ -86,3 +103,19 @@ def _called(
         return 0
 
     return lambda _geometry, _report: launch
+
+
+EMULATED = NativeCode(
+    kind="emulator",
+    compiler="g++",
+    name="CPU emulator on {cpu}",
+    bind=_emulated,
+    check_scalar=lambda _value: None,
+    has_blocks=True,
+    has_threads=False,
+)
+"""CUDA kernels compiled for the emulator."""
+C_FUNCTION = NativeCode(
+    kind="c", compiler="gcc", name="{cpu}", bind=_called, check_scalar=scalar, has_blocks=False, has_threads=True
+)
+"""Functions of C and C++, as a rule with OpenMP."""

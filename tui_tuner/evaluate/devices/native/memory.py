@@ -24,7 +24,7 @@ _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 
 
 @dataclass(frozen=True)
-class GuardedArray:
+class GuardedSharedArray:
     """An array and the pages around it; all numbers are addresses or bytes.
 
     Attributes:
@@ -68,7 +68,7 @@ class GuardedArray:
         _libc.munmap(self.reserved, 2 * self.guard + self.mapped)
 
 
-def guarded_copy(values: np.ndarray, *, guard_end: bool) -> GuardedArray:
+def guarded_copy(values: np.ndarray, *, guard_end: bool) -> GuardedSharedArray:
     """A shared copy of an array whose end (else start) lies against a guard.
 
     The start is aligned to 16 bytes, so up to 15 bytes may lie between the end and its guard.
@@ -84,7 +84,7 @@ def guarded_copy(values: np.ndarray, *, guard_end: bool) -> GuardedArray:
     start = first + (mapped - values.nbytes) // _ALIGNMENT * _ALIGNMENT if guard_end else first
     _view(first, mapped)[:] = _PATTERN
     ctypes.memmove(start, np.ascontiguousarray(values).ctypes.data, values.nbytes)
-    return GuardedArray(reserved, guard, mapped, start, values.nbytes)
+    return GuardedSharedArray(reserved, guard, mapped, start, values.nbytes)
 
 
 def _whole_pages(nbytes: int) -> int:

@@ -10,12 +10,12 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tui_tuner.evaluate.devices.native.child import Task, run_task
+from tui_tuner.evaluate.devices.native.child import ChildTask, run_task
 from tui_tuner.evaluate.devices.native.report import SharedReport
 
 
 @dataclass(frozen=True)
-class Ended:
+class ChildExit:
     """How a child ended.
 
     Attributes:
@@ -32,7 +32,7 @@ class Ended:
     cpu_s: float
 
 
-def run_in_child(task: Task) -> Ended:
+def run_in_child(task: ChildTask) -> ChildExit:
     """Fork, let the child do the task, and reap it and whatever it started.
 
     The calling process may only have threads that hold no locks across a fork (as those of BLAS).
@@ -47,10 +47,10 @@ def run_in_child(task: Task) -> Ended:
     _, status, usage = os.wait4(child, 0)
     wall_s = time.monotonic() - began
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    return Ended(report, number, not in_time or number == signal.SIGXCPU, wall_s, usage.ru_utime + usage.ru_stime)
+    return ChildExit(report, number, not in_time or number == signal.SIGXCPU, wall_s, usage.ru_utime + usage.ru_stime)
 
 
-def _fork(task: Task, report: SharedReport) -> int:
+def _fork(task: ChildTask, report: SharedReport) -> int:
     parent = os.getpid()
     with warnings.catch_warnings():
         # Python from 3.12 on warns where NumPy's BLAS has threads; the child makes no use of it.

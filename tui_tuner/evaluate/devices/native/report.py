@@ -9,7 +9,7 @@ from enum import IntEnum
 MESSAGE_BYTES = 1024
 
 
-class Status(IntEnum):
+class LaunchStatus(IntEnum):
     """How far a child came; 1 to 5 are what the emulator's runtime returns."""
 
     DONE = 0
@@ -48,12 +48,12 @@ class FaultNote(ctypes.Structure):
     place: ctypes.Array[ctypes.c_uint]
 
 
-class Report(ctypes.Structure):
+class LaunchReport(ctypes.Structure):
     """The shared page.
 
     Attributes:
         fault: written by the signal handler.
-        status: a `Status`.
+        status: a `LaunchStatus`.
         shared_bytes: static shared memory of the loaded kernel.
         message: reason of a failure.
     """
@@ -74,11 +74,11 @@ class SharedReport:
     """A report and the times of `runs` launches, ns, in memory of its own that a fork shares."""
 
     def __init__(self, runs: int) -> None:
-        report_bytes = ctypes.sizeof(Report)
+        report_bytes = ctypes.sizeof(LaunchReport)
         self._memory = mmap.mmap(-1, report_bytes + 8 * runs)
-        self.page = Report.from_buffer(self._memory)
+        self.page = LaunchReport.from_buffer(self._memory)
         self.nanoseconds = (ctypes.c_int64 * runs).from_buffer(self._memory, report_bytes)
-        self.page.status = Status.UNFINISHED
+        self.page.status = LaunchStatus.UNFINISHED
 
     @property
     def text(self) -> str:
@@ -86,7 +86,7 @@ class SharedReport:
         text = self.page.message.decode(errors="replace")
         return "".join(c if c.isprintable() else " " for c in text)
 
-    def say(self, status: Status, message: str) -> None:
+    def say(self, status: LaunchStatus, message: str) -> None:
         """Record a failure from inside the child."""
         self.page.message = message.encode()[: MESSAGE_BYTES - 1]
         self.page.status = status

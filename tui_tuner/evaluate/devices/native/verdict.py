@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Sequence
 
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.native.memory import GuardedArray
-from tui_tuner.evaluate.devices.native.process import Ended
-from tui_tuner.evaluate.devices.native.report import FaultNote, Status
+from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.native.launch import NativeArguments
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray
+from tui_tuner.evaluate.devices.native.process import ChildExit
+from tui_tuner.evaluate.devices.native.report import FaultNote, LaunchStatus
 from tui_tuner.evaluate.results import FailureKind
 
 _KINDS = {
-    Status.DEADLOCK: FailureKind.TIMEOUT,
-    Status.TRAPPED: FailureKind.CRASH,
-    Status.OVERRUN: FailureKind.ILLEGAL_ACCESS,
-    Status.REFUSED: FailureKind.LAUNCH,
-    Status.UNLOADABLE: FailureKind.LAUNCH,
-    Status.FAULTY: FailureKind.LAUNCH,
+    LaunchStatus.DEADLOCK: FailureKind.TIMEOUT,
+    LaunchStatus.TRAPPED: FailureKind.CRASH,
+    LaunchStatus.OVERRUN: FailureKind.ILLEGAL_ACCESS,
+    LaunchStatus.REFUSED: FailureKind.LAUNCH,
+    LaunchStatus.UNLOADABLE: FailureKind.LAUNCH,
+    LaunchStatus.FAULTY: FailureKind.LAUNCH,
 }
 _MEMORY = (signal.SIGSEGV, signal.SIGBUS)
 _BY_KERNEL = 128
@@ -29,10 +29,9 @@ _NULL_BYTES = 1 << 16
 _STARTUP_S = 0.5
 _RESTORED_BYTES_PER_S = 0.5e9
 _LEAST_SHARE = 0.5
-Values = Sequence[KernelArgument | GuardedArray]
 
 
-def check_end(ended: Ended, values: Values, timeout_s: float) -> None:
+def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> None:
     """Nothing, for a child that did its task.
 
     Raises:
@@ -46,15 +45,15 @@ def check_end(ended: Ended, values: Values, timeout_s: float) -> None:
     if ended.signal:
         raise DeviceFault(FailureKind.CRASH, f"died of {_name(ended.signal)}{_place(ended.report.page.fault)}")
     status, text = ended.report.page.status, ended.report.text
-    if status == Status.UNCONFINED:
+    if status == LaunchStatus.UNCONFINED:
         raise SandboxError(f"native code cannot be confined here: {text}", hint="a Linux kernel from 5.13 on can")
     if status in _KINDS:
-        raise DeviceFault(_KINDS[Status(status)], text)
-    if status != Status.DONE:
+        raise DeviceFault(_KINDS[LaunchStatus(status)], text)
+    if status != LaunchStatus.DONE:
         raise DeviceFault(FailureKind.CRASH, "ended its own process")
 
 
-def checked_times(ended: Ended, restored_bytes: int, *, cpu_times: bool) -> list[float]:
+def checked_times(ended: ChildExit, restored_bytes: int, *, cpu_times: bool) -> list[float]:
     """The times that the child claims, ms, if they can be true.
 
     The kernel runs beside the clock and could write any time, so what the operating system counted for the
@@ -74,16 +73,16 @@ def checked_times(ended: Ended, restored_bytes: int, *, cpu_times: bool) -> list
     return claimed
 
 
-def _where(fault: FaultNote, values: Values) -> str:
+def _where(fault: FaultNote, values: NativeArguments) -> str:
     return f"touched {_target(fault, values)}{_place(fault)}"
 
 
-def _target(fault: FaultNote, values: Values) -> str:
+def _target(fault: FaultNote, values: NativeArguments) -> str:
     address = fault.address or 0
     if fault.number and fault.code == _BY_KERNEL:
         return "an impossible or misaligned address"
     for position, array in enumerate(values, 1):
-        if isinstance(array, GuardedArray) and array.holds(address):
+        if isinstance(array, GuardedSharedArray) and array.holds(address):
             if address < array.start:
                 return f"memory {array.start - address} bytes before the start of argument {position}"
             return f"memory {address - array.end} bytes past the end of argument {position}"

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tui_tuner.evaluate.compilers.opencl import DRIVERS
-from tui_tuner.evaluate.devices.choose import DeviceChoice
-from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
+from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.sandbox.places import existing
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.model import Problem
@@ -15,15 +14,16 @@ from tui_tuner.problem.reference import find_reference
 
 
 async def opencl_confinement(
-    choice: DeviceChoice,
+    device: str,
     problem: Problem,
     builds: Path,
     policy: Policy,
-    probe: Callable[[], Awaitable[DeviceReport]] = probe_devices,
+    probe: Callable[[], Awaitable[DeviceReport]],
 ) -> tuple[Path, ...] | None:
     """What a confined runner must be able to read, None for a runner that is not confined.
 
     Args:
+        device: "PLATFORM.N", as in `DeviceReport.opencl_cpus`.
         builds: directory of the artifacts; it is made, since only what is there can be allowed.
         probe: looks for devices.
 
@@ -31,11 +31,11 @@ async def opencl_confinement(
         ProblemError: the reference cannot be used.
         SandboxError: the runner must be confined and cannot be.
     """
-    if choice.kind != "opencl" or policy.allow_unconfined:
+    if policy.allow_unconfined:
         return None
     # A GPU's kernels do not run in the runner, and the drivers of GPUs write to caches and talk to daemons in
     # places that only their vendors know: confined, they might fail, with nothing gained.
-    if f"{choice.platform}.{choice.index}" not in (await probe()).opencl_cpus:
+    if device not in (await probe()).opencl_cpus:
         return None
     await policy.confinement_demanded()
     builds.mkdir(parents=True, exist_ok=True, mode=0o700)

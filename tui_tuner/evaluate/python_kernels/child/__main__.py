@@ -15,9 +15,15 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.channel import ChannelClosed, receive, send
-from tui_tuner.evaluate.python_kernels.messages import Describe, Described, Doing, OpenKernel, Request
-from tui_tuner.evaluate.requests import Failed, Frame
-from tui_tuner.evaluate.sandbox.limits import die_with_parent
+from tui_tuner.evaluate.python_kernels.messages import (
+    DescriptionAnswer,
+    DescriptionRequest,
+    KernelOpenRequest,
+    KernelPhase,
+    KernelRequest,
+)
+from tui_tuner.evaluate.requests import Frame, UserErrorAnswer
+from tui_tuner.processes.parent import die_with_parent
 
 if TYPE_CHECKING:
     from tui_tuner.evaluate.python_kernels.child.service import Service
@@ -28,21 +34,21 @@ LOAD_LIMIT_S = 300.0
 
 def serve(requests: socket.socket, answers: socket.socket) -> None:
     """Answer until the other side closes."""
-    adapter: TypeAdapter[Request] = TypeAdapter(Request)
+    adapter: TypeAdapter[KernelRequest] = TypeAdapter(KernelRequest)
 
     def say(frame: Frame) -> None:
         send(answers, frame.model_dump(mode="json"))
 
     try:
         first = adapter.validate_python(receive(requests))
-        say(Doing(text="loading torch and the kernel's file", limit_s=LOAD_LIMIT_S))
-        if isinstance(first, Describe):
-            say(Described(description=_service().described(first)))
-        elif isinstance(first, OpenKernel):
+        say(KernelPhase(text="loading torch and the kernel's file", limit_s=LOAD_LIMIT_S))
+        if isinstance(first, DescriptionRequest):
+            say(DescriptionAnswer(description=_service().described(first)))
+        elif isinstance(first, KernelOpenRequest):
             _service().serve_kernel(requests, first, say)
     except UserError as error:
         file = None if error.file is None else str(error.file)
-        say(Failed(message=error.message, hint=error.hint, file=file, line=error.line))
+        say(UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line))
     except (ChannelClosed, BrokenPipeError):
         return
 

@@ -9,13 +9,14 @@ from collections.abc import Callable
 import torch
 from torch.utils._pytree import tree_map
 
-from tui_tuner.evaluate.measure import Patience, in_turns, measure
+from tui_tuner.evaluate.measure import Patience, interleaved, measure
 from tui_tuner.evaluate.python_kernels.child.closeness import bound, deviation
 from tui_tuner.evaluate.python_kernels.child.data import Data, copied, own_errors, poison, resources_of
 from tui_tuner.evaluate.python_kernels.child.faults import failure, launch_fault
 from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, tensors_of
 from tui_tuner.evaluate.python_kernels.child.timing import EventTimer
-from tui_tuner.evaluate.python_kernels.messages import KernelEvaluated
+from tui_tuner.evaluate.python_kernels.messages import KernelEvaluationAnswer
+from tui_tuner.evaluate.requests import SayPhase
 from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
 from tui_tuner.problem.model import Tolerance
 
@@ -24,10 +25,9 @@ LIMIT_S = 20.0
 LIMIT_FACTOR = 200.0
 Make = Callable[[int], Arguments]
 Refer = Callable[[Arguments], object | None]
-Say = Callable[[str, float], None]
 
 
-class Bench:
+class KernelBench:
     """Checks and times configurations of one kernel.
 
     Args:
@@ -36,7 +36,7 @@ class Bench:
         say: tells what is done now and how long it may take, seconds.
     """
 
-    def __init__(self, make: Make, refer: Refer, tolerance: Tolerance, say: Say) -> None:
+    def __init__(self, make: Make, refer: Refer, tolerance: Tolerance, say: SayPhase) -> None:
         self._make = make
         self._refer = refer
         self._tolerance = tolerance
@@ -52,7 +52,7 @@ class Bench:
         """Those that launches get."""
         return self._opened.working
 
-    def prepare(self, default: ReadyKernel) -> KernelEvaluated:
+    def prepare(self, default: ReadyKernel) -> KernelEvaluationAnswer:
         """Run the kernel as given, keep what it gives, check it against the reference, time it.
 
         Raises:
@@ -61,13 +61,13 @@ class Bench:
         try:
             self._data = self._fresh(default)
         except KernelFault as fault:
-            return KernelEvaluated(failure=failure(fault), fatal=fault.fatal)
+            return KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
         outcome = self.evaluate(default, None)
         if outcome.timing is not None:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
         return outcome
 
-    def evaluate(self, kernel: ReadyKernel, best_ms: float | None) -> KernelEvaluated:
+    def evaluate(self, kernel: ReadyKernel, best_ms: float | None) -> KernelEvaluationAnswer:
         """Check, time, and check again."""
         start = time.perf_counter()
         try:
@@ -77,8 +77,8 @@ class Bench:
             timing = measure(self._launches(kernel, self._opened), self._patience, best_ms=best_ms, cpu=False)
             _, again = self._check(kernel, self._opened)
         except KernelFault as fault:
-            return KernelEvaluated(failure=failure(fault), fatal=fault.fatal)
-        return KernelEvaluated(
+            return KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
+        return KernelEvaluationAnswer(
             timing=timing,
             resources=resources,
             error=max(error, again),
@@ -88,13 +88,13 @@ class Bench:
         )
 
     def compare(self, incumbent: ReadyKernel, challenger: ReadyKernel, delta: float) -> tuple[Comparison, bool]:
-        """Check the challenger on arguments made afresh and time both there in turns; whether the device is lost."""
+        """Check the challenger on arguments made afresh, time both there, interleaved; whether the device is lost."""
         try:
             data = self._fresh(incumbent)
             self._check(challenger, data)
             self._say("incumbent and challenger in turns", self._limit_s)
             old, new = self._launches(incumbent, data), self._launches(challenger, data)
-            pairs = in_turns(old, new, self._patience, delta)
+            pairs = interleaved(old, new, self._patience, delta)
             self._check(challenger, data)
         except KernelFault as fault:
             return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault)), fault.fatal

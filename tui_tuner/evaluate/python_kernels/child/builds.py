@@ -24,11 +24,11 @@ from triton.runtime import driver
 from tui_tuner.evaluate.python_kernels.child.faults import compile_fault
 from tui_tuner.evaluate.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.sandbox.limits import die_with_parent
+from tui_tuner.processes.parent import die_with_parent
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildOutcome:
     """A build that ended; `fault` where it failed."""
 
     kernel: ReadyKernel
@@ -96,7 +96,7 @@ class Builds:
         told.close()
         self._running.append(_Running(kernel, process, result, time.perf_counter()))
 
-    def ended(self) -> list[Built]:
+    def ended(self) -> list[BuildOutcome]:
         """The builds that ended since the last call, those that took too long among them."""
         over = [r for r in self._running if r.age > self._limit_s or r.result.poll() or not r.process.is_alive()]
         self._running = [running for running in self._running if running not in over]
@@ -109,7 +109,7 @@ class Builds:
             self._running.remove(running)
 
 
-def _outcome(running: _Running, limit_s: float) -> Built:
+def _outcome(running: _Running, limit_s: float) -> BuildOutcome:
     said: tuple[str, str, str] | None
     try:
         said = running.result.recv() if running.result.poll() else ("Crash", _ending(running), "")
@@ -120,12 +120,12 @@ def _outcome(running: _Running, limit_s: float) -> Built:
     _kill(running)
     if late:
         fault = KernelFault(FailureKind.BUILD_TIMEOUT, f"the compiler was not done after {limit_s:.0f} s")
-        return Built(running.kernel, fault, milliseconds)
+        return BuildOutcome(running.kernel, fault, milliseconds)
     if said is None:
-        return Built(running.kernel, None, milliseconds)
+        return BuildOutcome(running.kernel, None, milliseconds)
     name, text, log = said
     error = type(name, (Exception,), {})(text)
-    return Built(running.kernel, compile_fault(error, log), milliseconds)
+    return BuildOutcome(running.kernel, compile_fault(error, log), milliseconds)
 
 
 def _ending(running: _Running) -> str:

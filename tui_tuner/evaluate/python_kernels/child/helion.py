@@ -22,7 +22,7 @@ from tui_tuner.evaluate.python_kernels.child.kernel import (
     JitLaunch,
     KernelFault,
     ReadyKernel,
-    Report,
+    ReportCompiled,
     TunableKernel,
     sizes_of,
     tensors_of,
@@ -57,7 +57,7 @@ class ReadyHelionKernel(ReadyKernel):
             return [extracted.launch]
         return []
 
-    def launch(self, arguments: Arguments, report: Report) -> list[torch.Tensor]:
+    def launch(self, arguments: Arguments, report: ReportCompiled) -> list[torch.Tensor]:
         """Run the host code; the tensors that it returns."""
         return tensors_of(self._run(*arguments, _launcher=partial(_launch, report)))
 
@@ -116,7 +116,7 @@ def _extract(function: JITFunction, _grid: object, *arguments: object, **options
     raise _Extracted(JitLaunch(function, arguments, options))
 
 
-def _launch(report: Report, function: object, grid: object, *arguments: object, **options: object) -> object:
+def _launch(report: ReportCompiled, function: object, grid: object, *arguments: object, **options: object) -> object:
     compiled = default_launcher(function, grid, *arguments, **options)
     report(compiled)
     return compiled

@@ -15,7 +15,7 @@ from tui_tuner.problem.model import Configuration
 
 Arguments = tuple[object, ...]
 """What the file's `arguments()` gives."""
-Report = Callable[[object], None]
+ReportCompiled = Callable[[object], None]
 """Is handed each kernel that Triton compiled for a launch."""
 
 
@@ -62,7 +62,7 @@ class ReadyKernel(ABC):
         """What a launch will compile; nothing is launched."""
 
     @abstractmethod
-    def launch(self, arguments: Arguments, report: Report) -> list[torch.Tensor]:
+    def launch(self, arguments: Arguments, report: ReportCompiled) -> list[torch.Tensor]:
         """Launch once without waiting; the tensors that it returns."""
 
 

@@ -14,7 +14,7 @@ from tui_tuner.evaluate.python_kernels.child.triton import TritonKernel, kernels
 from tui_tuner.evaluate.results import DeviceInfo
 
 
-class LoadedKernel:
+class KernelFromFile:
     """A kernel with what its file says about it.
 
     Args:

@@ -12,30 +12,30 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.channel import receive
-from tui_tuner.evaluate.python_kernels.child.bench import Bench
-from tui_tuner.evaluate.python_kernels.child.builds import Builds, Built
+from tui_tuner.evaluate.python_kernels.child.bench import KernelBench
+from tui_tuner.evaluate.python_kernels.child.builds import BuildOutcome, Builds
 from tui_tuner.evaluate.python_kernels.child.faults import failure
 from tui_tuner.evaluate.python_kernels.child.kernel import KernelFault, ReadyKernel
-from tui_tuner.evaluate.python_kernels.child.loading import LoadedKernel, check_device, device_info
+from tui_tuner.evaluate.python_kernels.child.loading import KernelFromFile, check_device, device_info
 from tui_tuner.evaluate.python_kernels.messages import (
-    CompareConfigurations,
-    Describe,
-    Doing,
-    EvaluateConfiguration,
-    Forget,
-    KernelCompared,
+    DescriptionRequest,
+    ForgetRequest,
+    KernelComparisonAnswer,
+    KernelComparisonRequest,
     KernelDescription,
-    KernelEvaluated,
-    KernelOpened,
-    OpenKernel,
-    Request,
+    KernelEvaluationAnswer,
+    KernelEvaluationRequest,
+    KernelOpenAnswer,
+    KernelOpenRequest,
+    KernelPhase,
+    KernelRequest,
 )
 from tui_tuner.evaluate.requests import Frame
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
 
-Say = Callable[[Frame], None]
+SendFrame = Callable[[Frame], None]
 CODE_LIMIT_S = 120.0
 """Of generating the code of one configuration."""
 
@@ -43,28 +43,28 @@ CODE_LIMIT_S = 120.0
 class Service:
     """One kernel, its builds and its bench."""
 
-    def __init__(self, requests: socket.socket, opening: OpenKernel, say: Say) -> None:
+    def __init__(self, requests: socket.socket, opening: KernelOpenRequest, say: SendFrame) -> None:
         self._channel = requests
         self._say = say
-        self._frames: TypeAdapter[Request] = TypeAdapter(Request)
+        self._frames: TypeAdapter[KernelRequest] = TypeAdapter(KernelRequest)
         self._loaded = _loaded(opening)
         self._opening = opening
         self._builds = Builds(opening.jobs, opening.build_limit_s)
-        self._bench = Bench(self._loaded.arguments, self._loaded.reference, opening.tolerance, self._now)
-        self._new: deque[EvaluateConfiguration | CompareConfigurations] = deque()
-        self._building: dict[str, list[EvaluateConfiguration]] = {}
-        self._built: deque[Built] = deque()
-        self._known: dict[str, KernelEvaluated] = {}
+        self._bench = KernelBench(self._loaded.arguments, self._loaded.reference, opening.tolerance, self._now)
+        self._new: deque[KernelEvaluationRequest | KernelComparisonRequest] = deque()
+        self._building: dict[str, list[KernelEvaluationRequest]] = {}
+        self._built: deque[BuildOutcome] = deque()
+        self._known: dict[str, KernelEvaluationAnswer] = {}
         self._number: int | None = None
 
     @staticmethod
-    def described(request: Describe) -> KernelDescription:
+    def described(request: DescriptionRequest) -> KernelDescription:
         """The search space of a file's kernel."""
         check_device()
-        return LoadedKernel(Path(request.file), request.kernel).kernel.describe()
+        return KernelFromFile(Path(request.file), request.kernel).kernel.describe()
 
     @staticmethod
-    def serve_kernel(requests: socket.socket, opening: OpenKernel, say: Say) -> None:
+    def serve_kernel(requests: socket.socket, opening: KernelOpenRequest, say: SendFrame) -> None:
         """Open a kernel and serve until the other side closes or the device is lost."""
         check_device()
         service = Service(requests, opening, say)
@@ -78,10 +78,10 @@ class Service:
             default = self._loaded.kernel.ready(self._opening.default)
             given = self._bench.prepare(default)
         except KernelFault as fault:
-            given = KernelEvaluated(failure=failure(fault), fatal=fault.fatal)
+            given = KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
         else:
             self._known[default.key] = given
-        self._say(KernelOpened(device=device_info(self._loaded.kernel.framework), given=given))
+        self._say(KernelOpenAnswer(device=device_info(self._loaded.kernel.framework), given=given))
         return given.failure is None
 
     def run(self) -> None:
@@ -107,15 +107,15 @@ class Service:
         limit = 0 if busy else self._builds.left_s
         while self._channel in wait([self._channel, *self._builds.ends], limit):
             request = self._frames.validate_python(receive(self._channel))
-            if isinstance(request, Forget):
+            if isinstance(request, ForgetRequest):
                 self._forget(request.id)
-            elif isinstance(request, EvaluateConfiguration | CompareConfigurations):
+            elif isinstance(request, KernelEvaluationRequest | KernelComparisonRequest):
                 self._new.append(request)
             limit = 0
 
-    def _begin(self, request: EvaluateConfiguration | CompareConfigurations) -> None:
+    def _begin(self, request: KernelEvaluationRequest | KernelComparisonRequest) -> None:
         self._number = request.id
-        if isinstance(request, CompareConfigurations):
+        if isinstance(request, KernelComparisonRequest):
             self._compare(request)
             return
         try:
@@ -128,15 +128,15 @@ class Service:
                 self._builds.start(kernel, self._bench.arguments)
                 self._building[kernel.key] = [request]
         except KernelFault as fault:
-            self._say(KernelEvaluated(id=request.id, failure=failure(fault)))
+            self._say(KernelEvaluationAnswer(id=request.id, failure=failure(fault)))
 
-    def _finish(self, built: Built) -> bool:
+    def _finish(self, built: BuildOutcome) -> bool:
         """Check and time what was built; whether the device is lost."""
         requests = self._building.pop(built.kernel.key, [])
         if not requests:
             return False
         if built.fault is not None:
-            outcome = KernelEvaluated(failure=failure(built.fault))
+            outcome = KernelEvaluationAnswer(failure=failure(built.fault))
         else:
             self._number = requests[0].id
             outcome = self._bench.evaluate(built.kernel, requests[0].best_ms)
@@ -146,14 +146,14 @@ class Service:
             self._say(outcome.model_copy(update={"id": request.id}))
         return outcome.fatal
 
-    def _compare(self, request: CompareConfigurations) -> None:
+    def _compare(self, request: KernelComparisonRequest) -> None:
         try:
             old, new = self._ready(request.incumbent), self._ready(request.challenger)
             comparison, fatal = self._bench.compare(old, new, request.delta)
         except KernelFault as fault:
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault))
             fatal = fault.fatal
-        self._say(KernelCompared(id=request.id, comparison=comparison, fatal=fatal))
+        self._say(KernelComparisonAnswer(id=request.id, comparison=comparison, fatal=fatal))
 
     def _ready(self, configuration: Configuration) -> ReadyKernel:
         self._now("generating code", CODE_LIMIT_S)
@@ -165,12 +165,12 @@ class Service:
             requests[:] = [request for request in requests if request.id != number]
 
     def _now(self, text: str, limit_s: float) -> None:
-        self._say(Doing(id=self._number, text=text, limit_s=limit_s))
+        self._say(KernelPhase(id=self._number, text=text, limit_s=limit_s))
 
 
-def _loaded(opening: OpenKernel) -> LoadedKernel:
+def _loaded(opening: KernelOpenRequest) -> KernelFromFile:
     file = Path(opening.file)
     if read_text(file) != opening.source:
         hint = "bring back the text that the run began with, or begin a new run"
         raise ProblemError("the kernel's file has changed since the run began", hint=hint, file=file)
-    return LoadedKernel(file, opening.kernel)
+    return KernelFromFile(file, opening.kernel)

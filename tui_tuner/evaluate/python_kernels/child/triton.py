@@ -20,7 +20,7 @@ from tui_tuner.evaluate.python_kernels.child.kernel import (
     JitLaunch,
     KernelFault,
     ReadyKernel,
-    Report,
+    ReportCompiled,
     TunableKernel,
     sizes_of,
 )
@@ -69,7 +69,7 @@ class ReadyTritonKernel(ReadyKernel):
             function = function.fn
         return [JitLaunch(function, (), options)]
 
-    def launch(self, arguments: Arguments, report: Report) -> list[torch.Tensor]:
+    def launch(self, arguments: Arguments, report: ReportCompiled) -> list[torch.Tensor]:
         """Launch; such a kernel returns nothing, it writes to its arguments."""
         options = self._all(arguments)
         for hook in self._hooks:

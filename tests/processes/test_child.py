@@ -1,0 +1,195 @@
+"""Children: how they are started and read, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from asyncio.subprocess import PIPE, STDOUT
+from pathlib import Path
+
+import pytest
+
+import tui_tuner
+from tui_tuner.processes.child import Child, Program, run_program, running, start
+
+PACKAGE = Path(tui_tuner.__file__).parent
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+FAMILY = (
+    "import subprocess, sys, time\n"
+    f"child = subprocess.Popen([sys.executable, '-S', '-c', {DEAF!r}])\n"
+    "print(child.pid, flush=True)\n"
+)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+def python(code: str, **options: object) -> Program:
+    return Program((sys.executable, "-S", "-c", code), {"A": "1"}, output=PIPE, **options)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def gone(pid: int) -> None:
+    while is_running(pid):
+        await asyncio.sleep(0.01)
+
+
+async def line(child: Child) -> str:
+    assert child.output is not None
+    return (await child.output.readline()).decode().strip()
+
+
+def test_programs_are_started_nowhere_else_and_no_code_runs_between_fork_and_exec() -> None:
+    starts = re.compile(
+        r"create_subprocess|subprocess\.(?:run|Popen|call|check_)|os\.(?:system|popen|spawn|posix_spawn)"
+    )
+    files = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in PACKAGE.rglob("*.py")}
+    assert [name for name, text in files.items() if starts.search(text)] == ["processes/child.py"]
+    assert [name for name, text in files.items() if "preexec_fn" in text] == []
+
+
+async def test_a_child_gets_its_input_and_its_environment_and_nothing_else() -> None:
+    code = "import os, sys; print(sys.stdin.read(), *sorted(os.environ.items()))"
+    async with running(python(code, has_input=True)) as child:
+        answer = await child.talk(b"asked")
+    assert answer.decode().split("\n")[0] in ("asked ('A', '1')", "asked ('A', '1') ('LC_CTYPE', 'C.UTF-8')")
+    assert child.returncode == 0
+
+
+async def test_of_much_output_the_beginning_is_kept_and_all_is_read() -> None:
+    async with running(python("print('x' * 5_000_000)")) as child:
+        assert await child.talk(limit=1000) == b"x" * 1000
+    assert child.returncode == 0
+
+
+async def test_errors_are_read_apart_or_together() -> None:
+    code = "import sys; print('out', flush=True); print('err', file=sys.stderr)"
+    async with running(python(code, errors=STDOUT)) as child:
+        assert await child.talk() == b"out\nerr\n"
+    async with running(python(code, errors=PIPE)) as child:
+        assert await child.talk() == b"out\n"
+        assert child.errors is not None
+        assert await child.errors.read() == b"err\n"
+
+
+async def test_a_child_that_answers_without_reading_is_no_error() -> None:
+    async with running(python("print('enough')", has_input=True)) as child:
+        assert await child.talk(b"x" * 1_000_000) == b"enough\n"
+
+
+@pytest.mark.parametrize("dies_with_us", [True, False])
+async def test_what_cannot_be_started_is_an_error_that_says_why(tmp_path: Path, dies_with_us: bool) -> None:
+    text = tmp_path / "text"
+    text.write_text("#!/no/such/program\n")
+    text.chmod(0o755)
+    for program, error in ((tmp_path / "none", FileNotFoundError), (tmp_path, PermissionError), (text, OSError)):
+        with pytest.raises(error):
+            await start(Program((str(program),), {}, dies_with_us=dies_with_us))
+
+
+@pytest.mark.parametrize("dies_with_us", [True, False])
+async def test_signals_are_at_their_defaults_in_a_child(dies_with_us: bool) -> None:
+    command = ("/bin/sh", "-c", "grep SigIgn /proc/self/status")
+    async with running(Program(command, {}, output=PIPE, dies_with_us=dies_with_us)) as child:
+        ignored = int((await child.talk()).split()[1], 16)
+    assert not ignored & (1 << (signal.SIGPIPE - 1))
+
+
+async def test_a_child_that_ignores_the_request_to_end_is_killed_with_all_it_started() -> None:
+    child = await start(python(f"{FAMILY}{DEAF}"))
+    grandchild = int(await line(child))
+    assert [await line(child), await line(child)] == ["up", "up"]
+    assert await child.end(0.1) == -signal.SIGKILL
+    child.close()
+    await gone(grandchild)
+    assert not Path(f"/proc/{child.pid}").exists()
+
+
+async def test_a_child_that_ends_when_it_is_asked_is_not_killed() -> None:
+    code = (
+        "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(3)); print('up', flush=True); time.sleep(60)"
+    )
+    child = await start(python(code))
+    await line(child)
+    assert await child.end(30) == 3
+    child.close()
+
+
+async def test_what_a_child_leaves_behind_does_not_keep_us_waiting_and_is_killed() -> None:
+    async with running(python(FAMILY)) as child:
+        grandchild = int(await line(child))
+        assert await child.wait() == 0
+        assert is_running(grandchild)
+    await gone(grandchild)
+
+
+async def test_a_wait_that_is_cancelled_kills_the_child() -> None:
+    numbers: asyncio.Queue[int] = asyncio.Queue()
+
+    async def work() -> None:
+        async with running(python(DEAF)) as child:
+            await line(child)
+            numbers.put_nowait(child.pid)
+            await child.wait()
+
+    task = asyncio.create_task(work())
+    number = await numbers.get()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not Path(f"/proc/{number}").exists()
+
+
+async def test_a_request_to_end_that_is_cancelled_kills_at_once() -> None:
+    child = await start(python(DEAF))
+    await line(child)
+    ending = asyncio.create_task(child.end(3600))
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert await child.wait() == -signal.SIGKILL
+    child.close()
+
+
+def test_a_child_dies_with_the_program_that_started_it() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from tui_tuner.processes.child import Program, start\n"
+        "async def main():\n"
+        f"    child = await start(Program((sys.executable, '-S', '-c', {DEAF!r}), dict()))\n"
+        "    print(child.pid, flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert is_running(child)
+        parent.kill()
+    asyncio.run(gone(child))
+
+
+async def test_a_child_has_a_session_of_its_own() -> None:
+    async with running(python("import os; print(os.getsid(0), os.getpgid(0), os.getpid())")) as child:
+        numbers = (await child.talk()).split()
+    assert len({*map(int, numbers), child.pid}) == 1
+    assert child.pid != os.getpid()
+
+
+def test_a_short_program_is_waited_for_and_killed_when_it_is_late() -> None:
+    done = run_program(["sh", "-c", "echo out; echo err >&2; exit 3"], environment=dict(os.environ), limit_s=30)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_program([sys.executable, "-c", DEAF], environment={}, limit_s=0.3)
+    with pytest.raises(FileNotFoundError):
+        run_program(["/no/such/program"], environment={}, limit_s=1)
