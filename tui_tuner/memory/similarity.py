@@ -28,7 +28,7 @@ OTHER_DEVICE = 0.85
 _UNKNOWN = 0.5
 _GPU, _RECORDED = "gpu", "recorded"
 NO_CPU = (_GPU, _RECORDED)
-"""Answers of `times_of` that stand for no CPU."""
+"""Of what `times_of` gives, those that are no CPU's."""
 
 
 def times_of(device: DeviceInfo) -> str:

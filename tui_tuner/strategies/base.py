@@ -97,7 +97,7 @@ class Incumbent:
     speedup: Factor
 
 
-class SearchProposals(Protocol):
+class Proposals(Protocol):
     """The choices of a search, journaled."""
 
     async def __aenter__(self) -> Self: ...
@@ -251,7 +251,7 @@ class Effects(Dialogue, Protocol):
         """
         ...
 
-    def proposals(self, search: Search, content: Mapping[str, Any]) -> SearchProposals:
+    def proposals(self, search: Search, content: Mapping[str, Any]) -> Proposals:
         """What a search chooses, journaled: use this and not the search itself.
 
         Args:
