@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 ExpressionValue = bool | int | float | str
-ExpressionFunction = Callable[[Mapping[str, object]], ExpressionValue]
+NodeFunction = Callable[[Mapping[str, object]], ExpressionValue]
 
 INTEGER_LIMIT = 2**63
 MAX_EXPONENT = 64
@@ -19,7 +19,7 @@ class ExpressionError(ValueError):
     """An expression that is not allowed, or that has no value."""
 
 
-def build(node: ast.expr) -> ExpressionFunction:
+def build(node: ast.expr) -> NodeFunction:
     """The closure of a node; strings are allowed only where they are compared.
 
     Raises:
@@ -54,14 +54,14 @@ def _what(node: ast.expr) -> str:
     return {"Attribute": "an attribute", "Subscript": "a subscript"}.get(type(node).__name__, type(node).__name__)
 
 
-def _constant(node: ast.Constant) -> ExpressionFunction:
+def _constant(node: ast.Constant) -> NodeFunction:
     if not isinstance(node.value, bool | int | float):
         raise ExpressionError(f"{_what(node)} is not allowed")
     value = number(node.value)
     return lambda _names: value
 
 
-def _compared(node: ast.expr) -> ExpressionFunction:
+def _compared(node: ast.expr) -> NodeFunction:
     """One side of a comparison: the only place for a string."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         text = node.value
@@ -69,7 +69,7 @@ def _compared(node: ast.expr) -> ExpressionFunction:
     return build(node)
 
 
-def _name(node: ast.Name) -> ExpressionFunction:
+def _name(node: ast.Name) -> NodeFunction:
     name = node.id
 
     def value(names: Mapping[str, object]) -> ExpressionValue:
@@ -99,7 +99,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
-def _binary(node: ast.BinOp) -> ExpressionFunction:
+def _binary(node: ast.BinOp) -> NodeFunction:
     operate = _ARITHMETIC.get(type(node.op))
     if operate is None:
         raise ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
@@ -107,7 +107,7 @@ def _binary(node: ast.BinOp) -> ExpressionFunction:
     return lambda names: number(operate(number(left(names)), number(right(names))))
 
 
-def _unary(node: ast.UnaryOp) -> ExpressionFunction:
+def _unary(node: ast.UnaryOp) -> NodeFunction:
     operand = build(node.operand)
     match node.op:
         case ast.Not():
@@ -119,7 +119,7 @@ def _unary(node: ast.UnaryOp) -> ExpressionFunction:
     raise ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
 
 
-def _logical(node: ast.BoolOp) -> ExpressionFunction:
+def _logical(node: ast.BoolOp) -> NodeFunction:
     operands = [build(value) for value in node.values]
     stop_at = isinstance(node.op, ast.Or)
 
@@ -143,7 +143,7 @@ _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _EQUALITY: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne}
 
 
-def _comparison(node: ast.Compare) -> ExpressionFunction:
+def _comparison(node: ast.Compare) -> NodeFunction:
     if isinstance(node.ops[0], ast.In | ast.NotIn):
         return _membership(node)
     sides = [_compared(side) for side in (node.left, *node.comparators)]
@@ -170,7 +170,7 @@ def _link(kind: type[ast.cmpop]) -> Callable[[Any, Any], bool]:
     return lambda left, right: before(number(left), number(right))
 
 
-def _membership(node: ast.Compare) -> ExpressionFunction:
+def _membership(node: ast.Compare) -> NodeFunction:
     collection = node.comparators[0]
     if len(node.ops) > 1 or not isinstance(collection, ast.Tuple | ast.List):
         raise ExpressionError("'in' needs a list of values, as in 'tile in (1, 2, 4)'")
@@ -185,7 +185,7 @@ def _membership(node: ast.Compare) -> ExpressionFunction:
     return value
 
 
-def _conditional(node: ast.IfExp) -> ExpressionFunction:
+def _conditional(node: ast.IfExp) -> NodeFunction:
     test, chosen, otherwise = build(node.test), build(node.body), build(node.orelse)
     return lambda names: chosen(names) if test(names) else otherwise(names)
 
@@ -199,7 +199,7 @@ _CALLS: dict[str, tuple[Callable[..., Any], range]] = {
 }
 
 
-def _call(node: ast.Call) -> ExpressionFunction:
+def _call(node: ast.Call) -> NodeFunction:
     name = node.func.id if isinstance(node.func, ast.Name) else "this"
     if name not in _CALLS:
         raise ExpressionError(f"{name}() is not allowed, only {', '.join(_CALLS)}")
@@ -210,7 +210,7 @@ def _call(node: ast.Call) -> ExpressionFunction:
     return lambda names: number(function(*[number(operand(names)) for operand in operands]))
 
 
-_BUILDERS: dict[type[ast.expr], Callable[[Any], ExpressionFunction]] = {
+_BUILDERS: dict[type[ast.expr], Callable[[Any], NodeFunction]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.BinOp: _binary,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tui_tuner.problem.expression_nodes import ExpressionError, ExpressionFunction, ExpressionValue, build, number
+from tui_tuner.problem.expression_nodes import ExpressionError, ExpressionValue, NodeFunction, build, number
 from tui_tuner.problem.nearest import suggestion
 
 __all__ = ["ExpressionError", "Parsed", "check", "conjuncts", "evaluate", "names_in", "parse", "respelt"]
@@ -30,7 +30,7 @@ class Parsed:
 
     text: str
     names: frozenset[str]
-    _evaluator: ExpressionFunction
+    _evaluator: NodeFunction
 
     def value(self, names: Mapping[str, object]) -> ExpressionValue:
         """The value for these names.

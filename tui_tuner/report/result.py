@@ -19,7 +19,7 @@ class SessionOutcome(BaseModel):
     """The outcome of a session; times in ms, speed-ups as median and 95 % interval.
 
     Attributes:
-        speedup: how much faster the best is than the kernel as given, both timed interleaved.
+        speedup: how much faster the best is than the kernel as given, timed interleaved.
         speedup_over_tuned: how much faster it is than the kernel as given with its own parameters tuned.
         comparison: the paired measurement behind `speedup`.
         failures: how many evaluations failed, by kind.
@@ -55,7 +55,7 @@ class SessionOutcome(BaseModel):
 
     @property
     def paired_times(self) -> tuple[float, float] | None:
-        """Times of the kernel as given and of the best, taken interleaved, ms."""
+        """Times of the kernel as given and of the best, interleaved, ms."""
         comparison = self.comparison
         if comparison is None or comparison.incumbent is None or comparison.challenger is None:
             return None

@@ -98,7 +98,7 @@ class Incumbent:
     speedup: Factor
 
 
-class SearchProposals(Protocol):
+class Proposals(Protocol):
     """The choices of a search, journaled."""
 
     async def __aenter__(self) -> Self: ...
