@@ -299,7 +299,7 @@ class Effects(Dialogue, Protocol):
         """
         ...
 
-    def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> SearchProposals:
+    def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> Proposals:
         """What a search chooses, journaled: use this and not the search itself.
 
         Args:
