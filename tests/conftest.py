@@ -40,6 +40,16 @@ def open_port() -> Iterator[int]:
         yield port
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What builds have in common is compiled once for all tests, in all workers, and not in the user's cache."""
+    base = tmp_path_factory.getbasetemp()
+    directory = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _screens_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's pilot waits for what its app has to do, and not for a processor that is not busy."""
