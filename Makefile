@@ -3,7 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+# Tests at once.
+WORKERS ?= 2
+TEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+.PHONY: demo test stress alone check clean
 
 demo: $(VENV)/demo
 	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator --strategy one_prompt --max-evals 40 \
@@ -11,7 +15,15 @@ demo: $(VENV)/demo
 	    --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(TEST)
+
+# All cores busy with something else throughout, files and tests in random order; about three times as slow.
+stress: $(VENV)/dev
+	$(BIN)/python .ci/busy.py $(TEST) -p tests.shuffled $(ONLY)
+
+# Every test in a process of its own, in random order: hours. Goes on after an interruption; `make alone ONLY=tests/tui`.
+alone: $(VENV)/dev
+	$(BIN)/python .ci/alone.py $(ONLY)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check

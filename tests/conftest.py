@@ -8,7 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import textual.app
+import textual.pilot
 
+from tests.idle import until_idle
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "OLLAMA_HOST")
@@ -35,6 +38,23 @@ def open_port() -> Iterator[int]:
         port = server.getsockname()[1]
         socket.create_connection(("127.0.0.1", port), 5).close()
         yield port
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What builds have in common is compiled once for all tests, in all workers, and not in the user's cache."""
+    base = tmp_path_factory.getbasetemp()
+    directory = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _screens_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual's pilot waits for what its app has to do, and not for a processor that is not busy."""
+    for module in (textual.app, textual.pilot):
+        monkeypatch.setattr(module, "wait_for_idle", until_idle)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from tests.end_to_end.answers import Answer
 
 TUNER_TUI = str(Path(sys.executable).with_name("tuner-tui"))
 MODEL_DOUBLE = Path(__file__).with_name("model_double.py")
-LIMIT_S = 60.0
+LIMIT_S = 240.0
 _PR_SET_CHILD_SUBREAPER = 36
 
 

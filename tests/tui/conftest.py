@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+from textual.worker import WorkerCancelled
 
 from tests.tui.scripted import ScriptedRun
+from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
 
 Started = Callable[..., AbstractAsyncContextManager[Pilot[str]]]
@@ -23,17 +26,26 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen draws when a test lets it settle, however long it took until then, and no cursor blinks."""
+    monkeypatch.setattr(screen, "_TICK_S", 3600.0)
+    for widget in (Input, TextArea):
+        monkeypatch.setattr(widget.__dict__["cursor_blink"], "_default", False)
+
+
 async def settled(pilot: Pilot[str]) -> None:
     """Wait until what has arrived is drawn and no diff is being computed."""
     app = pilot.app
     assert isinstance(app, TunerApp)
     await pilot.pause()
-    for _ in range(200):
-        app.session_screen.draw()
-        await pilot.pause()
-        if not any(worker.group == "diff" and not worker.is_finished for worker in app.workers):
-            break
+    app.session_screen.draw()
     await pilot.pause()
+    while diffs := [worker for worker in app.workers if worker.group == "diff" and not worker.is_finished]:
+        for worker in diffs:
+            with suppress(WorkerCancelled):
+                await worker.wait()
+        await pilot.pause()
 
 
 @pytest.fixture

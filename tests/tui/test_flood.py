@@ -13,6 +13,7 @@ from tests.tui.looking import focused_pane, table_text
 from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
+from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.panes.grid import PaneGrid
@@ -83,7 +84,7 @@ async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_act
         panes_drawn.clear()
         tables_drawn.clear()
         begin.set()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(100):
             await end.wait()
         assert len(panes_drawn) == len(tables_drawn) == EVALUATIONS // A_TICK
         assert len(table_text(app)) == EVALUATIONS
@@ -91,13 +92,14 @@ async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_act
 
 
 async def test_what_arrives_between_two_ticks_is_drawn_by_the_next_one_without_a_hand_of_the_test(
-    started: Started,
+    started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(screen, "_TICK_S", 1 / 8)
     begin = asyncio.Event()
     run = ScriptedRun([*scripted.opening(), begin, *flood(1), *flood(2)], stays=True)
     async with started(run) as pilot:
         begin.set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(100):
             while len(table_text(pilot.app)) < 2:  # type: ignore[arg-type]
                 await asyncio.sleep(0.01)
         await settled(pilot)

@@ -19,6 +19,7 @@ from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.limits import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.evaluate.shared_part import have_shared_part
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Language
 
@@ -57,6 +58,7 @@ class Builder:
         self._language = language
         self._timeout_s = timeout_s
         self._slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
+        self._sharing = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def build(self, candidate: Candidate, configuration: Configuration, options: Sequence[str] = ()) -> Build:
@@ -97,16 +99,27 @@ class Builder:
             directory = Path(name)
             for file, text in recipe.files.items():
                 (directory / file).write_text(text, encoding="utf-8", errors="replace")
+            command, read = await self._command(recipe)
             done = await run_confined(
-                recipe.command,
+                command,
                 directory=directory,
                 policy=self._policy,
-                read=recipe.read,
+                read=read,
                 write=recipe.devices,
                 timeout_s=self._timeout_s,
                 limits=self._limits(recipe),
             )
             return self._outcome(key, candidate, recipe, done, directory)
+
+    async def _command(self, recipe: Recipe) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+        """What to run and what it reads: the quick command where the shared part can be had."""
+        if recipe.shared is None:
+            return recipe.command, recipe.read
+        async with self._sharing:
+            is_there = await have_shared_part(recipe.shared, recipe.read, self._policy)
+        if not is_there:
+            return recipe.command, recipe.read
+        return recipe.quick, (*recipe.read, recipe.shared.directory)
 
     def _limits(self, recipe: Recipe) -> ResourceLimits:
         """A compiler that opens a device maps far more addresses than it uses memory."""

@@ -22,6 +22,21 @@ _INCLUDE = re.compile(r"(?:-I|-isystem=?|-include=?)(?P<path>/.*)")
 
 
 @dataclass(frozen=True)
+class SharedPart:
+    """What every build of a toolchain has in common, compiled once and kept.
+
+    Attributes:
+        directory: where it is kept; complete as soon as it exists.
+        files: name to text, written where it is made.
+        commands: run there, one after the other.
+    """
+
+    directory: Path
+    files: Mapping[str, str]
+    commands: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How to build one configuration in a work directory.
 
@@ -31,6 +46,8 @@ class Recipe:
         artifact: the file that the command writes.
         read: extra paths the compiler must read.
         devices: device nodes it must open read-write (an OpenCL compiler).
+        shared: what the quick command needs.
+        quick: builds the same from the shared part; used where that can be had.
     """
 
     files: Mapping[str, str]
@@ -38,6 +55,8 @@ class Recipe:
     artifact: str
     read: tuple[Path, ...] = ()
     devices: tuple[Path, ...] = ()
+    shared: SharedPart | None = None
+    quick: tuple[str, ...] = ()
 
 
 class Compiler(Protocol):

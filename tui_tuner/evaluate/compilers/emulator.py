@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
+import platformdirs
+
+from tui_tuner.evaluate.compilers.base import Recipe, SharedPart, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.gnu import definitions, find_gnu
 from tui_tuner.evaluate.emulator.rewriting import rewritten
 from tui_tuner.evaluate.emulator.sources import INCLUDE, RUNTIME, fingerprint, runtime_sources
@@ -26,8 +30,12 @@ _OPTIONS = (
     # Device code reads one type as another, and never errno.
     *("-fno-strict-aliasing", "-fno-math-errno", "-fwrapv"),
 )
+_COMPILING = tuple(option for option in _OPTIONS if option != "-shared" and not option.startswith("-Wl,"))
 _UNDERSTOOD = ("-I", "-std=c++", "-O")
 """Beginnings of the options, beside `-D`, that mean the same to nvcc and to g++; the others are left out."""
+_OWN_HEADERS = ("tuner_emulator/device.h", "tuner_emulator/launch.h")
+_HEADER = "emulator.h"
+_HEADER_TEXT = "".join(f"#include <{name}>\n" for name in _OWN_HEADERS)
 _HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "math_constants.h")
 
 
@@ -68,7 +76,27 @@ class EmulatorCompiler:
             *(str(self.program), *_OPTIONS, *understood, f"-I{INCLUDE}"),
             *(LAUNCH, *map(str, runtime_sources()), "-o", ARTIFACT),
         )
-        return Recipe(files, command, ARTIFACT, read=(INCLUDE, RUNTIME, *include_paths(understood)))
+        read = (INCLUDE, RUNTIME, *include_paths(understood))
+        if understood:  # may mean another runtime
+            return Recipe(files, command, ARTIFACT, read)
+        shared = self._shared()
+        objects = [str(shared.directory / name) for name in _objects()]
+        header = ("-include", str(shared.directory / _HEADER))
+        quick = (str(self.program), *_OPTIONS, f"-I{INCLUDE}", *header, LAUNCH, *objects, "-o", ARTIFACT)
+        return Recipe(files, command, ARTIFACT, read, shared=shared, quick=quick)
+
+    def _shared(self) -> SharedPart:
+        """The runtime's objects and the emulator's headers, precompiled."""
+        compiler = (str(self.program), *_COMPILING, f"-I{INCLUDE}")
+        objects = tuple(
+            (*compiler, "-c", str(source), "-o", name)
+            for name, source in zip(_objects(), runtime_sources(), strict=True)
+        )
+        header = (*compiler, "-x", "c++-header", _HEADER, "-o", f"{_HEADER}.gch")
+        content = json.dumps([self.toolchain, _HEADER_TEXT, objects, header])
+        name = hashlib.sha256(content.encode()).hexdigest()[:16]
+        directory = platformdirs.user_cache_path("tuner-tui") / "emulator" / name
+        return SharedPart(directory, {_HEADER: _HEADER_TEXT}, (header, *objects))
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The exported launch, the same for every kernel."""
@@ -79,8 +107,12 @@ class EmulatorCompiler:
         return Resources()
 
 
+def _objects() -> list[str]:
+    return [f"{source.stem}.o" for source in runtime_sources()]
+
+
 def _launch(kernel: str, source: str, tunables: str) -> str:
     """The file that is compiled: the emulator's headers before the tunables, whose names may be any."""
-    headers = ["tuner_emulator/device.h", "tuner_emulator/launch.h", *(name for name in _HEADERS if name in source)]
+    headers = [*_OWN_HEADERS, *(name for name in _HEADERS if name in source)]
     includes = "".join(f"#include <{name}>\n" for name in headers)
     return f'{includes}{tunables}#include "{SOURCE}"\nTUNER_EXPORT_LAUNCH({kernel})\n'
