@@ -11,12 +11,12 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui import formatting
 from tui_tuner.tui.benchmark_rows import FASTEST, NEWEST, matches, short_names, tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart, chart_rows, sampled
 from tui_tuner.tui.diff_rows import changed_lines, diff_rows
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationContext
+from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.header import header_line
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.key_line import key_line
@@ -33,27 +33,9 @@ def picture_of(entries: list[object]) -> Picture:
     return picture
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0899, "0.0899"), (0.00512, "0.00512"), (1.234567, "1.235"), (12.3456, "12.35"), (4321.7, "4322")],
-)
-def test_times_keep_three_to_four_digits(value: float, text: str) -> None:
-    assert formatting.milliseconds(value) == text
-
-
-def test_an_interval_has_the_decimals_of_its_median() -> None:
-    assert formatting.interval(0.9981, 1.0042, 0.9999) == "[0.9981,1.0042]"
-
-
-def test_unknown_cost_is_not_shown_as_free() -> None:
-    assert formatting.cost(None) == "$?"
-    assert formatting.cost(0.0012) == "$0.0012"
-    assert formatting.cost(0.31) == "$0.31"
-
-
 def test_times_of_the_emulator_are_called_cpu_times() -> None:
-    assert formatting.time_label(scripted.EMULATOR) == "CPU ms (emulator)"
-    assert formatting.time_label(scripted.H200) == "ms"
+    assert time_label(scripted.EMULATOR) == "CPU ms (emulator)"
+    assert time_label(scripted.H200) == "ms"
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=30)

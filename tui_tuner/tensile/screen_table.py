@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui_tuner.format import factor
 from tui_tuner.tensile.outcome import SizeKey, SizeOutcome, Winner, round_words, size_text
 from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.tensile.words import gflops_words, seconds_words, value_text, values_words, work_words
 from tui_tuner.text import clean
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder
-from tui_tuner.tui.formatting import factor
 
 LIMIT = 500
 """At most so many rows are shown."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
+from tui_tuner.format import counted, factor, factor_interval
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.tensile.outcome import Contender, SizeOutcome, Winner, size_text
 from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.tensile.screen_table import SizeRow
 from tui_tuner.tensile.words import gflops_words, seconds_words, value_text, values_words
 from tui_tuner.tui.dialogs.texts import model_effort, pairs_table, way_on
-from tui_tuner.tui.formatting import counted, factor, factor_interval
 from tui_tuner.tui.plain import one_line, plain
 
 

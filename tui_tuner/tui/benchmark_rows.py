@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tui_tuner.format import tunable_value
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.text import clean
 from tui_tuner.tui.columns import RowOrder
-from tui_tuner.tui.formatting import tunable_value
 from tui_tuner.tui.picture import Row
 
 NEWEST = RowOrder[Row]("newest", lambda row: (-row.number,))

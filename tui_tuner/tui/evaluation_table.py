@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tui_tuner.format import count, interval, milliseconds, share
 from tui_tuner.tui.benchmark_rows import FASTEST, NEWEST, Tunables, state_words
 from tui_tuner.tui.columns import Column, ColumnTable
-from tui_tuner.tui.formatting import count, interval, milliseconds, share
 from tui_tuner.tui.picture import Row
 
 

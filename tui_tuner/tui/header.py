@@ -5,7 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.tui.formatting import clock, cost, factor, time_label
+from tui_tuner.format import clock, cost, factor
+from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.subject import SubjectView

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from tui_tuner.format import counted, factor
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.source import Source
 from tui_tuner.tui.dialogs.texts import result_text
-from tui_tuner.tui.formatting import counted, factor
 from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, EvaluationContents
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.subject import SubjectView

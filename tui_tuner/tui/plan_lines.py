@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from tui_tuner.format import factor_interval, tunable_value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.formatting import factor_interval, tunable_value
 from tui_tuner.tui.plain import one_line
 
 MARKS = {

@@ -7,17 +7,9 @@ import shlex
 from textual.content import Content
 
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.tui.formatting import (
-    cost,
-    counted,
-    factor_interval,
-    interval,
-    milliseconds,
-    share,
-    time_label,
-    tunable_value,
-)
+from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.picture import Picture, Row
 from tui_tuner.tui.plain import one_line, plain
 
