@@ -1,20 +1,28 @@
-"""The table of problem sizes: its rows as data, and the widget that keeps the selected one."""
+"""The table of problem sizes: its rows as data, the widget that keeps the selected one, and all about one size."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.widgets import DataTable
 
-from tui_tuner.tensile.outcome import SizeKey, SizeOutcome, Winner, round_words, size_text
+from tui_tuner.session.events import SessionFinished
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
+from tui_tuner.tensile.outcome import Contender, SizeKey, SizeOutcome, Winner, round_words, size_text
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.words import gflops_words, seconds_words, value_text, values_words, work_words
+from tui_tuner.tensile.words import counted_words, gflops_words, seconds_words, value_text, values_words, work_words
 from tui_tuner.text import clean
+from tui_tuner.tui.best_chart import best_chart
+from tui_tuner.tui.dialogs.texts import pairs_table
 from tui_tuner.tui.formatting import factor
+from tui_tuner.tui.panes.benchmark_contents import Contents, shown_of
+from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.plain import one_line, plain
 
 SizeOrder = Literal["file", "gain"]
 
@@ -22,6 +30,17 @@ LIMIT = 500
 """At most so many rows are shown."""
 
 _ABSENT = "·"
+_LABELS = {
+    "group": "group",
+    "size": "problem size",
+    "gflops": "GFLOP/s",
+    "gain": "gain",
+    "microseconds": "µs",
+    "round": "round",
+    "winner": "winner",
+}
+_WINNER_WIDTH = 120
+"""Cells for the winner's values; longer ones are cut, and whole behind Enter."""
 
 
 @dataclass(frozen=True)
@@ -131,19 +150,6 @@ def runs_line(model: TensileViewModel) -> str:
     return f"{ended}, {seconds_words(model.seconds)} in all"
 
 
-_LABELS = {
-    "group": "group",
-    "size": "problem size",
-    "gflops": "GFLOP/s",
-    "gain": "gain",
-    "microseconds": "µs",
-    "round": "round",
-    "winner": "winner",
-}
-_WINNER_WIDTH = 120
-"""Cells for the winner's values; longer ones are cut, and whole behind Enter."""
-
-
 class SizeTable(DataTable[Text]):
     """Problem sizes, a row each, with the best solution so far."""
 
@@ -207,3 +213,100 @@ def _cell(key: str, text: str, width: int, style: str = "") -> Text:
     if key == "winner":
         return Text(f"  {text if len(text) < width - 2 else text[: width - 3] + '…'}", style=style)
     return Text(f"{text:<{width}}" if key == "size" else f"{text:>{width}}", style=style)
+
+
+def size_dialog(row: SizeRow, model: TensileViewModel) -> tuple[Content, Content]:
+    """Title and text: the winner, the ranking of the last run that measured the size, and what was rejected."""
+    groups = {group for group, _ in model.winners.keys() | model.outcomes.keys()}
+    title = size_text(row.size) + (f" · size group {row.group}" if len(groups) > 1 else "")
+    parts = [_winner(row.winner) if row.winner is not None else Content.styled("no valid solution yet", "italic")]
+    if row.measured is not None:
+        parts.append(_measured(row.measured, row.measured_in or 0))
+        parts += _rejected(row, model)
+    return one_line(title), Content("\n\n").join(parts)
+
+
+def _winner(winner: Winner) -> Content:
+    gain = ""
+    if winner.gain is not None and winner.first_gflops is not None:
+        gain = f"{factor(winner.gain)} the {gflops_words(winner.first_gflops)} of the first run"
+    time = "" if winner.microseconds is None else f"{winner.microseconds:,.2f} µs"
+    pairs = [
+        ("winner", winner.solution),
+        ("found in", f"round {winner.round}"),
+        ("speed", f"{gflops_words(winner.gflops)} GFLOP/s"),
+        ("gain", gain),
+        ("a launch", time),
+    ]
+    values = "\n".join(f"  {name} = {value_text(value)}" for name, value in winner.values.items())
+    return pairs_table(pairs) + (plain(f"\n{values}") if values else "")
+
+
+def _measured(outcome: SizeOutcome, number: int) -> Content:
+    """The ranking of one run."""
+    failed = f", {outcome.failed:,} failed validation" if outcome.failed else ""
+    head = plain(
+        f"round {number}: {counted_words(outcome.measured, 'solution')} timed{failed}; GFLOP/s", "$foreground-muted"
+    )
+    rest = outcome.measured - len(outcome.slowest)
+    varied = _varied([*outcome.ranked, *outcome.slowest])
+    lines = list(_ranking(outcome.ranked, 1, varied))
+    if outcome.slowest and rest >= len(outcome.ranked):
+        lines += [Content.styled("the slowest", "$foreground-muted"), *_ranking(outcome.slowest, rest + 1, varied)]
+    return Content("\n").join([head, *lines])
+
+
+def _varied(contenders: Sequence[Contender]) -> list[str]:
+    """The parameters that tell the contenders apart; all where nothing does."""
+    names = list(dict.fromkeys(name for one in contenders for name in one.values))
+    return [name for name in names if len({str(one.values.get(name)) for one in contenders}) > 1] or names
+
+
+def _ranking(contenders: Sequence[Contender], first: int, names: Sequence[str]) -> Iterator[Content]:
+    """A line a contender, with its values of some parameters."""
+    for place, one in enumerate(contenders, start=first):
+        values = {name: one.values[name] for name in names if name in one.values}
+        what = one_line(values_words(values) or one.solution)
+        yield Content(f"{place:>4} {gflops_words(one.gflops):>9}  ") + what
+
+
+def _rejected(row: SizeRow, model: TensileViewModel) -> list[Content]:
+    """The permutations of the size's group that Tensile made no kernel of, by reason."""
+    run = model.runs.get(row.measured_in) if row.measured_in is not None else None
+    groups = [] if run is None or run.outcome is None else run.outcome.groups
+    reasons = next((group.rejected for group in groups if group.group == row.group), {})
+    if not reasons:
+        return []
+    head = Content.styled("rejected permutations", "$foreground-muted")
+    lines = [Content(f"{number:>4}  ") + one_line(reason) for reason, number in reasons.items()]
+    return [Content("\n").join([head, *lines])]
+
+
+class SizeContents(Contents):
+    """Problem sizes in the order of the file, or the largest gain first."""
+
+    orders = ("file", "gain")
+    relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
+
+    def __init__(self, model: TensileViewModel) -> None:
+        self._model = model
+        self._sizes = SizeTable()
+        self.table: DataTable[Text] = self._sizes
+
+    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
+        """The line below says what the last run had to do and how long it took."""
+        rows = size_rows(self._model)
+        shown = visible_sizes(rows, "gain" if order else "file", words)
+        self._sizes.draw(shown, max(self._model.means, default=0))
+        return shown_of(len(shown), len(rows)) + runs_line(self._model)
+
+    def chart(self, picture: Picture, width: int, height: int) -> Content:
+        """The geometric mean of the best GFLOP/s after each run."""
+        title = "mean of best" if len(self._model.winners) > 1 else "best so far"
+        means = list(self._model.means.values())
+        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
+
+    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
+        """The winner, the ranking of the last run and what was rejected."""
+        row = next(row for row in size_rows(self._model) if row.key == key)
+        return size_dialog(row, self._model)

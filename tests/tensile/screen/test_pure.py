@@ -15,8 +15,7 @@ from tui_tuner.tensile.events import ConfigurationText, WinnersChanged
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, RunFailure, RunFailureKind, outcome_words
 from tui_tuner.tensile.screen import TensileView, permutations_change
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.screen_table import runs_line, size_cells, size_rows, telling_first, visible_sizes
-from tui_tuner.tensile.screen_texts import size_dialog
+from tui_tuner.tensile.screen_table import runs_line, size_cells, size_dialog, size_rows, telling_first, visible_sizes
 from tui_tuner.tensile.subject import TENSILE
 from tui_tuner.tensile.words import gflops_words, seconds_words, values_words
 from tui_tuner.tui.best_chart import best_chart
