@@ -9,6 +9,7 @@ import pytest
 from tests.tensile.screen import script as tensile_script
 from tests.tui import scripted
 from tests.tui.test_pure import picture_of
+from tui_tuner.format import duration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tensile.events import ConfigurationText, WinnersChanged
@@ -22,12 +23,12 @@ from tui_tuner.tensile.screen_table import (
     SizeContext,
     SizeRow,
     runs_line,
+    size_dialog,
     size_rows,
     visible_sizes,
 )
-from tui_tuner.tensile.screen_texts import size_dialog
 from tui_tuner.tensile.subject import TENSILE
-from tui_tuner.tensile.words import gflops_words, seconds_words, values_words
+from tui_tuner.tensile.words import gflops_words, values_words
 from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.header import header_line
@@ -222,7 +223,7 @@ def test_a_diff_of_configurations_is_highlighted() -> None:
 
 def test_speeds_times_and_values_in_words() -> None:
     assert [gflops_words(value) for value in (119400.0, 812.34, 8.127)] == ["119,400", "812.3", "8.13"]
-    assert [seconds_words(value) for value in (0.41, 84.1, 731.0, 11100.0)] == ["0.4 s", "84 s", "12 min", "3 h 5 min"]
+    assert [duration(value) for value in (0.41, 84.1, 731.0, 11100.0)] == ["0.4 s", "84 s", "12 min", "3 h 5 min"]
     assert values_words({"DepthU": 64, "SourceSwap": True, "MatrixInstruction": [16, 16]}) == (
         "DepthU 64 SourceSwap True MatrixInstruction [16,16]"
     )

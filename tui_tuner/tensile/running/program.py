@@ -16,6 +16,23 @@ from pathlib import Path
 from tui_tuner.errors import SettingsError
 
 _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "AUTH")
+GRACE_S = 5.0
+"""Between being asked to end and being made to."""
+_LOOK_S = 0.05
+NAMES = ("Tensile", "tensile", "Tensile.sh")
+"""What Tensile is called when it is installed; `Tensile.sh` is what a build of TensileLite writes."""
+_IN_CHECKOUT = (
+    "bin/Tensile",
+    "Tensile/bin/Tensile",
+    "tensilelite/Tensile/bin/Tensile",
+    "projects/hipblaslt/tensilelite/Tensile/bin/Tensile",
+)
+_VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)?\S*)")
+_VERSION_LIMIT_S = 30.0
+_WAY_OUT = (
+    "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
+    "--advice FILE."
+)
 
 
 def environment() -> dict[str, str]:
@@ -25,11 +42,6 @@ def environment() -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
     return kept | {"PYTHONUNBUFFERED": "1"}
-
-
-GRACE_S = 5.0
-"""Between being asked to end and being made to."""
-_LOOK_S = 0.05
 
 
 async def end_group(process: asyncio.subprocess.Process, grace_s: float = GRACE_S) -> None:
@@ -54,22 +66,6 @@ async def _gone(group: int, limit_s: float) -> None:
     end = time.monotonic() + limit_s
     while _signalled(group, 0) and time.monotonic() < end:
         await asyncio.sleep(_LOOK_S)
-
-
-NAMES = ("Tensile", "tensile", "Tensile.sh")
-"""What Tensile is called when it is installed; `Tensile.sh` is what a build of TensileLite writes."""
-_IN_CHECKOUT = (
-    "bin/Tensile",
-    "Tensile/bin/Tensile",
-    "tensilelite/Tensile/bin/Tensile",
-    "projects/hipblaslt/tensilelite/Tensile/bin/Tensile",
-)
-_VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)?\S*)")
-_VERSION_LIMIT_S = 30.0
-_WAY_OUT = (
-    "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
-    "--advice FILE."
-)
 
 
 @dataclass(frozen=True)

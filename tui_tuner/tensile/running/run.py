@@ -23,6 +23,12 @@ from tui_tuner.tensile.running.program import Tensile, end_group, environment
 _END = re.compile(r"[\r\n]+")
 _LONGEST_LINE = 1 << 16
 _LINES_A_SECOND, _BURST = 20.0, 100.0
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+_LARGEST_LOG = 256 << 20
+_CHUNK = 1 << 16
+_DRAIN_S = 2.0
+"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
 
 class LineCutter:
@@ -71,10 +77,6 @@ class Ration:
         if self._left_out:
             self._on_line(f"… {self._left_out} more lines in the log")
             self._left_out = 0
-
-
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True)
@@ -128,12 +130,6 @@ def _die_with_the_program() -> None:
     """
     if sys.platform == "linux":
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-_LARGEST_LOG = 256 << 20
-_CHUNK = 1 << 16
-_DRAIN_S = 2.0
-"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
 
 async def run_tensile(
