@@ -18,7 +18,7 @@ from tui_tuner.tensile.screen_table import SizeContents
 from tui_tuner.tui.chat_entries import Fold, note_entry
 from tui_tuner.tui.dialogs.texts import model_effort, pairs_table, way_on
 from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.subject import SubjectView
 
 _CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")
@@ -58,11 +58,11 @@ about a row.
         """The problem sizes."""
         return SizeContents(self.model)
 
-    def best(self, picture: Picture) -> Source | None:
+    def best(self, view_model: ViewModel) -> Source | None:
         """The configuration in force."""
         return self.model.best
 
-    def best_words(self, picture: Picture) -> str:
+    def best_words(self, view_model: ViewModel) -> str:
         """Since which round it is in force."""
         run = self.model.in_force
         if run is None:
@@ -73,18 +73,18 @@ about a row.
         """A YAML file."""
         return "configuration.yaml"
 
-    def gain(self, picture: Picture) -> float | None:
+    def gain(self, view_model: ViewModel) -> float | None:
         """Mean of all sizes over the first run."""
         return self.model.gain
 
-    def effort(self, picture: Picture) -> list[tuple[int, str]]:
+    def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
         """Runs and permutations."""
         runs, permutations = len(self.model.ended), self.model.permutations
         return [(3, counted(runs, "run")), (4, counted(permutations, "permutation"))]
 
-    def result(self, finished: SessionFinished, picture: Picture) -> Content:
+    def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """The gain, what was measured, and where the best configuration is."""
-        return tensile_result(finished, picture.started, self.model)
+        return tensile_result(finished, view_model.started, self.model)
 
     def entry(self, event: Event) -> Widget | None:
         """How a run ended; of a failed one what Tensile said last is folded."""

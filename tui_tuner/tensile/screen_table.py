@@ -18,7 +18,7 @@ from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder
 from tui_tuner.tui.dialogs.texts import pairs_table
 from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, shown_of
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import one_line, plain
 
 LIMIT = 500
@@ -263,20 +263,20 @@ class SizeContents(BenchmarkContents):
         self._model = model
         self.table: SizeTable = SizeTable()
 
-    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
         """The line below says what the last run had to do and how long it took."""
         rows = size_rows(self._model)
         shown = visible_sizes(rows, self.table.orders[order], words)
         self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
         return shown_of(len(shown), len(rows)) + runs_line(self._model)
 
-    def chart(self, picture: Picture, width: int, height: int) -> Content:
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
         """The geometric mean of the best GFLOP/s after each run."""
         title = "mean of best" if len(self._model.winners) > 1 else "best so far"
         means = list(self._model.means.values())
         return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
 
-    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """The winner, the ranking of the last run and what was rejected."""
         row = next(row for row in size_rows(self._model) if row.key == key)
         return size_dialog(row, self._model)

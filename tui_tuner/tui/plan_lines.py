@@ -1,4 +1,4 @@
-"""A step of the plan as lines of text: mark, title, factor or state, and the reason; the line of held tunables."""
+"""A step of the plan as lines of text: mark, title, factor or state, and the reason; the line of frozen tunables."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _lines(text: str) -> Content:
     return Content("\n").join(one_line(line) for line in text.splitlines() if line.strip())
 
 
-def held_text(frozen: Configuration, key: str, width: int) -> Content:
-    """The tunables that are held and how to free one, in at most `width` cells.
+def frozen_text(frozen: Configuration, key: str, width: int) -> Content:
+    """The frozen tunables and how to thaw one, in at most `width` cells.
 
     Args:
         key: of the thaw, as the user knows it; empty where no key acts.
