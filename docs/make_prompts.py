@@ -55,9 +55,10 @@ Plans are shared by all steps and not counted. The last row is read from the sou
 autonomous strategy: validate, apply, fix parameters, restrictions, with attempts within attempts.
 """
 TENSILE = """\
-They have a first message of their own, `tensile_system.md`. Facts of the parameters and of the GPU come from the files
-that [tensile-knowledge.md](tensile-knowledge.md) describes; what does not fit the model's context is left out from the
-bottom of the rankings, then of the parameters that the file does not name, and the session says so.
+Their templates are in `tui_tuner/tensile/prompts/`, with a first message of their own, `tensile_system.md`. Facts of
+the parameters and of the GPU come from the files that [tensile-knowledge.md](tensile-knowledge.md) describes; what does
+not fit the model's context is left out from the bottom of the rankings, then of the parameters that the file does not
+name, and the session says so.
 """
 
 

@@ -28,6 +28,7 @@ from tui_tuner.strategies.rewriting.failures import CandidateFailed, EvaluationF
 from tui_tuner.strategies.rewriting.retry import RetryPolicy
 
 TEMPLATES = ROOT / "tui_tuner/prompts"
+TENSILE_TEMPLATES = ROOT / "tui_tuner/tensile/prompts"
 SAMPLES = sorted(path.stem for path in samples_directory().iterdir() if path.suffix in LANGUAGES)
 MOST_TOKENS = 8000
 each_sample = pytest.mark.parametrize("name", SAMPLES)
@@ -56,7 +57,7 @@ def test_the_document_is_what_the_script_writes_today(collected):
 
 
 def test_every_template_has_its_row_in_the_document():
-    for template in TEMPLATES.glob("*.md"):
+    for template in (*TEMPLATES.glob("*.md"), *TENSILE_TEMPLATES.glob("*.md")):
         assert re.search(rf"^\| `{template.name}` \| \d+ \| \S", TARGET.read_text("utf-8"), re.MULTILINE), template.name
 
 

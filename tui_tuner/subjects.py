@@ -26,8 +26,8 @@ class Command(NamedTuple):
     Attributes:
         name: as it is typed.
         help: a sentence on what it does.
-        adder: `module:function` that gives the command's parser its options and, as the default of `run`, what
-            carries it out and returns the exit code.
+        adder: `module:function` that gives the command's parser its options and, as the default of `command`, what
+            carries it out with the parsed arguments and returns the exit code.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Subject(NamedTuple):
         story: a class, `tui_tuner.headless.story.SubjectStory`.
         resume: `(path, changes of the options, settings, own options by name) -> tui_tuner.commands.prepared.Ready`.
         replay: `(path) -> Ready`.
-        title: what its file is, as in "a Tensile configuration".
+        title: what its file is, with the article.
         suffixes: of files that are probably its own, and no kernels.
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
         findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
@@ -87,7 +87,9 @@ KERNEL = Subject(
 )
 """What every session is about whose journal names nothing else."""
 
-_ROOMS = ("tui_tuner.tensile.subject:TENSILE",)
+_ROOMS: tuple[str, ...] = (
+    "tui_tuner.tensile.subject:TENSILE",
+)  # fmt: skip
 """Where the other subjects stand; what is named there imports none of its parts."""
 
 
@@ -99,7 +101,8 @@ def subjects() -> dict[str, Subject]:
 
 def subject_of(header: Mapping[str, Any]) -> Subject:
     """What the run of a journal with this header is about."""
-    return subjects().get(header.get("kind", KERNEL.name), KERNEL)
+    kind = header.get("kind")
+    return subjects().get(kind, KERNEL) if isinstance(kind, str) else KERNEL
 
 
 def settings_model(name: str) -> type[BaseModel]:

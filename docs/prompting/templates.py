@@ -9,17 +9,19 @@ from string import Template
 from tui_tuner.llm.tokens import estimate
 
 _GAP = "\0"
+_ROOMS = ("tui_tuner.prompts", "tui_tuner.tensile.prompts")
 
 
 def template_names() -> list[str]:
     """The names of all templates, as `render` takes them."""
-    names = [file.name for file in files("tui_tuner.prompts").iterdir()]
+    names = {file.name for room in _ROOMS for file in files(room).iterdir()}
     return sorted(name.removesuffix(".md") for name in names if name.endswith(".md"))
 
 
 def fixed_words(name: str) -> list[str]:
     """What a template says before, between and after its placeholders, blanks collapsed."""
-    template = Template(files("tui_tuner.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8"))
+    found = (files(room).joinpath(f"{name}.md") for room in _ROOMS)
+    template = Template(next(file for file in found if file.is_file()).read_text(encoding="utf-8"))
     gaps = dict.fromkeys(template.get_identifiers(), _GAP)
     return [part for text in template.substitute(gaps).split(_GAP) if (part := _collapsed(text))]
 

@@ -164,7 +164,7 @@ async def test_the_screen_says_that_its_times_are_recorded():
         for _ in range(200):
             await pilot.pause(0.02)
             app.session_screen.draw()
-            if app.session_screen.picture.device is not None:
+            if app.session_screen.view_model.device is not None:
                 break
         header = app.session_screen.query_one("#header").render()
         assert "Slow GPU │ ms (recorded)" in str(header)

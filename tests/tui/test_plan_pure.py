@@ -12,9 +12,9 @@ from tests.tui import plans
 from tui_tuner.session import events
 from tui_tuner.session.instructions import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plan_changes import Direction, StepWords, added, moved, refusal
-from tui_tuner.tui.plan_lines import MARKS, held_text, step_lines
+from tui_tuner.tui.plan_lines import MARKS, frozen_text, step_lines
 
 PLAN = [
     Step(id=1, title="done", state=StepState.ACCEPTED),
@@ -26,11 +26,11 @@ PLAN = [
 
 
 def ordered(*ids: int, then: list[int]) -> list[int]:
-    picture = Picture()
+    view_model = ViewModel()
     for number in ids:
-        picture.apply(events.StepChanged(step=Step(id=number, title=str(number))))
-    picture.apply(events.PlanOrdered(order=then))
-    return [step.id for step in picture.plan]
+        view_model.apply(events.StepChanged(step=Step(id=number, title=str(number))))
+    view_model.apply(events.PlanOrdered(order=then))
+    return [step.id for step in view_model.plan]
 
 
 def test_the_plan_has_the_order_it_is_given_and_new_steps_come_last() -> None:
@@ -40,19 +40,19 @@ def test_the_plan_has_the_order_it_is_given_and_new_steps_come_last() -> None:
 
 
 def test_a_step_that_changes_keeps_its_place_in_the_order() -> None:
-    picture = Picture()
+    view_model = ViewModel()
     for event in plans.whole_plan():
-        picture.apply(event)
-    picture.apply(events.StepChanged(step=plans.ALL_STATES[-2].now(StepState.RUNNING)))
-    assert [step.id for step in picture.plan] == [step.id for step in plans.ALL_STATES]
+        view_model.apply(event)
+    view_model.apply(events.StepChanged(step=plans.ALL_STATES[-2].now(StepState.RUNNING)))
+    assert [step.id for step in view_model.plan] == [step.id for step in plans.ALL_STATES]
 
 
 def test_the_held_tunables_are_the_latest_and_none_once_all_are_free() -> None:
-    picture = Picture()
-    picture.apply(events.ParametersFrozen(frozen=plans.HELD))
-    assert picture.frozen == plans.HELD
-    picture.apply(events.ParametersFrozen(frozen={}))
-    assert picture.frozen == {}
+    view_model = ViewModel()
+    view_model.apply(events.ParametersFrozen(frozen=plans.HELD))
+    assert view_model.frozen == plans.HELD
+    view_model.apply(events.ParametersFrozen(frozen={}))
+    assert view_model.frozen == {}
 
 
 def test_every_state_has_a_mark_of_its_own() -> None:
@@ -90,9 +90,9 @@ def test_no_words_of_a_step_leave_its_lines_or_steer_the_terminal(
 
 
 def test_held_tunables_fit_in_one_line_and_the_way_out_stays() -> None:
-    assert held_text(plans.HELD, "t", 80).plain == "held: block_size_x=256 tile_size=64 use_padding=1 · t thaws"
-    assert held_text(plans.HELD, "t", 40).plain == "held: block_size_x=256 tile_s… · t thaws"
-    assert held_text({"n": 1}, "", 40).plain == "held: n=1 · thaw"
+    assert frozen_text(plans.HELD, "t", 80).plain == "held: block_size_x=256 tile_size=64 use_padding=1 · t thaws"
+    assert frozen_text(plans.HELD, "t", 40).plain == "held: block_size_x=256 tile_s… · t thaws"
+    assert frozen_text({"n": 1}, "", 40).plain == "held: n=1 · thaw"
 
 
 @pytest.mark.parametrize(("selected", "before"), [(4, 4), (3, 3), (1, None), (5, None), (2, None), (None, None)])

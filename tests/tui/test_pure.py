@@ -11,49 +11,31 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui import formatting
 from tui_tuner.tui.benchmark_rows import FASTEST, NEWEST, matches, short_names, tunables, visible_rows
 from tui_tuner.tui.best_chart import best_chart, chart_rows, sampled
 from tui_tuner.tui.diff_rows import changed_lines, diff_rows
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationContext
+from tui_tuner.tui.formatting import time_label
 from tui_tuner.tui.header import header_line
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.key_line import key_line
 from tui_tuner.tui.markdown_text import markdown_text
-from tui_tuner.tui.picture import Picture, Row
+from tui_tuner.tui.picture import EvaluationRow, ViewModel
 from tui_tuner.tui.plan_lines import step_lines
 from tui_tuner.tui.reply_text import completed, readable
 
 
-def picture_of(entries: list[object]) -> Picture:
-    picture = Picture()
+def view_model_of(entries: list[object]) -> ViewModel:
+    view_model = ViewModel()
     for entry in entries:
-        picture.apply(entry)  # type: ignore[arg-type]
-    return picture
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0899, "0.0899"), (0.00512, "0.00512"), (1.234567, "1.235"), (12.3456, "12.35"), (4321.7, "4322")],
-)
-def test_times_keep_three_to_four_digits(value: float, text: str) -> None:
-    assert formatting.milliseconds(value) == text
-
-
-def test_an_interval_has_the_decimals_of_its_median() -> None:
-    assert formatting.interval(0.9981, 1.0042, 0.9999) == "[0.9981,1.0042]"
-
-
-def test_unknown_cost_is_not_shown_as_free() -> None:
-    assert formatting.cost(None) == "$?"
-    assert formatting.cost(0.0012) == "$0.0012"
-    assert formatting.cost(0.31) == "$0.31"
+        view_model.apply(entry)  # type: ignore[arg-type]
+    return view_model
 
 
 def test_times_of_the_emulator_are_called_cpu_times() -> None:
-    assert formatting.time_label(scripted.EMULATOR) == "CPU ms (emulator)"
-    assert formatting.time_label(scripted.H200) == "ms"
+    assert time_label(scripted.EMULATOR) == "CPU ms (emulator)"
+    assert time_label(scripted.H200) == "ms"
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=30)
@@ -96,7 +78,10 @@ def test_short_names_are_initials_and_whole_where_they_would_be_ambiguous() -> N
 
 
 def test_every_tunable_has_its_place_in_the_configuration_column() -> None:
-    rows = [Row(1, "c", {"block_size_x": 64, "unroll": 2}), Row(2, "c", {"block_size_x": 8, "use_smem": True})]
+    rows = [
+        EvaluationRow(1, "c", {"block_size_x": 64, "unroll": 2}),
+        EvaluationRow(2, "c", {"block_size_x": 8, "use_smem": True}),
+    ]
     columns = tunables(rows, {"unroll": [1, 2], "use_smem": [False, True]})
     assert columns.header == "bsx unr us"
     assert columns.line(rows[0].configuration) == " 64   2  ·"
@@ -105,20 +90,20 @@ def test_every_tunable_has_its_place_in_the_configuration_column() -> None:
 
 
 def test_what_can_have_one_value_only_needs_no_place_while_it_has_it() -> None:
-    rows = [Row(1, "c", {"size": 8, "fixed": 4}), Row(2, "c", {"size": 16, "fixed": 4})]
+    rows = [EvaluationRow(1, "c", {"size": 8, "fixed": 4}), EvaluationRow(2, "c", {"size": 16, "fixed": 4})]
     assert tunables(rows, {"size": [8, 16], "fixed": [4]}).names == ("size",)
-    assert tunables([*rows, Row(3, "d", {"size": 8, "fixed": 2})], {"fixed": [4]}).names == ("size", "fixed")
+    assert tunables([*rows, EvaluationRow(3, "d", {"size": 8, "fixed": 2})], {"fixed": [4]}).names == ("size", "fixed")
     assert tunables(rows[:1], {"size": [8], "fixed": [4]}).names == ("size", "fixed")
 
 
 def test_the_incumbent_is_marked_once_even_if_its_configuration_was_evaluated_twice() -> None:
-    picture = picture_of(scripted.running())
-    assert [row.number for row in picture.rows.values() if row.incumbent] == [30]
+    view_model = view_model_of(scripted.running())
+    assert [row.number for row in view_model.rows.values() if row.incumbent] == [30]
 
 
 def test_a_failure_says_its_kind_where_the_times_would_be_and_its_message_as_state() -> None:
-    picture = picture_of(scripted.running())
-    row = picture.rows[17]
+    view_model = view_model_of(scripted.running())
+    row = view_model.rows[17]
     context = EvaluationContext(tunables([row], {}), titles={row.candidate: "title"})
     shown = {column.name: column.cell(row, context) for column in EVALUATION_COLUMNS}
     assert (shown["time"], shown["95% CI"]) == ("✗", "wrong result")
@@ -126,22 +111,22 @@ def test_a_failure_says_its_kind_where_the_times_would_be_and_its_message_as_sta
 
 
 def test_fastest_first_puts_failures_and_running_rows_at_the_end() -> None:
-    picture = picture_of(scripted.running())
-    rows = visible_rows(picture.rows.values(), {}, FASTEST, [])
+    view_model = view_model_of(scripted.running())
+    rows = visible_rows(view_model.rows.values(), {}, FASTEST, [])
     assert rows[0].number == 30
     assert {row.number for row in rows[-4:]} == {9, 17, 23, 32}
 
 
 def test_filter_words_must_all_occur() -> None:
-    picture = picture_of(scripted.running())
-    row = picture.rows[17]
+    view_model = view_model_of(scripted.running())
+    row = view_model.rows[17]
     assert matches(row, "tiles", ["wrong", "block_size_x=64"])
     assert not matches(row, "tiles", ["wrong", "block_size_x=16"])
 
 
 def test_of_too_many_rows_the_incumbent_the_fastest_and_the_newest_stay() -> None:
-    picture = picture_of(scripted.running())
-    rows = visible_rows(picture.rows.values(), {}, NEWEST, [], limit=6)
+    view_model = view_model_of(scripted.running())
+    rows = visible_rows(view_model.rows.values(), {}, NEWEST, [], limit=6)
     numbers = [row.number for row in rows]
     assert len(numbers) <= 6
     assert {30, 31, 32} <= set(numbers)
@@ -149,9 +134,9 @@ def test_of_too_many_rows_the_incumbent_the_fastest_and_the_newest_stay() -> Non
 
 def test_best_times_only_fall_and_start_with_the_first_success() -> None:
     wrong = scripted.failed(scripted.BASELINE, 1, FailureKind.CRASH, "died")
-    picture = picture_of([*scripted.evaluation(1, wrong), *scripted.first_evaluations()])
-    assert picture.best_times == sorted(picture.best_times, reverse=True)
-    assert picture.best_times[-1] == min(row.time for row in picture.rows.values())
+    view_model = view_model_of([*scripted.evaluation(1, wrong), *scripted.first_evaluations()])
+    assert view_model.best_times == sorted(view_model.best_times, reverse=True)
+    assert view_model.best_times[-1] == min(row.time for row in view_model.rows.values())
 
 
 @given(st.lists(st.floats(0.01, 10), min_size=1, max_size=90), st.integers(1, 60), st.integers(1, 4))
@@ -183,7 +168,7 @@ def test_a_long_title_pushes_the_outcome_to_the_next_line_and_the_reason_follows
 @pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
 def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(picture_of(entries), KernelView(), 322.0, width)
+    line = header_line(view_model_of(entries), KernelView(), 322.0, width)
     assert line.cell_length <= width
     if width >= 50:
         assert "matmul.cu" in line.plain

@@ -33,7 +33,7 @@ def _of_subject(command: Command) -> Callable[[Sequence[str]], int]:
         parser = parser_for(command.name, command.help)
         loaded(command.adder)(parser)
         chosen = parser.parse_args(arguments)
-        return int(chosen.run(chosen))
+        return int(chosen.command(chosen))
 
     return run
 

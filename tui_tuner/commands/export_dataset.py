@@ -17,6 +17,7 @@ from tui_tuner.dataset.example import Example
 from tui_tuner.dataset.examples import Examples, examples_of
 from tui_tuner.dataset.questions import questions_in
 from tui_tuner.errors import JournalError, SettingsError, UserError
+from tui_tuner.format import counted_in_lines
 from tui_tuner.headless import ApproveAll, ExitCode
 from tui_tuner.journal.reading import journal_of
 from tui_tuner.session.events import Event, ModelText
@@ -76,7 +77,10 @@ def _export(runs: Iterable[Path], out: TextIO, wanted: Wanted) -> ExitCode:
             print(example.line(), file=out)
         out.flush()
         _tell(f"{path}: {_story(found, len(lines))}")
-    _tell(f"{_count(total, 'line')} written" + (f", {_count(broken, 'run')} could not be read" if broken else ""))
+    _tell(
+        f"{counted_in_lines(total, 'line')} written"
+        + (f", {counted_in_lines(broken, 'run')} could not be read" if broken else "")
+    )
     return ExitCode.FAILED if broken else ExitCode.FINISHED
 
 
@@ -103,7 +107,10 @@ async def _events(prepared: Prepared) -> list[Event]:
 
 def _story(found: Examples, written: int) -> str:
     calls = len(found.lines) + found.unanswered
-    parts = [_count(calls, "call of the model", "calls of the model"), f"{_count(written, 'line')} written"]
+    parts = [
+        counted_in_lines(calls, "call of the model", "calls of the model"),
+        f"{counted_in_lines(written, 'line')} written",
+    ]
     if found.unanswered:
         parts.append(f"{found.unanswered} without a whole reply")
     if len(found.lines) > written:
@@ -112,10 +119,6 @@ def _story(found: Examples, written: int) -> str:
         places = ", ".join(map(str, found.abandoned))
         parts.append(f"not exported: replies that the resumed session did not take up again, in line {places}")
     return ", ".join(parts)
-
-
-def _count(number: int, word: str, words: str = "") -> str:
-    return f"{number} {word if number == 1 else words or word + 's'}"
 
 
 def _tell(text: str) -> None:

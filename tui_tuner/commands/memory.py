@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.memory.database import Database
 from tui_tuner.memory.replies import KeptReplies
 from tui_tuner.memory.sessions import RememberedSessions, StoredEntry
@@ -61,7 +62,7 @@ def reply_line(file: Path) -> str:
         MemoryUnusable: the file cannot be read.
     """
     count, size = KeptReplies(Database(file)).count()
-    return f"{_counted(count, 'cached reply', 'cached replies')}, {size / 1024:.0f} KiB, in {file}"
+    return f"{counted_in_lines(count, 'cached reply', 'cached replies')}, {size / 1024:.0f} KiB, in {file}"
 
 
 def forget(file: Path, what: Forgetting) -> str:
@@ -76,9 +77,9 @@ def forget(file: Path, what: Forgetting) -> str:
     if what.ids or what.kernel or what.everything:
         sessions = RememberedSessions(Database(file))
         count = sessions.forget(what.ids, kernel=what.kernel, everything=what.everything)
-        told.append(_counted(count, "session", "sessions"))
+        told.append(counted_in_lines(count, "session"))
     if what.replies or what.everything:
-        told.append(_counted(KeptReplies(Database(file)).forget(), "cached reply", "cached replies"))
+        told.append(counted_in_lines(KeptReplies(Database(file)).forget(), "cached reply", "cached replies"))
     return f"forgot {' and '.join(told)}"
 
 
@@ -86,12 +87,6 @@ def _row(remembered: StoredEntry) -> tuple[str, ...]:
     entry = remembered.entry
     if entry is None:
         return (str(remembered.id), "?", "?", "?", "?", "cannot be read: forget it")
-    speedup, low, high = entry.speedup
     unit = " (CPU)" if entry.is_cpu else ""
-    best = " ".join(f"{name}={value}" for name, value in entry.best.configuration.items()) or "no tunables"
-    factor = f"{speedup:.3g}x [{low:.3g}, {high:.3g}]"
+    best, factor = configuration_words(entry.best.configuration, between=" "), factor_in_prompts(entry.speedup)
     return (str(remembered.id), entry.created[:10], entry.features.kernel, f"{entry.device}{unit}", factor, best)
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"

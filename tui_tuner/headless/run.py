@@ -7,6 +7,7 @@ from contextlib import aclosing
 from enum import IntEnum
 from typing import TextIO
 
+from tui_tuner.format import clock_in_lines
 from tui_tuner.headless.story import Story, SubjectStory
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
@@ -64,7 +65,7 @@ async def run_headless(
                 print(event.model_dump_json(), file=out, flush=True)
             line = story.line(event)
             if line is not None:
-                print(f"{_clock(event.elapsed)} {' '.join(clean(line).split())}", file=err, flush=True)
+                print(f"{clock_in_lines(event.elapsed)} {' '.join(clean(line).split())}", file=err, flush=True)
             if isinstance(event, events.SessionFinished):
                 last = event
     if last is None:
@@ -72,8 +73,3 @@ async def run_headless(
     if not json:  # an error that ended the session is told by whoever catches it
         print(clean(story.result(last)), file=out, flush=True)
     return EXIT_CODES[last.status]
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"[{minutes:02d}:{rest:02d}]"

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from tui_tuner.format import (
+    configuration_words,
+    cost_in_lines,
+    counted_in_lines,
+    factor_in_lines,
+    interval_words,
+    roofline_words,
+    time_unit,
+    time_words,
+)
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
-from tui_tuner.strategies.steps import Factor, Step, StepState
+from tui_tuner.strategies.steps import Step, StepState
 
 _LONGEST = 500
 """Characters of a rationale in a line of the story; the journal and `--output json` have all of it."""
@@ -59,8 +69,8 @@ class Story:
     def result(self, event: events.SessionFinished) -> str:
         """The result in words."""
         lines = [f"{event.status.replace('_', ' ')}: {event.reason}", *self._subject.result(event)]
-        calls = _counted(event.model_calls, "model call")
-        lines.append(f"effort    {self._subject.effort(event)}, {calls}{_cost(event.cost)}")
+        calls = counted_in_lines(event.model_calls, "model call")
+        lines.append(f"effort    {self._subject.effort(event)}, {calls}{cost_in_lines(event.cost)}")
         if event.result is not None:
             lines.append(f"written   {event.result} and best.* beside it")
         return "\n".join(lines)
@@ -79,7 +89,7 @@ class Story:
 
     def _step(self, step: Step) -> str | None:
         """What is new of a step; who waits for `--auto` waits no time."""
-        factor = "" if step.factor is None else f" {_factor(step.factor)}"
+        factor = "" if step.factor is None else f" {factor_in_lines(step.factor)}"
         why = step.reason or (step.detail if step.state is StepState.DONE else "")  # of a plan: its idea
         text = f"step {step.id} {step.title}: {step.state}{factor}{f' ({why})' if why else ''}"
         if step.state is StepState.AWAITING or self._said_of_step.get(step.id) == text:
@@ -102,7 +112,7 @@ class KernelStory:
         """One line for what was measured."""
         match event:
             case events.DeviceReady():
-                self._unit = "CPU ms" if event.device.cpu_times else "ms"
+                self._unit = time_unit(cpu=event.device.cpu_times)
             case events.BaselineMeasured():
                 self._given = event
                 return self._baseline(event)
@@ -110,7 +120,7 @@ class KernelStory:
                 return self._evaluated(event)
             case events.IncumbentChanged():
                 self._best = event
-                return f"new best: {_factor(event.speedup)} over the kernel as given"
+                return f"new best: {factor_in_lines(event.speedup)} over the kernel as given"
         return None
 
     def result(self, event: events.SessionFinished) -> list[str]:
@@ -118,34 +128,31 @@ class KernelStory:
         lines: list[str] = []
         if self._given is not None and self._given.given.timing is not None:
             given = self._given.given.timing.median if event.times is None else event.times[0]
-            lines.append(f"as given  {self._time(given)}")
+            lines.append(f"as given  {time_words(given, self._unit)}")
         if self._best is not None and event.times is not None:
             best = self._best.evaluation
-            share = "" if best.share is None else f", {best.share:.0%} of the roofline"
-            lines.append(f"best      {self._time(event.times[1])}{share}, {_values(best.configuration)}")
+            share = roofline_words(best.share)
+            lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
-            lines.append(f"speed-up  {_factor(event.speedup)}, both timed in turns on fresh data")
+            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, both timed in turns on fresh data")
         return lines
 
     def effort(self, event: events.SessionFinished) -> str:
         """Evaluations."""
-        return _counted(event.evaluations, "evaluation")
-
-    def _time(self, milliseconds: float) -> str:
-        return f"{milliseconds:.4g} {self._unit}"
+        return counted_in_lines(event.evaluations, "evaluation")
 
     def _baseline(self, event: events.BaselineMeasured) -> str | None:
         given = event.given.timing
         if event.tuned is not None or given is None:
             return None
-        share = "" if event.given.share is None else f", {event.given.share:.1%} of the roofline"
-        return f"as given: {self._time(given.median)} [{given.low:.4g}, {given.high:.4g}]{share}"
+        time, ends = time_words(given.median, self._unit), interval_words(given.low, given.high)
+        return f"as given: {time} {ends}{roofline_words(event.given.share, decimals=1)}"
 
     def _evaluated(self, event: events.EvaluationFinished) -> str:
         evaluation = event.evaluation
         head = f"#{event.number} {_values(evaluation.configuration)}"
         if evaluation.timing is not None:
-            return f"{head}: {self._time(evaluation.timing.median)}"
+            return f"{head}: {time_words(evaluation.timing.median, self._unit)}"
         failure = evaluation.failure
         return head if failure is None else f"{head}: {failure.kind}: {failure.message}"
 
@@ -158,7 +165,7 @@ def _plain_line(event: events.Event) -> str | None:
         case events.PromptSent():
             return f"prompt {event.call} ({event.purpose}): about {event.tokens} tokens"
         case events.ReplyReceived():
-            return f"reply {event.call}: {event.output_tokens} tokens{_cost(event.cost)}"
+            return f"reply {event.call}: {event.output_tokens} tokens{cost_in_lines(event.cost)}"
         case events.ReplyRefused():
             return f"reply {event.call} refused: {'; '.join(event.problems)}"
         case events.ParametersFrozen():
@@ -171,18 +178,4 @@ def _plain_line(event: events.Event) -> str | None:
 
 
 def _values(configuration: Configuration) -> str:
-    return " ".join(f"{name}={value}" for name, value in configuration.items()) or "as it is"
-
-
-def _factor(factor: Factor) -> str:
-    return f"{factor[0]:.2f}x [{factor[1]:.2f}, {factor[2]:.2f}]"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def _cost(cost: float | None) -> str:
-    if cost is None:
-        return ", price unknown"
-    return f", {cost:.4f} $" if cost else ""
+    return configuration_words(configuration, between=" ", nothing="as it is")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.format import configuration_words, factor_in_prompts, time_unit, time_words
 from tui_tuner.memory.entry import HelpfulStep, MemoryEntry
 from tui_tuner.memory.features import KernelFeatures
 from tui_tuner.memory.kept import one_line
@@ -74,12 +75,10 @@ def lines_of(entries: Sequence[MemoryEntry], query: RecallQuery) -> list[str]:
 
 
 def _line(entry: MemoryEntry, *, same: bool) -> str:
-    best = ", ".join(f"{name}={value}" for name, value in entry.best.configuration.items()) or "no tunables"
-    speedup, low, high = entry.speedup
-    unit = "CPU ms" if entry.is_cpu else "ms"
+    best, time = configuration_words(entry.best.configuration), entry.best.ms
     line = (
         f"{entry.features.kernel} on {entry.device} ({'same' if same else 'other'} tunables): {best}: "
-        f"{entry.best.ms:.4g} {unit}, {speedup:.3g}x [{low:.3g}, {high:.3g}]"
+        f"{time_words(time, time_unit(cpu=entry.is_cpu))}, {factor_in_prompts(entry.speedup)}"
     )
     helped = ", ".join(map(_helped, entry.helped))
     return one_line(f"{line}; helped: {helped}" if helped else line, _LONGEST_LINE)

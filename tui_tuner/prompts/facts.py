@@ -8,6 +8,7 @@ from tui_tuner.evaluate.datasets import fill_in_words, label_of
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words
 from tui_tuner.problem.argument_values import fill_of, poisoned
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
@@ -51,8 +52,8 @@ def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
     if limits is None:
         return []
     return [
-        f"at the measured bandwidth of a copy its bytes take {limits.memory_ms:.4g} ms, at the measured peak its "
-        f"float32 operations {limits.compute_ms:.4g} ms: {limits.limiter} limits it"
+        f"at the measured bandwidth of a copy its bytes take {time_words(limits.memory_ms)}, at the measured peak its "
+        f"float32 operations {time_words(limits.compute_ms)}: {limits.limiter} limits it"
     ]
 
 
@@ -107,11 +108,9 @@ def evaluation_facts(evaluation: Evaluation) -> str:
     timing = evaluation.timing
     if timing is None:
         return failure_facts(evaluation)
-    unit = "CPU ms" if timing.cpu else "ms"
-    parts = [f"{timing.median:.4g} {unit} [{timing.low:.4g}, {timing.high:.4g}]"]
-    if evaluation.share is not None:
-        parts.append(f"{evaluation.share:.0%} of the roofline")
-    return ", ".join([*parts, *_resources(evaluation.resources)])
+    time = time_words(timing.median, time_unit(cpu=timing.cpu))
+    time += f" {interval_words(timing.low, timing.high)}{roofline_words(evaluation.share)}"
+    return ", ".join([time, *_resources(evaluation.resources)])
 
 
 def failure_facts(evaluation: Evaluation) -> str:
@@ -130,15 +129,16 @@ def _resources(resources: Resources) -> Iterable[str]:
 
 
 def _roofline(limits: Roofline) -> str:
+    bound, memory, compute = map(time_words, (limits.bound_ms, limits.memory_ms, limits.compute_ms))
     return (
-        f"no launch can take less than {limits.bound_ms:.4g} ms on this device: {limits.memory_ms:.4g} ms for the "
-        f"bytes that must move, {limits.compute_ms:.4g} ms for the float32 operations; the limit is {limits.limiter}"
+        f"no launch can take less than {bound} on this device: {memory} for the bytes that must move, {compute} for "
+        f"the float32 operations; the limit is {limits.limiter}"
     )
 
 
 def configuration_facts(configuration: Configuration) -> str:
     """A configuration in one line, as in "block_size_x=64, tile=4"."""
-    return ", ".join(f"{name}={value}" for name, value in configuration.items()) or "no tunables"
+    return configuration_words(configuration)
 
 
 def _milliseconds(evaluation: Evaluation) -> float:

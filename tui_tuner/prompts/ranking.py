@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tui_tuner.evaluate.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Timing
+from tui_tuner.format import count, share
 from tui_tuner.problem.model import Configuration, Value
 
 _EXAMPLES = 3
@@ -105,15 +106,15 @@ def _word(value: Value) -> str:
 
 
 def _registers(one: MeasuredConfiguration) -> str:
-    return _number(one.evaluation.resources.registers)
+    return count(one.evaluation.resources.registers)
 
 
 def _spilled(one: MeasuredConfiguration) -> str:
-    return _number(one.evaluation.resources.spill_bytes)
+    return count(one.evaluation.resources.spill_bytes)
 
 
 def _shared_bytes(one: MeasuredConfiguration) -> str:
-    return _number(one.evaluation.resources.shared_bytes)
+    return count(one.evaluation.resources.shared_bytes)
 
 
 def _occupancy(one: MeasuredConfiguration) -> str:
@@ -125,12 +126,7 @@ def _waves(one: MeasuredConfiguration) -> str:
 
 
 def _share(one: MeasuredConfiguration) -> str:
-    share = one.evaluation.share
-    return "" if share is None else f"{share:.0%}"
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
+    return share(one.evaluation.share)
 
 
 _COLUMNS = {

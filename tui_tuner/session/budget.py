@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_tuner.format import dollar_words
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent
 
@@ -66,7 +67,9 @@ class Budget:
         if worst_case is None or self.cost is None:
             raise BudgetSpent("the model's price is unknown, so --max-cost allows no call")
         if self.cost + worst_case > limit:
-            raise BudgetSpent(f"the next call could cost {worst_case:.2f} $ more than the {limit:.2f} $ allowed")
+            raise BudgetSpent(
+                f"the next call could cost {dollar_words(worst_case)} more than the {dollar_words(limit)} allowed"
+            )
 
     def check_target(self, speedup: float) -> None:
         """Whether the target is still ahead.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_tuner import __version__
 from tui_tuner.evaluate.results import Comparison
+from tui_tuner.format import time_unit
 from tui_tuner.report.result import SessionOutcome, count_failures, title_of
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.run_directory import RunDirectory
@@ -35,7 +36,7 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
         seed=run.options.seed,
         device=effects.bench.device,
         sandbox=effects.bench.sandbox,
-        time_unit="CPU ms" if effects.bench.device.cpu_times else "ms",
+        time_unit=time_unit(cpu=effects.bench.device.cpu_times),
         baseline=effects.bench.given,
         baseline_tuned=None if tuned is None else tuned.evaluation,
         best=best.evaluation,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.format import factor_in_prompts
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts.facts import configuration_facts, evaluation_facts
 from tui_tuner.strategies.steps import Step, StepState
@@ -65,4 +66,4 @@ def _lines(outcome: Outcome, to_build_on: bool) -> Iterator[str]:
 def _factor(step: Step) -> str:
     if step.factor is None:
         return ""
-    return " {:.3g}x [{:.3g}, {:.3g}] over the best before".format(*step.factor)
+    return f" {factor_in_prompts(step.factor)} over the best before"

@@ -59,7 +59,7 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
 
 def add_tensile(parser: argparse.ArgumentParser) -> None:
     """Its options, and what carries it out."""
-    parser.set_defaults(run=run_tensile_command)
+    parser.set_defaults(command=run_tensile_command)
     parser.add_argument("config", type=Path, nargs="?", metavar="CONFIG", help="a benchmark configuration, YAML")
     parser.add_argument(
         "sizes", type=Path, nargs="?", metavar="SIZES", help="list of problem sizes, with the alternate format"

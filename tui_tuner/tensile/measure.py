@@ -24,6 +24,10 @@ _NO_GPU = re.compile(
     r"|hipErrorNoDevice|No HIP GPUs are available"
 )
 _NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): (.+)")
+OUTPUT = "tensile"
+"""Tensile's own directory in that of a run; its log lies beside it."""
+_REASONS = 20
+"""Reasons of rejections that are kept of a group."""
 
 
 def explain(ended: RunEnd) -> RunFailure | None:
@@ -90,12 +94,6 @@ def _commonest(ended: RunEnd) -> str:
         return ""
     count, reason = max(reasons)
     return f"; the commonest reason, {count} times: {reason}"
-
-
-OUTPUT = "tensile"
-"""Tensile's own directory in that of a run; its log lies beside it."""
-_REASONS = 20
-"""Reasons of rejections that are kept of a group."""
 
 
 @dataclass(frozen=True)

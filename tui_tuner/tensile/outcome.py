@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.tensile.words import ParameterValue, seconds_words, work_words
+from tui_tuner.format import duration
+from tui_tuner.tensile.words import ParameterValue, work_words
 
 SizeKey = tuple[int, tuple[int, ...]]
 """A size group's number and a problem size."""
@@ -205,7 +206,7 @@ def round_words(number: int) -> str:
 
 def outcome_words(outcome: RoundOutcome) -> str:
     """How a run ended and how long it took, on one line."""
-    took = seconds_words(outcome.seconds)
+    took = duration(outcome.seconds)
     if outcome.failure is not None:
         return f"{outcome.failure.kind} after {took}: {outcome.failure.message}"
     failed = sum(size.failed for size in outcome.sizes)

@@ -26,6 +26,8 @@ _PROBLEM_KEYS = (
 )  # fmt: skip
 _ONLY_WITH = {"Metadata": "Sparse", "Sparse": "Sparse", "MX": "MX", "Activation": "Activation"}
 """Parts of names of parameters, with the key of the problem type that they have to do with."""
+ROOM = "tui_tuner.tensile.prompts"
+SYSTEM = "tensile_system"
 
 
 def problem_facts(configuration: BenchmarkConfiguration) -> str:
@@ -178,9 +180,6 @@ def _list(values: Sequence[ParameterValue]) -> str:
     return f"[{', '.join(map(value_text, values))}]"
 
 
-SYSTEM = "tensile_system"
-
-
 class PromptDetail(IntEnum):
     """How much a prompt says; each level leaves out what the ones above it have and it does not."""
 
@@ -239,7 +238,7 @@ def prompt(asked: PromptContext, tokens: int | None) -> tuple[list[Message], str
     """
     built: list[Message] = []
     for detail in PromptDetail:
-        built = question(_text(asked, detail), SYSTEM)
+        built = question(_text(asked, detail), SYSTEM, ROOM)
         if tokens is None or estimate_messages(built) <= tokens:
             return built, _left_out(detail)
     return built, f"{_left_out(PromptDetail.LEAST)}; it may still be too long"
@@ -253,6 +252,7 @@ def _text(asked: PromptContext, detail: PromptDetail) -> str:
     situation = _situation(asked, detail)
     answer = render(
         "tensile_answer",
+        ROOM,
         permutations=_count(asked.configuration),
         limit=f"{asked.limit:,}",
         left="" if asked.permutations_left is None else f"To be measured in all: {asked.permutations_left:,} more.",
@@ -260,11 +260,12 @@ def _text(asked: PromptContext, detail: PromptDetail) -> str:
     )
     if asked.why is not None:
         history = history_facts(asked.history)
-        return render("tensile_first", situation=situation, history=history, task=asked.why, answer=answer)
+        return render("tensile_first", ROOM, situation=situation, history=history, task=asked.why, answer=answer)
     ranked = _RANKED.get(detail, 1)
     last = asked.history.successes[-1]
     return render(
         "tensile_next",
+        ROOM,
         situation=situation,
         history=history_facts(asked.history),
         results=result_facts(asked.history, ranked, slowest=detail < PromptDetail.WINNERS_ONLY),
@@ -286,6 +287,7 @@ def _situation(asked: PromptContext, detail: PromptDetail) -> str:
         )
     return render(
         "tensile_situation",
+        ROOM,
         gpu=asked.gpu or "unknown",
         problem=problem_facts(configuration),
         configuration=configuration_facts(configuration),

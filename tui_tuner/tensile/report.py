@@ -13,6 +13,8 @@ from tui_tuner.tensile.finals import Metrics
 from tui_tuner.tensile.outcome import Winner, size_text
 from tui_tuner.tensile.words import value_text
 
+REPORT = "report.md"
+
 
 class RoundSummary(BaseModel):
     """One run of Tensile; seconds.
@@ -67,9 +69,6 @@ class TensileOutcome(BaseModel):
         path = directory / FILE
         path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
         return path
-
-
-REPORT = "report.md"
 
 
 def write_report(directory: Path, outcome: TensileOutcome) -> Path:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.format import counted, duration, factor, factor_interval
+from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Step
-from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
+from tui_tuner.tensile.events import BenchmarkFinished
 from tui_tuner.tensile.outcome import outcome_words, round_words
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.screen_table import SizeContext, SizeTable, runs_line, size_rows, visible_sizes
-from tui_tuner.tensile.screen_texts import size_dialog, tensile_result
-from tui_tuner.tensile.words import counted_words, gflops_words
-from tui_tuner.tui.best_chart import best_chart
+from tui_tuner.tensile.screen_table import SizeContents
 from tui_tuner.tui.chat_entries import Fold, note_entry
-from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, shown_of
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.dialogs.texts import model_effort, pairs_table, way_on
+from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.subject import SubjectView
 
 _CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")
@@ -60,11 +58,11 @@ about a row.
         """The problem sizes."""
         return SizeContents(self.model)
 
-    def best(self, picture: Picture) -> Source | None:
+    def best(self, view_model: ViewModel) -> Source | None:
         """The configuration in force."""
         return self.model.best
 
-    def best_words(self, picture: Picture) -> str:
+    def best_words(self, view_model: ViewModel) -> str:
         """Since which round it is in force."""
         run = self.model.in_force
         if run is None:
@@ -75,18 +73,18 @@ about a row.
         """A YAML file."""
         return "configuration.yaml"
 
-    def gain(self, picture: Picture) -> float | None:
+    def gain(self, view_model: ViewModel) -> float | None:
         """Mean of all sizes over the first run."""
         return self.model.gain
 
-    def effort(self, picture: Picture) -> list[tuple[int, str]]:
+    def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
         """Runs and permutations."""
         runs, permutations = len(self.model.ended), self.model.permutations
-        return [(3, counted_words(runs, "run")), (4, counted_words(permutations, "permutation"))]
+        return [(3, counted(runs, "run")), (4, counted(permutations, "permutation"))]
 
-    def result(self, finished: SessionFinished, picture: Picture) -> Content:
+    def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """The gain, what was measured, and where the best configuration is."""
-        return tensile_result(finished, picture.started, self.model)
+        return tensile_result(finished, view_model.started, self.model)
 
     def entry(self, event: Event) -> Widget | None:
         """How a run ended; of a failed one what Tensile said last is folded."""
@@ -108,29 +106,23 @@ def permutations_change(detail: str) -> str:
     return f"{changes[0][0]} -> {changes[-1][1]} permutations" if changes else ""
 
 
-class SizeContents(BenchmarkContents):
-    """Problem sizes with their winners."""
-
-    relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
-
-    def __init__(self, model: TensileViewModel) -> None:
-        self._model = model
-        self.table: SizeTable = SizeTable()
-
-    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
-        """The line below says what the last run had to do and how long it took."""
-        rows = size_rows(self._model)
-        shown = visible_sizes(rows, self.table.orders[order], words)
-        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
-        return shown_of(len(shown), len(rows)) + runs_line(self._model)
-
-    def chart(self, picture: Picture, width: int, height: int) -> Content:
-        """The geometric mean of the best GFLOP/s after each run."""
-        title = "mean of best" if len(self._model.winners) > 1 else "best so far"
-        means = list(self._model.means.values())
-        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
-
-    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
-        """The winner, the ranking of the last run and what was rejected."""
-        row = next(row for row in size_rows(self._model) if row.key == key)
-        return size_dialog(row, self._model)
+def tensile_result(finished: SessionFinished, started: SessionStarted | None, model: TensileViewModel) -> Content:
+    """What came of the session, where it lies, and how to see it again."""
+    gain = ""
+    if finished.speedup is not None:
+        gain = factor_interval(finished.speedup)
+    elif model.gain is not None:
+        gain = factor(model.gain)
+    of = f", geometric mean of {len(model.winners)} sizes" if len(model.winners) > 1 else ""
+    runs = f"{counted(len(model.ended), 'run')}, {duration(model.seconds)}"
+    pairs = [
+        ("gain", f"{gain} in GFLOP/s over the configuration as given{of}" if gain else ""),
+        ("reason", finished.reason),
+        ("measured", f"{counted(finished.evaluations, 'permutation')} in {runs}"),
+        ("model", model_effort(finished)),
+        ("result", finished.result or ""),
+    ]
+    if started is not None:
+        best = f"best.yaml in {started.directory}" if finished.result else ""
+        pairs += [("best", best), way_on(finished, started)]
+    return pairs_table(pairs)

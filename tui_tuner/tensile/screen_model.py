@@ -23,7 +23,7 @@ class BenchmarkRun:
 
 @dataclass
 class TensileViewModel:
-    """The part of a session's picture that only a Tensile session has.
+    """The part of a session's view model that only a Tensile session has.
 
     Attributes:
         runs: by round.

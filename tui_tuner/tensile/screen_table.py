@@ -1,16 +1,25 @@
-"""The table of problem sizes: its rows, its columns, each in one place, and the widget that draws them."""
+"""The table of problem sizes: its rows, its columns, each in one place, its widget, and all about one size."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_tuner.tensile.outcome import SizeKey, SizeOutcome, Winner, round_words, size_text
+from textual.content import Content
+
+from tui_tuner.format import counted, duration, factor
+from tui_tuner.session.events import SessionFinished
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
+from tui_tuner.tensile.outcome import Contender, SizeKey, SizeOutcome, Winner, round_words, size_text
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.words import gflops_words, seconds_words, value_text, values_words, work_words
+from tui_tuner.tensile.words import gflops_words, value_text, values_words, work_words
 from tui_tuner.text import clean
+from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder
-from tui_tuner.tui.formatting import factor
+from tui_tuner.tui.dialogs.texts import pairs_table
+from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, shown_of
+from tui_tuner.tui.picture import ViewModel
+from tui_tuner.tui.plain import one_line, plain
 
 LIMIT = 500
 """At most so many rows are shown."""
@@ -114,7 +123,7 @@ def _microseconds(row: SizeRow, _context: SizeContext) -> str:
     return "" if time is None else f"{time:,.1f}"
 
 
-def _winner(row: SizeRow, context: SizeContext) -> str:
+def _winner_values(row: SizeRow, context: SizeContext) -> str:
     if row.winner is None:
         return "no valid solution"
     values = {name: row.winner.values[name] for name in context.names if name in row.winner.values}
@@ -146,7 +155,7 @@ SIZE_COLUMNS = (
         explanation="in which it was found",
     ),
     SizeColumn(
-        name="winner", heading="winner", least=120, side="left", gap=2, cell=_winner,
+        name="winner", heading="winner", least=120, side="left", gap=2, cell=_winner_values,
         explanation="its values, first those that tell the winners apart; whole behind Enter",
     ),
 )  # fmt: skip
@@ -173,8 +182,101 @@ def runs_line(model: TensileViewModel) -> str:
         return ""
     work = f"{round_words(run.round)}: {work_words(run.permutations, run.sizes)}"
     if run.outcome is None:
-        before = f", {seconds_words(model.seconds)} before it" if model.ended else ""
+        before = f", {duration(model.seconds)} before it" if model.ended else ""
         return f"{work}{before} · {model.line or 'running'}"
-    failure, took = run.outcome.failure, seconds_words(run.outcome.seconds)
+    failure, took = run.outcome.failure, duration(run.outcome.seconds)
     ended = f"{work} in {took}" if failure is None else f"{round_words(run.round)}: {failure.kind} after {took}"
-    return f"{ended}, {seconds_words(model.seconds)} in all"
+    return f"{ended}, {duration(model.seconds)} in all"
+
+
+def size_dialog(row: SizeRow, model: TensileViewModel) -> tuple[Content, Content]:
+    """Title and text: the winner, the ranking of the last run that measured the size, and what was rejected."""
+    groups = {group for group, _ in model.winners.keys() | model.outcomes.keys()}
+    title = size_text(row.size) + (f" · size group {row.group}" if len(groups) > 1 else "")
+    parts = [_winner(row.winner) if row.winner is not None else Content.styled("no valid solution yet", "italic")]
+    if row.measured is not None:
+        parts.append(_measured(row.measured, row.measured_in or 0))
+        parts += _rejected(row, model)
+    return one_line(title), Content("\n\n").join(parts)
+
+
+def _winner(winner: Winner) -> Content:
+    gain = ""
+    if winner.gain is not None and winner.first_gflops is not None:
+        gain = f"{factor(winner.gain)} the {gflops_words(winner.first_gflops)} of the first run"
+    time = "" if winner.microseconds is None else f"{winner.microseconds:,.2f} µs"
+    pairs = [
+        ("winner", winner.solution),
+        ("found in", f"round {winner.round}"),
+        ("speed", f"{gflops_words(winner.gflops)} GFLOP/s"),
+        ("gain", gain),
+        ("a launch", time),
+    ]
+    values = "\n".join(f"  {name} = {value_text(value)}" for name, value in winner.values.items())
+    return pairs_table(pairs) + (plain(f"\n{values}") if values else "")
+
+
+def _measured(outcome: SizeOutcome, number: int) -> Content:
+    """The ranking of one run."""
+    failed = f", {outcome.failed:,} failed validation" if outcome.failed else ""
+    head = plain(f"round {number}: {counted(outcome.measured, 'solution')} timed{failed}; GFLOP/s", "$foreground-muted")
+    rest = outcome.measured - len(outcome.slowest)
+    varied = _varied([*outcome.ranked, *outcome.slowest])
+    lines = list(_ranking(outcome.ranked, 1, varied))
+    if outcome.slowest and rest >= len(outcome.ranked):
+        lines += [Content.styled("the slowest", "$foreground-muted"), *_ranking(outcome.slowest, rest + 1, varied)]
+    return Content("\n").join([head, *lines])
+
+
+def _varied(contenders: Sequence[Contender]) -> list[str]:
+    """The parameters that tell the contenders apart; all where nothing does."""
+    names = list(dict.fromkeys(name for one in contenders for name in one.values))
+    return [name for name in names if len({str(one.values.get(name)) for one in contenders}) > 1] or names
+
+
+def _ranking(contenders: Sequence[Contender], first: int, names: Sequence[str]) -> Iterator[Content]:
+    """A line a contender, with its values of some parameters."""
+    for place, one in enumerate(contenders, start=first):
+        values = {name: one.values[name] for name in names if name in one.values}
+        what = one_line(values_words(values) or one.solution)
+        yield Content(f"{place:>4} {gflops_words(one.gflops):>9}  ") + what
+
+
+def _rejected(row: SizeRow, model: TensileViewModel) -> list[Content]:
+    """The permutations of the size's group that Tensile made no kernel of, by reason."""
+    run = model.runs.get(row.measured_in) if row.measured_in is not None else None
+    groups = [] if run is None or run.outcome is None else run.outcome.groups
+    reasons = next((group.rejected for group in groups if group.group == row.group), {})
+    if not reasons:
+        return []
+    head = Content.styled("rejected permutations", "$foreground-muted")
+    lines = [Content(f"{number:>4}  ") + one_line(reason) for reason, number in reasons.items()]
+    return [Content("\n").join([head, *lines])]
+
+
+class SizeContents(BenchmarkContents):
+    """Problem sizes with their winners."""
+
+    relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
+
+    def __init__(self, model: TensileViewModel) -> None:
+        self._model = model
+        self.table: SizeTable = SizeTable()
+
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
+        """The line below says what the last run had to do and how long it took."""
+        rows = size_rows(self._model)
+        shown = visible_sizes(rows, self.table.orders[order], words)
+        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
+        return shown_of(len(shown), len(rows)) + runs_line(self._model)
+
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
+        """The geometric mean of the best GFLOP/s after each run."""
+        title = "mean of best" if len(self._model.winners) > 1 else "best so far"
+        means = list(self._model.means.values())
+        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
+
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
+        """The winner, the ranking of the last run and what was rejected."""
+        row = next(row for row in size_rows(self._model) if row.key == key)
+        return size_dialog(row, self._model)

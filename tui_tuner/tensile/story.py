@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tui_tuner.format import counted, duration, factor, factor_in_lines
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import RoundOutcome, Winner, mean_gain, mean_speed, outcome_words, round_words, size_text
-from tui_tuner.tensile.words import counted_words, gflops_words, seconds_words, values_words, work_words
+from tui_tuner.tensile.words import gflops_words, values_words, work_words
 
 _QUIET_S = 10.0
 """Seconds between two lines of Tensile's own that are passed on."""
@@ -56,7 +57,9 @@ class TensileStory:
         what = f"mean of the best at {count} sizes" if count > 1 else "best"
         new = sum(winner.round == event.round for winner in event.winners)
         gain = self._gain()
-        more = f", {gain:.2f}x over the first run, {new} of {count} better" if event.round and gain is not None else ""
+        more = (
+            f", {factor(gain)} over the first run, {new} of {count} better" if event.round and gain is not None else ""
+        )
         return f"{round_words(event.round)}: {what} {gflops_words(mean)} GFLOP/s{more}"
 
     def _gain(self) -> float | None:
@@ -68,17 +71,19 @@ class TensileStory:
         more = len(self._winners) - SIZES_TOLD
         if more > 0:
             lines.append(f"and {more} more problem sizes")
-        gain = self._gain() if event.speedup is None else event.speedup[0]
-        if gain is not None:
-            ends = "" if event.speedup is None else f" [{event.speedup[1]:.2f}, {event.speedup[2]:.2f}]"
+        mean = self._gain()
+        gain = "" if mean is None else factor(mean)
+        if event.speedup is not None:
+            gain = factor_in_lines(event.speedup)
+        if gain:
             over = f", geometric mean of {len(self._winners)} sizes" if len(self._winners) > 1 else ""
-            lines.append(f"gain      {gain:.2f}x{ends} in GFLOP/s over the configuration as given{over}")
+            lines.append(f"gain      {gain} in GFLOP/s over the configuration as given{over}")
         return lines
 
     def effort(self, event: SessionFinished) -> str:
         """What was measured, in how many runs and how much time."""
-        runs, took = len(self._ended), seconds_words(sum(outcome.seconds for outcome in self._ended))
-        return f"{counted_words(event.evaluations, 'permutation')} in {counted_words(runs, 'run')}, {took}"
+        runs, took = len(self._ended), duration(sum(outcome.seconds for outcome in self._ended))
+        return f"{counted(event.evaluations, 'permutation')} in {counted(runs, 'run')}, {took}"
 
 
 def _table(winners: list[Winner]) -> list[str]:
@@ -89,7 +94,7 @@ def _table(winners: list[Winner]) -> list[str]:
             *([f"group {winner.group}"] if grouped else []),
             size_text(winner.size),
             f"{gflops_words(winner.gflops)} GFLOP/s",
-            "" if winner.gain is None else f"{winner.gain:.2f}x",
+            "" if winner.gain is None else factor(winner.gain),
             f"round {winner.round}",
             values_words(winner.values) or winner.solution,
         )

@@ -17,6 +17,9 @@ INSTRUCTION = "MatrixInstruction"
 _WORK_GROUP = "WorkGroup"
 _AUTOMATIC = -1
 """A value by which Tensile is asked to choose one itself."""
+_RANKED, _SLOWEST = 8, 3
+_MANY_SIZES = 40
+"""From so many on, less is kept of each."""
 
 
 def identified(group: SizeGroup, solution: Mapping[str, object]) -> dict[str, ParameterValue]:
@@ -82,11 +85,6 @@ def _instruction_of(solution: Mapping[str, object]) -> tuple[object, ...]:
     block = solution.get("MIBlock")
     in_m = block[4] if isinstance(block, list) and len(block) > 4 else None
     return solution.get(INSTRUCTION), in_m, solution.get("MIWaveTile"), solution.get("MIWaveGroup")
-
-
-_RANKED, _SLOWEST = 8, 3
-_MANY_SIZES = 40
-"""From so many on, less is kept of each."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui_tuner.format import counted
+
 ParameterValue = bool | int | float | str | list[int]
 """A number, a switch, a word, or a list of numbers as in `MatrixInstruction: [16, 16, 16, 1, 1, 2, 2, 2, 2]`."""
 
@@ -39,21 +41,6 @@ def gflops_words(gflops: float) -> str:
     return f"{gflops:.1f}" if gflops >= _FEW / 10 else f"{gflops:.2f}"
 
 
-def seconds_words(seconds: float) -> str:
-    """A time as people say it: 0.4 s, 84 s, 12 min, 3 h 5 min."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 600:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
-def counted_words(number: int, noun: str) -> str:
-    """A number with its noun in the right form, as in "1 run" and "2,341 permutations"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def work_words(permutations: int, sizes: int) -> str:
     """What a run has to measure."""
-    return f"{counted_words(permutations, 'permutation')} x {counted_words(sizes, 'size')}"
+    return f"{counted(permutations, 'permutation')} x {counted(sizes, 'size')}"

@@ -22,7 +22,7 @@ from tui_tuner.tui.approval import ApprovalDesk
 from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.dialogs.quit import QuitDialog
 from tui_tuner.tui.screen import SessionScreen
-from tui_tuner.tui.source import Run
+from tui_tuner.tui.source import EventSource
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
 
@@ -48,7 +48,7 @@ class TunerApp(App[str]):
 
     def __init__(
         self,
-        run: Run,
+        run: EventSource,
         *,
         theme: str | None = None,
         keymap: dict[str, str] | None = None,
@@ -144,7 +144,7 @@ class TunerApp(App[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
-        finished = self.session_screen.picture.finished
+        finished = self.session_screen.view_model.finished
         if finished is not None:
             self.exit(finished.status)
         elif isinstance(self.screen, QuitDialog):
@@ -153,7 +153,7 @@ class TunerApp(App[str]):
             self.push_screen(QuitDialog(self._resume_command()), self._leave)
 
     def _resume_command(self) -> str:
-        started = self.session_screen.picture.started
+        started = self.session_screen.view_model.started
         return "tuner-tui resume" if started is None else f"tuner-tui resume {shlex.quote(started.run)}"
 
     async def _leave(self, leaving: bool | None) -> None:
@@ -164,10 +164,10 @@ class TunerApp(App[str]):
             self._engine.cancel()
             with suppress(WorkerCancelled, WorkerFailed):
                 await self._engine.wait()
-        finished = self.session_screen.picture.finished
+        finished = self.session_screen.view_model.finished
         self.exit(INTERRUPTED if finished is None else finished.status)
 
 
-def _view_of(run: Run) -> SubjectView:
+def _view_of(run: EventSource) -> SubjectView:
     view: SubjectView = loaded(run.subject.screen)()
     return view

@@ -6,16 +6,13 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_tuner.strategies.steps import Proposal
+from tui_tuner.tui.bindings import SCREEN_BINDINGS
 from tui_tuner.tui.key_line import key_of
 from tui_tuner.tui.plain import clickable, one_line
 
-_APPROVAL_KEYS = (
-    ("approve", "screen.decide('approve')"),
-    ("edit", "screen.edit"),
-    ("skip", "screen.decide('skip')"),
-    ("reject", "screen.reject"),
-    ("approve_all", "screen.approve_all"),
-)
+_ANSWERS = ("approve", "edit", "skip", "reject", "approve_all")
+"""Names of the bindings that answer, in the order in which they are shown."""
+_BINDINGS = {binding.id: binding for binding in SCREEN_BINDINGS}
 
 
 class ApprovalBar(Widget):
@@ -49,12 +46,13 @@ class ApprovalBar(Widget):
         if self._question is None:
             return Content()
         step, candidate = self._question.step, self._question.candidate
-        labels = ("approve", "edit", "skip", "reject", "approve all")
-        keys = [
-            clickable(Content.assemble((key_of(self.screen, name), "bold $text-warning"), f" {label}"), action)
-            for (name, action), label in zip(_APPROVAL_KEYS, labels, strict=True)
-            if candidate is not None or name != "edit"
-        ]
+        keys = [self._key(name) for name in _ANSWERS if candidate is not None or name != "edit"]
         head = Content.styled(f"○ step {step.id} awaits you: ", "bold $text-warning")
         title = one_line(f"{step.title}: {self._words}" if self._words else step.title)
         return Content("\n").join([head + title, Content("   ").join(keys)])
+
+    def _key(self, name: str) -> Content:
+        """A key with what it does; a click does the same."""
+        binding = _BINDINGS[name]
+        label = Content.assemble((key_of(self.screen, name), "bold $text-warning"), f" {binding.description}")
+        return clickable(label, f"screen.{binding.action}")

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tui_tuner.format import tunable_value
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.text import clean
 from tui_tuner.tui.columns import RowOrder
-from tui_tuner.tui.formatting import tunable_value
-from tui_tuner.tui.picture import Row
+from tui_tuner.tui.picture import EvaluationRow
 
-NEWEST = RowOrder[Row]("newest", lambda row: (-row.number,))
+NEWEST = RowOrder[EvaluationRow]("newest", lambda row: (-row.number,))
 
-FASTEST = RowOrder[Row]("fastest", lambda row: (row.time, -row.number))
+FASTEST = RowOrder[EvaluationRow]("fastest", lambda row: (row.time, -row.number))
 """Failures and running ones stand at the end, the newest first."""
 
 LIMIT = 500
@@ -65,7 +65,7 @@ def _short(name: str) -> str:
     return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
 
 
-def tunables(rows: Iterable[Row], offered: Mapping[str, Sequence[Value]]) -> Tunables:
+def tunables(rows: Iterable[EvaluationRow], offered: Mapping[str, Sequence[Value]]) -> Tunables:
     """The tunables of all rows and the widths that their values need.
 
     Args:
@@ -83,7 +83,7 @@ def tunables(rows: Iterable[Row], offered: Mapping[str, Sequence[Value]]) -> Tun
     return Tunables(names, widths)
 
 
-def state_words(row: Row, title: str) -> str:
+def state_words(row: EvaluationRow, title: str) -> str:
     """The state of a row in words: running, incumbent, verified, or why it failed; then the candidate's title."""
     if row.evaluation is None:
         words = "running"
@@ -95,7 +95,7 @@ def state_words(row: Row, title: str) -> str:
     return f"{words} · {' '.join(clean(title).split())}" if title else words
 
 
-def matches(row: Row, title: str, words: Sequence[str]) -> bool:
+def matches(row: EvaluationRow, title: str, words: Sequence[str]) -> bool:
     """Whether every word occurs in what the row says, tunables as in `block_size_x=64`."""
     values = " ".join(f"{name}={tunable_value(value)}" for name, value in row.configuration.items())
     text = f"{row.number} {values} {state_words(row, title)}".lower()
@@ -103,8 +103,12 @@ def matches(row: Row, title: str, words: Sequence[str]) -> bool:
 
 
 def visible_rows(
-    rows: Iterable[Row], titles: Mapping[str, str], order: RowOrder[Row], words: Sequence[str], limit: int = LIMIT
-) -> list[Row]:
+    rows: Iterable[EvaluationRow],
+    titles: Mapping[str, str],
+    order: RowOrder[EvaluationRow],
+    words: Sequence[str],
+    limit: int = LIMIT,
+) -> list[EvaluationRow]:
     """The rows to show, in order; of too many the incumbent, the fastest half and the newest half."""
     chosen = [row for row in rows if not words or matches(row, titles.get(row.candidate, ""), words)]
     if len(chosen) > limit:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
-from tui_tuner.tui.formatting import milliseconds
+from tui_tuner.format import milliseconds
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 

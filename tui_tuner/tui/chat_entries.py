@@ -10,6 +10,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui_tuner.format import cost, counted
 from tui_tuner.session.events import (
     ApprovalGiven,
     DeviceReady,
@@ -22,7 +23,6 @@ from tui_tuner.session.events import (
     UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tui.formatting import cost, counted
 from tui_tuner.tui.markdown_text import markdown_text
 from tui_tuner.tui.plain import plain
 from tui_tuner.tui.reply_text import readable

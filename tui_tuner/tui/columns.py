@@ -103,7 +103,7 @@ class _PlacedColumn:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _DrawnRow:
     """What the columns say of a row, by their names, and the style of the row."""
 
     row: object = field(compare=False)
@@ -145,7 +145,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
         self._style = style
         self._drawn_for: ContextT | None = None
         self._placed: tuple[_PlacedColumn, ...] = ()
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _DrawnRow] = {}
 
     def draw(self, rows: Sequence[RowT], context: ContextT) -> None:
         """Show exactly these rows in this order; the cursor stays on its row, or on top if it is there.
@@ -176,18 +176,18 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
             return None
         return self.coordinate_to_cell_key(self.cursor_coordinate).row_key.value
 
-    def _lines_of(self, rows: Sequence[RowT], context: ContextT) -> dict[str, _Line]:
+    def _lines_of(self, rows: Sequence[RowT], context: ContextT) -> dict[str, _DrawnRow]:
         known = self._lines if context == self._drawn_for else {}
-        lines: dict[str, _Line] = {}
+        lines: dict[str, _DrawnRow] = {}
         for row in rows:
             key = self._key(row)
             line = known.get(key)
             lines[key] = line if line is not None and line.row == row else self._line(row, context)
         return lines
 
-    def _line(self, row: RowT, context: ContextT) -> _Line:
+    def _line(self, row: RowT, context: ContextT) -> _DrawnRow:
         texts = {column.name: column.cell(row, context) for column in self.all_columns}
-        return _Line(row, texts, self._style(row, context))
+        return _DrawnRow(row, texts, self._style(row, context))
 
     def _place_columns(self, placed: tuple[_PlacedColumn, ...]) -> bool:
         """Begin anew if columns, headings or widths differ from what is drawn; whether they do."""
@@ -201,7 +201,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
             self.add_column(Text(heading), key=each.column.name, width=each.width)
         return True
 
-    def _place_lines(self, lines: Mapping[str, _Line]) -> bool:
+    def _place_lines(self, lines: Mapping[str, _DrawnRow]) -> bool:
         """Remove, add and change rows; whether any differed from what is drawn."""
         gone = self._lines.keys() - lines.keys()
         for key in gone:
@@ -215,7 +215,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
                 self.add_row(*self._cells(key, lines[key]), key=key)
         return bool(gone or changed)
 
-    def _cells(self, key: str, line: _Line) -> list[_Cell]:
+    def _cells(self, key: str, line: _DrawnRow) -> list[_Cell]:
         cells = [
             _Cell(each.column.laid_out(line.texts[each.column.name], each.width), style=line.style)
             for each in self._placed
@@ -234,7 +234,7 @@ class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
 
 
 def _placed(
-    columns: Sequence[Column[Any, ContextT]], lines: Sequence[_Line], context: ContextT
+    columns: Sequence[Column[Any, ContextT]], lines: Sequence[_DrawnRow], context: ContextT
 ) -> tuple[_PlacedColumn, ...]:
     """The columns that are shown, from left to right."""
     placed: list[_PlacedColumn] = []

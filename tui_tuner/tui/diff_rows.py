@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-Kind = Literal["same", "added", "removed", "fold"]
+DiffKind = Literal["same", "added", "removed", "fold"]
 
 CONTEXT = 3
 """Unchanged lines kept around a change."""
@@ -21,7 +21,7 @@ class DiffRow:
         lines: for a `fold`, how many unchanged lines it stands for.
     """
 
-    kind: Kind
+    kind: DiffKind
     number: int
     lines: int = 1
 

@@ -12,9 +12,9 @@ from textual.content import Content
 from textual.highlight import highlight
 from textual.widgets import Static
 
+from tui_tuner.format import counted
 from tui_tuner.text import clean
 from tui_tuner.tui.diff_rows import DiffRow, changed_lines, diff_rows
-from tui_tuner.tui.formatting import counted
 from tui_tuner.tui.highlighting import PYGMENTS_NAMES
 
 _TAB = 4

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tui_tuner.format import count, interval, milliseconds, share
 from tui_tuner.tui.benchmark_rows import FASTEST, NEWEST, Tunables, state_words
 from tui_tuner.tui.columns import Column, ColumnTable
-from tui_tuner.tui.formatting import count, interval, milliseconds, share
-from tui_tuner.tui.picture import Row
+from tui_tuner.tui.picture import EvaluationRow
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class EvaluationContext:
     titles: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
-def _number(row: Row, _context: EvaluationContext) -> str:
+def _number(row: EvaluationRow, _context: EvaluationContext) -> str:
     return f"★{row.number}" if row.incumbent else str(row.number)
 
 
-def _time(row: Row, _context: EvaluationContext) -> str:
+def _time(row: EvaluationRow, _context: EvaluationContext) -> str:
     if row.evaluation is None:
         return "…"
     timing = row.evaluation.timing
     return "✗" if timing is None else milliseconds(timing.median)
 
 
-def _interval(row: Row, _context: EvaluationContext) -> str:
+def _interval(row: EvaluationRow, _context: EvaluationContext) -> str:
     """The kind of a failure stands where its interval would."""
     if row.evaluation is None:
         return "running"
@@ -47,7 +47,7 @@ def _interval(row: Row, _context: EvaluationContext) -> str:
     return interval(timing.low, timing.high, timing.median)
 
 
-EvaluationColumn = Column[Row, EvaluationContext]
+EvaluationColumn = Column[EvaluationRow, EvaluationContext]
 
 EVALUATION_COLUMNS = (
     EvaluationColumn(
@@ -91,7 +91,7 @@ EVALUATION_COLUMNS = (
 """From left to right."""
 
 
-def _style(row: Row, _context: EvaluationContext) -> str:
+def _style(row: EvaluationRow, _context: EvaluationContext) -> str:
     if row.evaluation is None:
         return "italic dim"
     if row.evaluation.failure is not None:
@@ -99,7 +99,7 @@ def _style(row: Row, _context: EvaluationContext) -> str:
     return "bold" if row.incumbent else ""
 
 
-class EvaluationTable(ColumnTable[Row, EvaluationContext]):
+class EvaluationTable(ColumnTable[EvaluationRow, EvaluationContext]):
     """Evaluations, a row each."""
 
     def __init__(self) -> None:

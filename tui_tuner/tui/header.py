@@ -5,22 +5,23 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.tui.formatting import clock, cost, factor, time_label
-from tui_tuner.tui.picture import Picture
+from tui_tuner.format import clock, cost, factor
+from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.subject import SubjectView
 
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")
 
 
-def header_parts(picture: Picture, view: SubjectView, elapsed: float) -> list[tuple[int, str, str]]:
+def header_parts(view_model: ViewModel, view: SubjectView, elapsed: float) -> list[tuple[int, str, str]]:
     """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
-    started = picture.started
+    started = view_model.started
     if started is None:
         return [(0, "left", "starting")]
-    device, speedup = picture.device, view.gain(picture)
-    if picture.finished is not None and picture.finished.speedup is not None:
-        speedup = picture.finished.speedup[0]
+    device, speedup = view_model.device, view.gain(view_model)
+    if view_model.finished is not None and view_model.finished.speedup is not None:
+        speedup = view_model.finished.speedup[0]
     unit = time_label(device)
     return [
         (0, "left", started.kernel),
@@ -29,16 +30,16 @@ def header_parts(picture: Picture, view: SubjectView, elapsed: float) -> list[tu
         (6, "left", started.model or "no model"),
         (7, "left", started.strategy),
         (0, "right", "" if speedup is None else factor(speedup)),
-        (1, "right", "" if picture.finished is None else picture.finished.status.replace("_", " ")),
+        (1, "right", "" if view_model.finished is None else view_model.finished.status.replace("_", " ")),
         (2, "right", clock(elapsed)),
-        *((rank, "right", text) for rank, text in view.effort(picture)),
-        (5, "right", cost(picture.cost)),
+        *((rank, "right", text) for rank, text in view.effort(view_model)),
+        (5, "right", cost(view_model.cost)),
     ]
 
 
-def header_line(picture: Picture, view: SubjectView, elapsed: float, width: int) -> Content:
+def header_line(view_model: ViewModel, view: SubjectView, elapsed: float, width: int) -> Content:
     """The header in exactly `width` cells, with as many parts as fit."""
-    parts = [part for part in header_parts(picture, view, elapsed) if part[2]]
+    parts = [part for part in header_parts(view_model, view, elapsed) if part[2]]
     while True:
         left, right = (
             _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
@@ -58,14 +59,14 @@ class HeaderLine(Widget):
     def __init__(self, view: SubjectView) -> None:
         super().__init__(id="header")
         self._view = view
-        self._picture = Picture()
+        self._view_model = ViewModel()
         self._elapsed = 0.0
 
-    def show(self, picture: Picture, elapsed: float) -> None:
-        """Draw the picture at so many seconds."""
-        self._picture, self._elapsed = picture, elapsed
+    def show(self, view_model: ViewModel, elapsed: float) -> None:
+        """Draw the view model at so many seconds."""
+        self._view_model, self._elapsed = view_model, elapsed
         self.refresh()
 
     def render(self) -> Content:
         """One line."""
-        return header_line(self._picture, self._view, self._elapsed, self.content_size.width)
+        return header_line(self._view_model, self._view, self._elapsed, self.content_size.width)

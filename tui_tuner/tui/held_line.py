@@ -1,4 +1,4 @@
-"""The tunables that are held at a value, in one dim line at the foot of the plan."""
+"""The frozen tunables in one dim line at the foot of the plan."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from textual.widget import Widget
 
 from tui_tuner.problem.model import Configuration
 from tui_tuner.tui.key_line import key_of
-from tui_tuner.tui.plan_lines import held_text
+from tui_tuner.tui.plan_lines import frozen_text
 
 
-class HeldLine(Widget):
-    """Held tunables with the key that thaws; a click does what the key does. Hidden where none is held."""
+class FrozenTunablesLine(Widget):
+    """Frozen tunables with the key that thaws; a click does what the key does. Hidden where none is frozen."""
 
     @dataclass
     class Clicked(Message):
@@ -38,7 +38,7 @@ class HeldLine(Widget):
 
     def render(self) -> Content:
         """One line."""
-        return held_text(self._frozen, key_of(self.screen, "thaw"), self.content_size.width)
+        return frozen_text(self._frozen, key_of(self.screen, "thaw"), self.content_size.width)
 
     def on_click(self, event: Click) -> None:
         """As the key."""

@@ -1,4 +1,4 @@
-"""What the session looks like now: the events so far folded into one picture that the panes draw."""
+"""What the session looks like now: the events so far folded into one view model that the panes draw."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState
 
 
 @dataclass(frozen=True)
-class Row:
+class EvaluationRow:
     """One evaluation; `evaluation` is None while it runs."""
 
     number: int
@@ -39,7 +39,7 @@ class UnderReview:
 
 
 @dataclass
-class Picture:
+class ViewModel:
     """The state of a session as far as the screen shows it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Picture:
         best_times: fastest verified time so far, ms, after each evaluation from the first success on.
         titles: of the candidates by id.
         order: ids of the steps as the plan has them.
-        frozen: tunables that are held at a value.
+        frozen: tunables that are frozen, with their values.
         cost: US dollars spent; None once a price was unknown.
     """
 
@@ -58,7 +58,7 @@ class Picture:
     steps: dict[int, Step] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
     frozen: Configuration = field(default_factory=dict)
-    rows: dict[int, Row] = field(default_factory=dict)
+    rows: dict[int, EvaluationRow] = field(default_factory=dict)
     best_times: list[float] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     review: UnderReview | None = None
@@ -98,7 +98,7 @@ class Picture:
             case events.BaselineMeasured(tuned=None):
                 self._given(event.given)
             case events.EvaluationStarted():
-                self.rows[event.number] = Row(event.number, event.candidate, event.configuration)
+                self.rows[event.number] = EvaluationRow(event.number, event.candidate, event.configuration)
             case events.EvaluationFinished():
                 self._evaluated(event.number, event.evaluation)
             case events.IncumbentChanged():
@@ -112,7 +112,7 @@ class Picture:
     def _given(self, given: Evaluation) -> None:
         """The kernel as given is the first row and the first incumbent; it costs no evaluation."""
         self.given = given
-        self.rows[1] = Row(1, given.candidate, given.configuration, given)
+        self.rows[1] = EvaluationRow(1, given.candidate, given.configuration, given)
         if given.timing is not None:
             self.best_times.append(given.timing.median)
         self._mark_incumbent()
@@ -137,7 +137,7 @@ class Picture:
         self.titles[review.candidate.id] = review.candidate.title
 
     def _evaluated(self, number: int, evaluation: Evaluation) -> None:
-        row = Row(number, evaluation.candidate, evaluation.configuration, evaluation)
+        row = EvaluationRow(number, evaluation.candidate, evaluation.configuration, evaluation)
         self.rows[number] = row
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
@@ -158,7 +158,7 @@ class Picture:
             if row.incumbent != (number == latest):
                 self.rows[number] = replace(row, incumbent=not row.incumbent)
 
-    def _is_incumbent(self, row: Row) -> bool:
+    def _is_incumbent(self, row: EvaluationRow) -> bool:
         best = self.given if self.incumbent is None else self.incumbent.evaluation
         if best is None or row.evaluation is None:
             return False

@@ -9,7 +9,7 @@ from tui_tuner.session.instructions import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
 
 Direction = Literal["up", "down"]
-Change = Literal["add", "edit", "up", "down", "delete", "thaw"]
+PlanChange = Literal["add", "edit", "up", "down", "delete", "thaw"]
 """What the user may want of the plan, each behind a key."""
 
 

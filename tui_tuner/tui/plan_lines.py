@@ -1,12 +1,12 @@
-"""A step of the plan as lines of text: mark, title, factor or state, and the reason; the line of held tunables."""
+"""A step of the plan as lines of text: mark, title, factor or state, and the reason; the line of frozen tunables."""
 
 from __future__ import annotations
 
 from textual.content import Content
 
+from tui_tuner.format import factor_interval, tunable_value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.formatting import factor_interval, tunable_value
 from tui_tuner.tui.plain import one_line
 
 MARKS = {
@@ -76,8 +76,8 @@ def _lines(text: str) -> Content:
     return Content("\n").join(one_line(line) for line in text.splitlines() if line.strip())
 
 
-def held_text(frozen: Configuration, key: str, width: int) -> Content:
-    """The tunables that are held and how to free one, in at most `width` cells.
+def frozen_text(frozen: Configuration, key: str, width: int) -> Content:
+    """The frozen tunables and how to thaw one, in at most `width` cells.
 
     Args:
         key: of the thaw, as the user knows it; empty where no key acts.

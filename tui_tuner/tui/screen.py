@@ -26,15 +26,16 @@ from tui_tuner.tui.panes.benchmarks import BenchmarksPane
 from tui_tuner.tui.panes.chat import ChatPane
 from tui_tuner.tui.panes.chat_inputs import ChatInput
 from tui_tuner.tui.panes.grid import PaneGrid
-from tui_tuner.tui.panes.kernel import KernelPane, View
+from tui_tuner.tui.panes.kernel import KernelPane, SourceView
 from tui_tuner.tui.panes.plan import PlanPane
-from tui_tuner.tui.picture import Picture
-from tui_tuner.tui.plan_changes import Change
+from tui_tuner.tui.picture import ViewModel
+from tui_tuner.tui.plan_changes import PlanChange
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tab_line import TabLine
-from tui_tuner.tui.telling import Teller
 
 _TICK_S = 1 / 8
+_OVER = "The session is over: nothing can be changed any more."
+_REPLAY = "This is a replay: it cannot be changed."
 
 
 class SessionScreen(Screen[None]):
@@ -66,10 +67,10 @@ class SessionScreen(Screen[None]):
         clock: Callable[[], float],
     ) -> None:
         super().__init__()
-        self.picture = Picture()
+        self.view_model = ViewModel()
         self._view = view
         self._desk = desk
-        self._teller = Teller(tell, self.picture, self._explain)
+        self._tell_session = tell
         self._clock = clock
         self._last_event_at = clock()
         self._inbox: list[Event] = []
@@ -94,25 +95,25 @@ class SessionScreen(Screen[None]):
         self._last_event_at = self._clock()
 
     def draw(self) -> None:
-        """Fold what arrived into the picture and let every pane draw the difference."""
+        """Fold what arrived into the view model and let every pane draw the difference."""
         news, self._inbox = self._inbox, []
         for event in news:
-            self.picture.apply(event)
+            self.view_model.apply(event)
             self._view.apply(event)
-        live = self.picture.started is not None and self.picture.finished is None
+        live = self.view_model.started is not None and self.view_model.finished is None
         waited = self._clock() - self._last_event_at if live else 0.0
-        self._header.show(self.picture, self.picture.elapsed + waited)
+        self._header.show(self.view_model, self.view_model.elapsed + waited)
         if not news:
             return
-        self._panes.draw(self.picture, news)
+        self._panes.draw(self.view_model, news)
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
-        if self._view.best(self.picture) is not None:
+        if self._view.best(self.view_model) is not None:
             self._kernel.view = "diff"
-        self.app.push_screen(MessageDialog(result_title(finished), self._view.result(finished, self.picture)))
+        self.app.push_screen(MessageDialog(result_title(finished), self._view.result(finished, self.view_model)))
 
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""
@@ -150,7 +151,7 @@ class SessionScreen(Screen[None]):
         self._panes.reveal(1)
         self._kernel.next_view()
 
-    def action_view(self, view: View) -> None:
+    def action_view(self, view: SourceView) -> None:
         """Show a view of the kernel."""
         self._kernel.view = view
 
@@ -168,36 +169,45 @@ class SessionScreen(Screen[None]):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         self.app.push_screen(MessageDialog(message.title, message.text, large=True))
 
-    # --- what the user tells
+    # --- instructions for the session
 
-    def _explain(self, reason: str) -> None:
-        self.notify(reason, markup=False)
-
-    def action_change_plan(self, change: Change) -> None:
+    def action_change_plan(self, change: PlanChange) -> None:
         """Change the plan, as it is by now."""
-        self.draw()
-        if self._teller.listens:
+        if self._goes_on():
             self._plan.change(change)
 
-    @on(PlanPane.Told)
-    def _change_plan(self, message: PlanPane.Told) -> None:
-        self._tell(message.instruction)
+    @on(PlanPane.InstructionGiven)
+    def _change_plan(self, message: PlanPane.InstructionGiven) -> None:
+        self._send(message.instruction)
 
-    def _tell(self, instruction: Instruction) -> bool:
-        self.draw()  # the end of the session may have arrived since the last tick
-        return self._teller.tell(instruction)
+    def _goes_on(self) -> bool:
+        """Whether the session still does; if not, the user is told."""
+        self.draw()  # its end may have arrived since the last tick
+        over = self.view_model.finished is not None
+        if over:
+            self.notify(_OVER, markup=False)
+        return not over
+
+    def _send(self, instruction: Instruction) -> bool:
+        """Hand an instruction to the session; whether it took it. If not, the user is told why."""
+        if not self._goes_on():
+            return False
+        taken = self._tell_session(instruction)
+        if not taken:
+            self.notify(_REPLAY, markup=False)
+        return taken
 
     def action_tell(self) -> None:
         """Type words for the model."""
         self._panes.visit(4)
         self._chat.start_words()
 
-    @on(ChatPane.Said)
-    def _say(self, message: ChatPane.Said) -> None:
-        if self._tell(Say(text=message.text)):
+    @on(ChatPane.WordsSubmitted)
+    def _say(self, message: ChatPane.WordsSubmitted) -> None:
+        if self._send(Say(text=message.text)):
             self._chat.forget_words()
 
-    @on(ChatInput.Left)
+    @on(ChatInput.InputLeft)
     def _come_back(self) -> None:
         self._panes.come_back()
 
@@ -238,15 +248,15 @@ class SessionScreen(Screen[None]):
             self._panes.visit(4)
             self._chat.ask_reason()
 
-    @on(ChatPane.Rejected)
-    def _reject(self, message: ChatPane.Rejected) -> None:
+    @on(ChatPane.RejectionSubmitted)
+    def _reject(self, message: ChatPane.RejectionSubmitted) -> None:
         self._desk.answer(Decision(action="reject", message=message.reason))
         self._panes.come_back()
 
     @work(exclusive=True, exit_on_error=False, group="edit", description="the user's editor")
     async def action_edit(self) -> None:
         """Let the user change the kernel; a changed one is approved, else the step still awaits."""
-        proposal, started = self._desk.question, self.picture.started
+        proposal, started = self._desk.question, self.view_model.started
         if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
             return
         file = self._view.file_name(started.language)

@@ -11,7 +11,7 @@ from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import Subject
 
 
-class Run(Protocol):
+class EventSource(Protocol):
     """A live session, a resumed one, or the replay of a finished one.
 
     Attributes:

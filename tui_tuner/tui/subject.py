@@ -12,11 +12,11 @@ from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Step
 from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 
 
 class SubjectView(ABC):
-    """How one session's subject is shown; takes every event in, and keeps what the picture of all sessions has not.
+    """How one session's subject is shown; takes every event in, and keeps what the view model of all sessions has not.
 
     Attributes:
         noun: what the source is called in a sentence.
@@ -36,18 +36,18 @@ class SubjectView(ABC):
 
     @abstractmethod
     def apply(self, event: Event) -> None:
-        """Take an event in, after the picture did."""
+        """Take an event in, after the view model did."""
 
     @abstractmethod
     def contents(self) -> BenchmarkContents:
         """The table of pane 3, for the one pane that shows it."""
 
     @abstractmethod
-    def best(self, picture: Picture) -> Source | None:
+    def best(self, view_model: ViewModel) -> Source | None:
         """The best source so far; None before there is one."""
 
     @abstractmethod
-    def best_words(self, picture: Picture) -> str:
+    def best_words(self, view_model: ViewModel) -> str:
         """What the best source is, or that there is none."""
 
     @abstractmethod
@@ -55,15 +55,15 @@ class SubjectView(ABC):
         """The file in which the user edits a source with an editor of their own."""
 
     @abstractmethod
-    def gain(self, picture: Picture) -> float | None:
+    def gain(self, view_model: ViewModel) -> float | None:
         """The factor over what was given, as far as it is known before the end."""
 
     @abstractmethod
-    def effort(self, picture: Picture) -> list[tuple[int, str]]:
+    def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
         """What was measured, for the header, as (rank, text): of too many parts the highest rank goes first."""
 
     @abstractmethod
-    def result(self, finished: SessionFinished, picture: Picture) -> Content:
+    def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """What came of the session, where it lies, and how to see it again."""
 
     def entry(self, event: Event) -> Widget | None:

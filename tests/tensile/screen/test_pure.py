@@ -1,4 +1,4 @@
-"""A Tensile session's picture, rows, words and headless lines: all without a screen."""
+"""A Tensile session's view model, rows, words and headless lines: all without a screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from tests.tensile.screen import script as tensile_script
 from tests.tui import scripted
-from tests.tui.test_pure import picture_of
+from tests.tui.test_pure import view_model_of
+from tui_tuner.format import duration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tensile.events import ConfigurationText, WinnersChanged
@@ -22,12 +23,12 @@ from tui_tuner.tensile.screen_table import (
     SizeContext,
     SizeRow,
     runs_line,
+    size_dialog,
     size_rows,
     visible_sizes,
 )
-from tui_tuner.tensile.screen_texts import size_dialog
 from tui_tuner.tensile.subject import TENSILE
-from tui_tuner.tensile.words import gflops_words, seconds_words, values_words
+from tui_tuner.tensile.words import gflops_words, values_words
 from tui_tuner.tui.best_chart import best_chart
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.header import header_line
@@ -86,10 +87,10 @@ def test_there_is_no_gain_before_a_second_run_gave_results() -> None:
 
 
 def test_a_kernel_session_has_no_tensile_part() -> None:
-    picture = picture_of([*scripted.running()])
+    view_model = view_model_of([*scripted.running()])
     assert scripted.ScriptedRun([]).subject is not TENSILE
     assert model_of([*scripted.running()]).runs == {}
-    assert KernelView().best(picture) == scripted.TILES
+    assert KernelView().best(view_model) == scripted.TILES
 
 
 def cells_of(row: SizeRow, context: SizeContext) -> dict[str, str]:
@@ -175,7 +176,7 @@ def test_groups_are_told_apart_where_there_are_several() -> None:
 @pytest.mark.parametrize("width", [30, 50, 80, 120])
 def test_the_header_counts_runs_and_permutations_and_fits(width: int) -> None:
     entries = [*tensile_script.two_runs()]
-    line = header_line(picture_of(entries), view_of(entries), 146.0, width)
+    line = header_line(view_model_of(entries), view_of(entries), 146.0, width)
     assert line.cell_length <= width
     assert "eval" not in line.plain
     if width >= 80:
@@ -186,7 +187,7 @@ def test_the_result_speaks_of_gflops_and_of_best_yaml() -> None:
     entries = [*tensile_script.finished()]
     finished = entries[-1]
     assert isinstance(finished, events.SessionFinished)
-    text = view_of(entries).result(finished, picture_of(entries)).plain
+    text = view_of(entries).result(finished, view_model_of(entries)).plain
     assert "1.09x [1.04,1.14] in GFLOP/s over the configuration as given, geometric mean of 3 sizes" in text
     assert "best.yaml in runs/hgemm_tn-20261120-1432" in text
     assert "80 permutations in 3 runs, 12 min" in text
@@ -222,7 +223,7 @@ def test_a_diff_of_configurations_is_highlighted() -> None:
 
 def test_speeds_times_and_values_in_words() -> None:
     assert [gflops_words(value) for value in (119400.0, 812.34, 8.127)] == ["119,400", "812.3", "8.13"]
-    assert [seconds_words(value) for value in (0.41, 84.1, 731.0, 11100.0)] == ["0.4 s", "84 s", "12 min", "3 h 5 min"]
+    assert [duration(value) for value in (0.41, 84.1, 731.0, 11100.0)] == ["0.4 s", "84 s", "12 min", "3 h 5 min"]
     assert values_words({"DepthU": 64, "SourceSwap": True, "MatrixInstruction": [16, 16]}) == (
         "DepthU 64 SourceSwap True MatrixInstruction [16,16]"
     )

@@ -15,6 +15,9 @@ from typing import Any, Protocol
 from tui_tuner.tensile.document.sizes import ProblemSizes
 from tui_tuner.tensile.words import ParameterValue, same
 
+Alternative = Mapping[str, ParameterValue]
+"""Parameters that a group sets together."""
+
 
 class ParameterTable(Protocol):
     """What Tensile takes, see `tui_tuner.tensile.knowledge.valid_values`."""
@@ -34,10 +37,6 @@ class ParameterTable(Protocol):
     def written(self, parameter: str, value: ParameterValue) -> ParameterValue:
         """A valid value with the type that it has: `True` or 1, 1 or 1.0."""
         ...
-
-
-Alternative = Mapping[str, ParameterValue]
-"""Parameters that a group sets together."""
 
 
 @dataclass(frozen=True)

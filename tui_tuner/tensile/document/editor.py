@@ -41,6 +41,9 @@ from tui_tuner.tensile.document.splices import (
 from tui_tuner.tensile.document.yaml_text import child, compose, end, items, pairs, python_value, start
 from tui_tuner.tensile.words import ParameterValue, same, value_text
 
+_NO_FILE = Path()
+"""Of nodes that were read before: what they hold is known to be sound."""
+
 
 def content(group: SizeGroup) -> tuple[object, ...]:
     """All that an edit could change, or must not."""
@@ -71,10 +74,6 @@ def expected(group: SizeGroup, edit: SpaceEdit) -> SizeGroup:
         case RemoveIndependent():
             groups[edit.group].remove(next(a for a in groups[edit.group] if a == edit.removed))
     return replace(group, parameters=parameters, groups=tuple(tuple(entry) for entry in groups))
-
-
-_NO_FILE = Path()
-"""Of nodes that were read before: what they hold is known to be sound."""
 
 
 class Editor:

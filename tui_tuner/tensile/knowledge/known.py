@@ -12,6 +12,9 @@ from tui_tuner.tensile.knowledge.gpus import gpu_facts
 from tui_tuner.tensile.knowledge.toml_data import KnowledgeTable, shipped, users_own
 from tui_tuner.tensile.knowledge.valid_values import ValidValues, table_for, tables
 
+TERMS, GPUS, VALUES = "terminology.toml", "gpus.toml", "valid_values"
+"""A user's files and directory in the directory of knowledge."""
+
 
 class Terminology(KnowledgeTable):
     """A file of terminology: parameters by name, other terms by the word."""
@@ -54,10 +57,6 @@ def explain(name: str, extra: Path | None = None) -> str | None:
 @cache
 def _shipped_terms() -> Terminology:
     return shipped("terminology.toml", Terminology)
-
-
-TERMS, GPUS, VALUES = "terminology.toml", "gpus.toml", "valid_values"
-"""A user's files and directory in the directory of knowledge."""
 
 
 @dataclass(frozen=True)

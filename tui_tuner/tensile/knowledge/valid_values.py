@@ -26,6 +26,7 @@ from tui_tuner.tensile.words import ParameterValue, value_text
 
 RangeData = Annotated[list[int] | list[float], Field(min_length=3, max_length=3)]
 """[low, high, step], both ends included."""
+SHIPPED = ("tensilelite", "tensile")
 
 
 class PairData(KnowledgeTable):
@@ -143,9 +144,6 @@ class ValueTable(KnowledgeTable):
 
 def _listed(values: Sequence[ParameterValue], ranges: Sequence[RangeData]) -> ListedRule:
     return ListedRule(values, [NumberRange(*one) for one in ranges])
-
-
-SHIPPED = ("tensilelite", "tensile")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,10 @@ _ANCHOR = re.compile(r"[\w.]+:\s+&(\w+)\s")
 _ALIAS = re.compile(r"([\w.]+):\s+\*(\w+)\s*")
 
 Solution = dict[str, object]
+_NAME = "SolutionNameMin"
+_DATA, _PROBLEMS = "2_BenchmarkData", "1_BenchmarkProblems"
+_GROUP = re.compile(r"(?P<name>.+_(?P<number>\d{2,}))(_CSVWinner)?")
+_MOST_NOTES = 5
 
 
 def solutions_of(file: Path) -> list[Solution]:
@@ -139,9 +143,6 @@ def _not_cut_off(solutions: list[Solution], text: str, file: Path) -> None:
         raise ResultsError(_CUT_OFF, file=file, line=text.count("\n"))
 
 
-_NAME = "SolutionNameMin"
-
-
 def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> tuple[ResultColumns, dict[str, Solution]]:
     """The columns with those of the solutions told from others, and the solution of each, by the column's name.
 
@@ -167,11 +168,6 @@ def _split(columns: ResultColumns, found: dict[str, Solution]) -> ResultColumns:
     others = [at for at in columns.solutions if columns.names[at] not in found]
     mine = [at for at in columns.solutions if columns.names[at] in found]
     return replace(columns, fields=[*columns.fields, *others], solutions=mine)
-
-
-_DATA, _PROBLEMS = "2_BenchmarkData", "1_BenchmarkProblems"
-_GROUP = re.compile(r"(?P<name>.+_(?P<number>\d{2,}))(_CSVWinner)?")
-_MOST_NOTES = 5
 
 
 def read_results(output: Path) -> list[GroupTable]:

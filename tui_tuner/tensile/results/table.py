@@ -15,6 +15,29 @@ from tui_tuner.errors import UserError
 from tui_tuner.text import clean
 
 _LONGEST_NAME = 80
+FAILED = -1.0
+"""What Tensile writes in the place of a speed for a solution with wrong results, or one that it refused to run."""
+METRICS = ("GFlops", "GFlopsPerCU")
+STRIDES = ("LDD", "LDC", "LDA", "LDB")
+FLOPS = "TotalFlops"
+WINNER_TIME, WINNER_INDEX, WINNER_NAME = "WinnerTimeUS", "WinnerIdx", "WinnerName"
+_SIZE = re.compile(r"Size[I-Z]")
+_KNOWN = frozenset(
+    {
+        *METRICS,
+        *STRIDES,
+        FLOPS,
+        "TilesPerCu",
+        "TotalGranularity",
+        "WinnerGFlops",
+        WINNER_TIME,
+        WINNER_INDEX,
+        WINNER_NAME,
+    }
+)
+LARGEST_TABLE = 512 << 20
+"""Bytes; one of 13,824 solutions at 256 sizes has about 35 MiB."""
+_OPS_A_GFLOP_US = 1e3
 
 
 class ResultsError(UserError):
@@ -48,10 +71,6 @@ def shown(name: str) -> str:
     """A name out of a file, safe to print and no longer than a line."""
     name = clean(name).replace("\n", " ")
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-FAILED = -1.0
-"""What Tensile writes in the place of a speed for a solution with wrong results, or one that it refused to run."""
 
 
 @dataclass(frozen=True)
@@ -113,26 +132,6 @@ class TableLine:
         """Raise the error of a cell that cannot be understood."""
         place = f"column {column + 1} ({shown(self.names[column])})"
         raise ResultsError(f"{place}: {shown(self.cells[column])!r} {complaint}", file=self.file, line=self.number)
-
-
-METRICS = ("GFlops", "GFlopsPerCU")
-STRIDES = ("LDD", "LDC", "LDA", "LDB")
-FLOPS = "TotalFlops"
-WINNER_TIME, WINNER_INDEX, WINNER_NAME = "WinnerTimeUS", "WinnerIdx", "WinnerName"
-_SIZE = re.compile(r"Size[I-Z]")
-_KNOWN = frozenset(
-    {
-        *METRICS,
-        *STRIDES,
-        FLOPS,
-        "TilesPerCu",
-        "TotalGranularity",
-        "WinnerGFlops",
-        WINNER_TIME,
-        WINNER_INDEX,
-        WINNER_NAME,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -241,11 +240,6 @@ class GroupTable:
     rows: list[ResultRow]
     solutions: dict[str, dict[str, object]]
     notes: list[str] = field(default_factory=list)
-
-
-LARGEST_TABLE = 512 << 20
-"""Bytes; one of 13,824 solutions at 256 sizes has about 35 MiB."""
-_OPS_A_GFLOP_US = 1e3
 
 
 def lines_of(file: Path) -> tuple[ResultColumns, list[TableLine]]:

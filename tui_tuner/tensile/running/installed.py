@@ -19,6 +19,10 @@ from tui_tuner.tensile.running.program import Tensile, environment
 from tui_tuner.text import clean
 
 _LONGEST = 600
+LIMIT_S = 60.0
+_CHILD = Path(__file__).with_name("installed_child.py")
+_SHEBANG = re.compile(rb"#!\s*(\S+)(?:[ \t]+(\S+))?")
+_FIRST_BYTES = 512
 
 
 class Acceptance(StrEnum):
@@ -50,12 +54,6 @@ class Verdict(BaseModel):
     def _printable(cls, message: str) -> str:
         message = clean(message).strip()
         return message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
-
-
-LIMIT_S = 60.0
-_CHILD = Path(__file__).with_name("installed_child.py")
-_SHEBANG = re.compile(rb"#!\s*(\S+)(?:[ \t]+(\S+))?")
-_FIRST_BYTES = 512
 
 
 async def check_installed(

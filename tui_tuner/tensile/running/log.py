@@ -14,6 +14,31 @@ from pathlib import Path
 
 from tui_tuner.text import clean
 
+_PHASES = (
+    (re.compile(r"# Converting Config to BenchmarkProcess"), "preparing"),
+    (re.compile(r"# Enumerating Solutions"), "solutions"),
+    (re.compile(r"# Actual Solutions:(?!.*after KernelWriter)"), "kernels"),
+    (re.compile(r"# Actual Solutions:.*after KernelWriter|# Using cached solution data"), "client"),
+    (re.compile(r"clientExit="), "library"),
+)
+_STEP = re.compile(r"# Benchmark ?Step: (\S+) - ")
+_COUNTS = re.compile(r"# Actual Solutions: (\d+) / (\d+)(?P<kernels>.*after KernelWriter)?")
+_DEVICE = re.compile(r"# Detected .*\bISA: (gfx[0-9a-f]+)")
+_REJECT = "reject: "
+_FATAL = "Tensile::FATAL: "
+_TRACEBACK = "Traceback (most recent call last):"
+_CLIENT = re.compile(r"Benchmark Process exited with (?:code (-?\d+)|error: .*exit status (\d+))")
+_COLLECTED = re.compile(r"clientExit=\d+ \(")
+_SHELL_WORDS = re.compile(
+    r"run\.sh: line \d+: .*"
+    r"(Segmentation fault|Aborted|Killed|Terminated|Bus error|Floating point exception|Illegal instruction)"
+)
+_SHELL_STATUS = 128
+"""What a shell adds to the number of the signal that ended a program."""
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
+_MOST_REASONS, _LONGEST_REASON = 200, 160
+_FATAL_LINES, _TAIL_LINES, _LONGEST_LINE = 3, 40, 300
+
 
 @dataclass(frozen=True)
 class GroupLog:
@@ -107,32 +132,6 @@ def signal_name(number: int) -> str:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-_PHASES = (
-    (re.compile(r"# Converting Config to BenchmarkProcess"), "preparing"),
-    (re.compile(r"# Enumerating Solutions"), "solutions"),
-    (re.compile(r"# Actual Solutions:(?!.*after KernelWriter)"), "kernels"),
-    (re.compile(r"# Actual Solutions:.*after KernelWriter|# Using cached solution data"), "client"),
-    (re.compile(r"clientExit="), "library"),
-)
-_STEP = re.compile(r"# Benchmark ?Step: (\S+) - ")
-_COUNTS = re.compile(r"# Actual Solutions: (\d+) / (\d+)(?P<kernels>.*after KernelWriter)?")
-_DEVICE = re.compile(r"# Detected .*\bISA: (gfx[0-9a-f]+)")
-_REJECT = "reject: "
-_FATAL = "Tensile::FATAL: "
-_TRACEBACK = "Traceback (most recent call last):"
-_CLIENT = re.compile(r"Benchmark Process exited with (?:code (-?\d+)|error: .*exit status (\d+))")
-_COLLECTED = re.compile(r"clientExit=\d+ \(")
-_SHELL_WORDS = re.compile(
-    r"run\.sh: line \d+: .*"
-    r"(Segmentation fault|Aborted|Killed|Terminated|Bus error|Floating point exception|Illegal instruction)"
-)
-_SHELL_STATUS = 128
-"""What a shell adds to the number of the signal that ended a program."""
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
-_MOST_REASONS, _LONGEST_REASON = 200, 160
-_FATAL_LINES, _TAIL_LINES, _LONGEST_LINE = 3, 40, 300
 
 
 @dataclass

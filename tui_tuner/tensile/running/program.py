@@ -13,15 +13,6 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.processes.child import run_program
 from tui_tuner.processes.environment import environment_without_keys
 
-
-def environment() -> dict[str, str]:
-    """All but what could be a key: Tensile's toolchain is steered by too many variables to name them.
-
-    PYTHONUNBUFFERED makes its lines arrive as they are printed.
-    """
-    return environment_without_keys() | {"PYTHONUNBUFFERED": "1"}
-
-
 NAMES = ("Tensile", "tensile", "Tensile.sh")
 """What Tensile is called when it is installed; `Tensile.sh` is what a build of TensileLite writes."""
 _IN_CHECKOUT = (
@@ -36,6 +27,14 @@ _WAY_OUT = (
     "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
     "--advice FILE."
 )
+
+
+def environment() -> dict[str, str]:
+    """All but what could be a key: Tensile's toolchain is steered by too many variables to name them.
+
+    PYTHONUNBUFFERED makes its lines arrive as they are printed.
+    """
+    return environment_without_keys() | {"PYTHONUNBUFFERED": "1"}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,12 @@ from tui_tuner.tensile.running.program import Tensile, environment
 _END = re.compile(r"[\r\n]+")
 _LONGEST_LINE = 1 << 16
 _LINES_A_SECOND, _BURST = 20.0, 100.0
+GRACE_S = 5.0
+"""Between being asked to end and being made to."""
+_LARGEST_LOG = 256 << 20
+_CHUNK = 1 << 16
+_DRAIN_S = 2.0
+"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
 
 class LineCutter:
@@ -67,14 +73,6 @@ class Ration:
         if self._left_out:
             self._on_line(f"… {self._left_out} more lines in the log")
             self._left_out = 0
-
-
-_LARGEST_LOG = 256 << 20
-_CHUNK = 1 << 16
-GRACE_S = 5.0
-"""Between being asked to end and being made to."""
-_DRAIN_S = 2.0
-"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
 
 async def run_tensile(

@@ -7,18 +7,10 @@ import shlex
 from textual.content import Content
 
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.tui.formatting import (
-    cost,
-    counted,
-    factor_interval,
-    interval,
-    milliseconds,
-    share,
-    time_label,
-    tunable_value,
-)
-from tui_tuner.tui.picture import Picture, Row
+from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.picture import EvaluationRow, ViewModel
 from tui_tuner.tui.plain import one_line, plain
 
 
@@ -56,7 +48,7 @@ def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def evaluation_text(row: Row, title: str, unit: str) -> Content:
+def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
     """Everything about one evaluation; the log of a failure stands at the end."""
     values = "\n".join(f"  {name} = {tunable_value(value)}" for name, value in row.configuration.items())
     parts = [
@@ -87,9 +79,9 @@ def result_title(finished: SessionFinished) -> Content:
     return Content.styled(*_HEADLINES[finished.status])
 
 
-def result_text(finished: SessionFinished, picture: Picture) -> Content:
+def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
     """What came of the session, where it lies, and how to see it again."""
-    unit = time_label(picture.device)
+    unit = time_label(view_model.device)
     speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
     if speedup and unit != "ms":
         speedup += f", in {unit}"
@@ -100,9 +92,9 @@ def result_text(finished: SessionFinished, picture: Picture) -> Content:
         ("model", model_effort(finished)),
         ("result", finished.result or ""),
     ]
-    if picture.started is not None:
-        best = f"best.* in {picture.started.directory}" if finished.speedup else ""
-        pairs += [("best kernel", best), way_on(finished, picture.started)]
+    if view_model.started is not None:
+        best = f"best.* in {view_model.started.directory}" if finished.speedup else ""
+        pairs += [("best kernel", best), way_on(finished, view_model.started)]
     return pairs_table(pairs)
 
 

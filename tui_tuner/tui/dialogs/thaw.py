@@ -13,8 +13,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_tuner.format import tunable_value
 from tui_tuner.problem.model import Configuration
-from tui_tuner.tui.formatting import tunable_value
 from tui_tuner.tui.plain import clickable, plain
 
 

@@ -16,7 +16,7 @@ from tui_tuner.tui.columns import ColumnTable
 from tui_tuner.tui.dialogs.texts import evaluation_text
 from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable
 from tui_tuner.tui.formatting import time_label
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import one_line
 
 
@@ -32,7 +32,7 @@ class BenchmarkContents(ABC):
     table: ColumnTable[Any, Any]
 
     @abstractmethod
-    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
         """Draw the rows that contain all words, in one of the orders; the line below the table.
 
         Args:
@@ -40,11 +40,11 @@ class BenchmarkContents(ABC):
         """
 
     @abstractmethod
-    def chart(self, picture: Picture, width: int, height: int) -> Content:
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
         """The curve of the best so far."""
 
     @abstractmethod
-    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Title and text of everything there is to say about a row."""
 
 
@@ -56,23 +56,23 @@ class EvaluationContents(BenchmarkContents):
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()
 
-    def draw(self, picture: Picture, words: Sequence[str], order: int) -> str:
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""
-        rows = visible_rows(picture.rows.values(), picture.titles, self.table.orders[order], words)
-        given = picture.baseline
-        columns = tunables(picture.rows.values(), given.tunables if isinstance(given, Candidate) else {})
-        unit = time_label(picture.device).partition(" (")[0]  # the chart above says it in full
-        self.table.draw(rows, EvaluationContext(columns, unit, picture.titles))
-        return shown_of(len(rows), len(picture.rows)) + columns.legend
+        rows = visible_rows(view_model.rows.values(), view_model.titles, self.table.orders[order], words)
+        given = view_model.baseline
+        columns = tunables(view_model.rows.values(), given.tunables if isinstance(given, Candidate) else {})
+        unit = time_label(view_model.device).partition(" (")[0]  # the chart above says it in full
+        self.table.draw(rows, EvaluationContext(columns, unit, view_model.titles))
+        return shown_of(len(rows), len(view_model.rows)) + columns.legend
 
-    def chart(self, picture: Picture, width: int, height: int) -> Content:
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
         """The best time."""
-        return best_chart(picture.best_times, time_label(picture.device), width, height)
+        return best_chart(view_model.best_times, time_label(view_model.device), width, height)
 
-    def about(self, picture: Picture, key: str) -> tuple[Content, Content]:
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Configuration, times and resources, or the failure."""
-        row = picture.rows[int(key)]
-        text = evaluation_text(row, picture.titles.get(row.candidate, ""), time_label(picture.device))
+        row = view_model.rows[int(key)]
+        text = evaluation_text(row, view_model.titles.get(row.candidate, ""), time_label(view_model.device))
         return one_line(f"evaluation {row.number}"), text
 
 

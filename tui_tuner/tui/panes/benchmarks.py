@@ -19,7 +19,7 @@ from textual.widgets import DataTable, Input, Static
 from tui_tuner.session import events
 from tui_tuner.tui.columns import columns_help
 from tui_tuner.tui.panes.pane import Pane
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
 
@@ -62,7 +62,7 @@ class BenchmarksPane(Pane):
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(3, "Benchmarks")
-        self._picture = Picture()
+        self._view_model = ViewModel()
         self._contents = view.contents()
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
@@ -126,25 +126,25 @@ class BenchmarksPane(Pane):
     @on(DataTable.RowSelected)
     def _choose(self, message: DataTable.RowSelected) -> None:
         if message.row_key.value is not None:
-            self.post_message(self.RowChosen(*self._contents.about(self._picture, message.row_key.value)))
+            self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.row_key.value)))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
         self._draw_chart()
 
-    def show(self, picture: Picture, news: Sequence[events.Event]) -> None:
+    def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
         """Draw the rows if any of them is new or changed."""
-        self._picture = picture
+        self._view_model = view_model
         if any(isinstance(event, self._contents.relevant) for event in news):
             self._draw()
             self._draw_chart()
 
     def _draw(self) -> None:
         words = self.query_one(FilterInput).value.lower().split()
-        self.border_subtitle = one_line(self._contents.draw(self._picture, words, self.order))
+        self.border_subtitle = one_line(self._contents.draw(self._view_model, words, self.order))
 
     def _draw_chart(self) -> None:
         chart = self.query_one("#best-chart", Static)
         height = 3 if self.size.height >= 14 else 1
         chart.styles.height = height
-        chart.update(self._contents.chart(self._picture, max(20, self.content_region.width), height))
+        chart.update(self._contents.chart(self._view_model, max(20, self.content_region.width), height))

@@ -21,7 +21,7 @@ from tui_tuner.tui import chat_entries
 from tui_tuner.tui.chat_entries import Fold, ReplyEntry
 from tui_tuner.tui.panes.chat_inputs import ChatInput, EntryLine, ReasonInput, SayInput
 from tui_tuner.tui.panes.pane import Pane
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.subject import SubjectView
 
 _SAY = "words for the model's next prompt"
@@ -84,13 +84,13 @@ class ChatPane(Pane):
     _log = query_one(ChatLog)
 
     @dataclass
-    class Said(Message):
+    class WordsSubmitted(Message):
         """The user tells the model something."""
 
         text: str
 
     @dataclass
-    class Rejected(Message):
+    class RejectionSubmitted(Message):
         """The user rejects the step that awaits them, with a sentence that may be empty."""
 
         reason: str
@@ -148,7 +148,7 @@ class ChatPane(Pane):
         for other, line in self._lines.items():
             line.display = other is entry
 
-    @on(ChatInput.Left)
+    @on(ChatInput.InputLeft)
     def _close_reason(self) -> None:
         self._open(self._say)
 
@@ -156,15 +156,15 @@ class ChatPane(Pane):
     def _reject(self, message: Input.Submitted) -> None:
         message.stop()
         self._open(self._say)
-        self.post_message(self.Rejected(message.value.strip()))
+        self.post_message(self.RejectionSubmitted(message.value.strip()))
 
     @on(Input.Submitted, "#say")
     def _tell(self, message: Input.Submitted) -> None:
         message.stop()
         if message.value.strip():
-            self.post_message(self.Said(message.value.strip()))
+            self.post_message(self.WordsSubmitted(message.value.strip()))
 
-    def show(self, picture: Picture, news: Sequence[events.Event]) -> None:
+    def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
         """Append what the news say; the words of a streaming reply are added all at once."""
         entries: list[Widget] = []
         words: dict[int, tuple[str, str]] = {}

@@ -24,7 +24,7 @@ class ChatInput(Input):
     ]
 
     @dataclass
-    class Left(Message):
+    class InputLeft(Message):
         """The user sent nothing."""
 
     def on_mount(self) -> None:
@@ -33,7 +33,7 @@ class ChatInput(Input):
 
     def action_leave(self) -> None:
         """Say so."""
-        self.post_message(self.Left())
+        self.post_message(self.InputLeft())
 
 
 class SayInput(ChatInput):

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from tui_tuner.session.events import Event
 from tui_tuner.tui.panes.pane import Pane
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 
 
 class PaneGrid(Container):
@@ -40,10 +40,10 @@ class PaneGrid(Container):
         """Their names."""
         return [pane.title for pane in self._panes.values()]
 
-    def draw(self, picture: Picture, news: Sequence[Event]) -> None:
+    def draw(self, view_model: ViewModel, news: Sequence[Event]) -> None:
         """Let every pane draw the difference."""
         for pane in self._panes.values():
-            pane.show(picture, news)
+            pane.show(view_model, news)
 
     def activate(self, number: int) -> None:
         """Make a pane the active one, before its focus: a hidden widget cannot have it."""

@@ -17,12 +17,12 @@ from tui_tuner.text import clean
 from tui_tuner.tui.diff_view import DiffView
 from tui_tuner.tui.highlighting import apply_language, apply_theme
 from tui_tuner.tui.panes.pane import Pane
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
 
-View = Literal["source", "diff", "best"]
-VIEWS: tuple[View, ...] = ("source", "diff", "best")
+SourceView = Literal["source", "diff", "best"]
+VIEWS: tuple[SourceView, ...] = ("source", "diff", "best")
 
 
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
@@ -41,13 +41,13 @@ class KernelPane(Pane):
 `d` goes on to the next view.
 """
 
-    view: var[View] = var("source", init=False)
+    view: var[SourceView] = var("source", init=False)
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(1, view.pane)
         self.HELP = view.source_help or self.HELP  # type: ignore[misc]  # one pane's own
         self._subject = view
-        self._picture = Picture()
+        self._view_model = ViewModel()
         self._shown: tuple[object, ...] | None = None
 
     def compose(self) -> ComposeResult:
@@ -85,7 +85,7 @@ class KernelPane(Pane):
         """Go on to the next of source, diff and best."""
         self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
 
-    def watch_view(self, view: View) -> None:
+    def watch_view(self, view: SourceView) -> None:
         """Switch, and keep the focus in the pane if it was here."""
         had_focus = self.has_focus_within
         self.query_one(ContentSwitcher).current = f"view-{view}"
@@ -94,22 +94,22 @@ class KernelPane(Pane):
         self.refresh_title()
         self._draw()
 
-    def show(self, picture: Picture, news: Sequence[Event]) -> None:
-        """Draw the kernels of the picture if they changed."""
-        self._picture = picture
+    def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
+        """Draw the kernels of the view model if they changed."""
+        self._view_model = view_model
         self._draw()
 
     def _draw(self) -> None:
-        picture = self._picture
-        if picture.started is None:
+        view_model = self._view_model
+        if view_model.started is None:
             return
         source, description = self._source()
-        state = (self.view, picture.started, source, description)
+        state = (self.view, view_model.started, source, description)
         if state == self._shown:
             return
         self._shown = state
         self.border_subtitle = one_line(description)
-        language = picture.started.language
+        language = view_model.started.language
         if self.view == "diff":
             self._draw_diff(source, language)
         else:
@@ -123,7 +123,7 @@ class KernelPane(Pane):
         apply_language(area, language)
 
     def _draw_diff(self, source: Source | None, language: str) -> None:
-        view, baseline = self.query_one(DiffView), self._picture.baseline
+        view, baseline = self.query_one(DiffView), self._view_model.baseline
         if source is None or baseline is None:
             view.show_message(f"nothing to compare with the {self._subject.noun} as given yet")
         else:
@@ -131,9 +131,9 @@ class KernelPane(Pane):
 
     def _source(self) -> tuple[Source | None, str]:
         """What the present view is about, and what it is in words."""
-        picture = self._picture
-        if self.view != "best" and picture.review is not None:
-            return picture.review.candidate, f"step {picture.review.step}: {picture.review.candidate.title}"
+        view_model = self._view_model
+        if self.view != "best" and view_model.review is not None:
+            return view_model.review.candidate, f"step {view_model.review.step}: {view_model.review.candidate.title}"
         if self.view == "source":
-            return picture.baseline, "as given"
-        return self._subject.best(picture), self._subject.best_words(picture)
+            return view_model.baseline, "as given"
+        return self._subject.best(view_model), self._subject.best_words(view_model)

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_tuner.session.events import Event
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import clickable
 
 
@@ -43,10 +43,10 @@ class Pane(Vertical):
         """The widget that has the focus when the pane is chosen."""
         raise NotImplementedError
 
-    def show(self, picture: Picture, news: Sequence[Event]) -> None:
+    def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
         """Draw what differs from what is shown.
 
         Args:
-            news: the events since the last call, already in the picture.
+            news: the events since the last call, already in the view model.
         """
         raise NotImplementedError

@@ -19,12 +19,12 @@ from tui_tuner.session.instructions import DeleteStep, EditStep, Instruction, Th
 from tui_tuner.strategies.steps import Step
 from tui_tuner.tui.dialogs.step import StepDialog
 from tui_tuner.tui.dialogs.thaw import ThawDialog
-from tui_tuner.tui.held_line import HeldLine
+from tui_tuner.tui.held_line import FrozenTunablesLine
 from tui_tuner.tui.panes.pane import Pane
 from tui_tuner.tui.panes.step_list import StepList
-from tui_tuner.tui.picture import Picture
+from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plain import one_line
-from tui_tuner.tui.plan_changes import Change, Direction, StepWords, added, moved, refusal
+from tui_tuner.tui.plan_changes import Direction, PlanChange, StepWords, added, moved, refusal
 from tui_tuner.tui.plan_lines import step_detail
 from tui_tuner.tui.subject import SubjectView
 
@@ -44,10 +44,10 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
 """  # noqa: RUF001  # the marks of the steps
 
     _list = query_one(StepList)
-    _held = query_one(HeldLine)
+    _frozen_line = query_one(FrozenTunablesLine)
 
     @dataclass
-    class Told(Message):
+    class InstructionGiven(Message):
         """The user changes the plan."""
 
         instruction: Instruction
@@ -55,7 +55,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
     def __init__(self, view: SubjectView) -> None:
         super().__init__(2, "Plan")
         self._view = view
-        self._picture = Picture()
+        self._view_model = ViewModel()
         self._rationales: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
@@ -63,22 +63,22 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         yield StepList()
         with VerticalScroll(id="step-detail", can_focus=False):
             yield Static(markup=False)
-        yield HeldLine()
+        yield FrozenTunablesLine()
 
     def focus_target(self) -> Widget:
         """The list of steps."""
         return self._list
 
-    def show(self, picture: Picture, news: Sequence[Event]) -> None:
+    def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
         """Draw the steps that are new, changed or elsewhere."""
-        self._picture = picture
+        self._view_model = view_model
         for event in news:
             if isinstance(event, CandidateProposed) and event.rationale:
                 self._rationales[event.step] = event.rationale
             elif isinstance(event, ApprovalAsked) and event.proposal.rationale:
                 self._rationales[event.proposal.step.id] = event.proposal.rationale
-        self._held.show(picture.frozen)
-        if self._list.draw(picture.plan):
+        self._frozen_line.show(view_model.frozen)
+        if self._list.draw(view_model.plan):
             self._show_detail()
 
     @on(OptionList.OptionHighlighted)
@@ -90,7 +90,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
 
     # --- what the user changes
 
-    def change(self, change: Change) -> None:
+    def change(self, change: PlanChange) -> None:
         """Do what the user wants of the plan, or say why that cannot be."""
         step = self._list.selected
         if change == "add":
@@ -104,41 +104,41 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         elif change == "edit":
             self._edit(step)
         elif change == "delete":
-            self.post_message(self.Told(DeleteStep(step=step.id)))
+            self.post_message(self.InstructionGiven(DeleteStep(step=step.id)))
         else:
             self._move(step, change)
 
     def _add(self, selected: int | None) -> None:
         def add(words: StepWords | None) -> None:
             if words is not None:
-                self.post_message(self.Told(added(self._picture.plan, selected, words)))
+                self.post_message(self.InstructionGiven(added(self._view_model.plan, selected, words)))
 
         self.app.push_screen(StepDialog(Content("A step of your own"), StepWords()), add)
 
     def _edit(self, step: Step) -> None:
         def edit(words: StepWords | None) -> None:
             if words is not None:
-                self.post_message(self.Told(EditStep(step=step.id, title=words.title, detail=words.detail)))
+                self.post_message(self.InstructionGiven(EditStep(step=step.id, title=words.title, detail=words.detail)))
 
         self.app.push_screen(StepDialog(one_line(f"Step {step.id}"), StepWords(step.title, step.detail)), edit)
 
     def _move(self, step: Step, direction: Direction) -> None:
-        move = moved(self._picture.plan, step, direction)
+        move = moved(self._view_model.plan, step, direction)
         if move is None:
             self._explain(f"Step {step.id} is the {'first' if direction == 'up' else 'last'} of the steps to come.")
         else:
-            self.post_message(self.Told(move))
+            self.post_message(self.InstructionGiven(move))
 
-    @on(HeldLine.Clicked)
+    @on(FrozenTunablesLine.Clicked)
     def thaw(self) -> None:
         """Let the user choose a held tunable to search again."""
 
         def free(name: str | None) -> None:
             if name is not None:
-                self.post_message(self.Told(Thaw(name=name)))
+                self.post_message(self.InstructionGiven(Thaw(name=name)))
 
-        if self._picture.frozen:
-            self.app.push_screen(ThawDialog(self._picture.frozen), free)
+        if self._view_model.frozen:
+            self.app.push_screen(ThawDialog(self._view_model.frozen), free)
         else:
             self._explain("No tunable is held: all of them are searched.")
 

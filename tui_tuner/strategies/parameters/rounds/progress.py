@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui_tuner.evaluate.results import Timing
+from tui_tuner.format import counted_in_lines
 from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 
 _LOOKED_BACK = 2
@@ -43,9 +44,9 @@ class Progress:
         if best is not None and options.target_ms is not None and best.median <= options.target_ms:
             return f"the target of {options.target_ms:g} ms is met"
         if self.rounds >= options.max_rounds:
-            return f"{_count(options.max_rounds)} done"
+            return f"{counted_in_lines(options.max_rounds, 'round')} done"
         if self._flat >= options.patience:
-            return f"no improvement in {_count(self._flat)}"
+            return f"no improvement in {counted_in_lines(self._flat, 'round')}"
         if self.rounds > _LOOKED_BACK and self._gain() < options.min_improvement:
             return f"less than {options.min_improvement:.1%} gained in {_LOOKED_BACK} rounds"
         return ""
@@ -60,7 +61,3 @@ class Progress:
 
 def _improved(before: Timing | None, now: Timing | None) -> bool:
     return now is not None and (before is None or now.high < before.low)
-
-
-def _count(rounds: int) -> str:
-    return "1 round" if rounds == 1 else f"{rounds} rounds"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.occupancy import occupancy, waves
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.format import time_unit, time_words
 from tui_tuner.llm.base import Message
 from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.problem.candidate import Candidate
@@ -206,11 +207,11 @@ def _tunables(known: SearchKnowledge, *, with_uses: bool) -> list[str]:
 
 def _measurements(known: SearchKnowledge) -> str:
     session = known.session
-    unit = "CPU ms" if session.bench.device.cpu_times else "ms"
+    unit = time_unit(cpu=session.bench.device.cpu_times)
     given = session.bench.given.timing
-    lines = [] if given is None else [f"the kernel as given: {given.median:.4g} {unit}"]
+    lines = [] if given is None else [f"the kernel as given: {time_words(given.median, unit)}"]
     best = session.incumbent.evaluation.timing
     if best is not None and session.incumbent.candidate.id != session.baseline.id:
-        lines.append(f"the best kernel so far: {best.median:.4g} {unit}")
+        lines.append(f"the best kernel so far: {time_words(best.median, unit)}")
     lines += bound_facts(session.problem, session.bench.device)
     return "\n".join(lines)

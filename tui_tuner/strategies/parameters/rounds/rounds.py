@@ -14,6 +14,7 @@ import random
 from collections.abc import Sequence
 
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.format import time_words
 from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -214,8 +215,9 @@ class Rounds:
     def _tell(self, line: Step | None, wanted: Round, count: int) -> None:
         """Close a round: its outcome in one line."""
         best = self._best()
-        self._progress.round_done(None if best is None else best.timing)
-        found = "nothing is right yet" if best is None or best.timing is None else f"best {best.timing.median:.4g} ms"
+        timing = None if best is None else best.timing
+        self._progress.round_done(timing)
+        found = "nothing is right yet" if timing is None else f"best {time_words(timing.median)}"
         outcome = f"{found}, no improvement" if self._progress.is_flat else found
         self._show(line, StepState.DONE, outcome)
         self._session.note(f"round {wanted.number} of {self._options.max_rounds}: {count} configurations, {outcome}")

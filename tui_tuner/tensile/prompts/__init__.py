@@ -1,0 +1,1 @@
+"""The templates of the prompts of a Tensile session."""
