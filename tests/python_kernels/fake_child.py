@@ -35,6 +35,10 @@ from tui_tuner.problem.model import Configuration
 
 DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="helion 1.4.0", toolchain="helion 1.4.0, fake")
 LIMIT_S = 0.5
+"""For an answer, where there will be none."""
+LONG_LIMIT_S = 2.5
+"""For all others, which come at once."""
+HANGS = 32
 
 
 def milliseconds(configuration: Configuration) -> float:
@@ -86,13 +90,14 @@ def main() -> None:
         if isinstance(request, Describe) and request.kernel == "missing":
             say(Failed(message="has no kernel 'missing'", hint="did you mean 'matmul'?", file=request.file))
         elif isinstance(request, Describe):
-            say(Doing(text="loading", limit_s=5.0))
+            say(Doing(text="loading", limit_s=100.0))
             say(Described(description=known))
         elif isinstance(request, OpenKernel):
             given = evaluated(EvaluateConfiguration(id=0, configuration=request.default))
             say(KernelOpened(device=DEVICE, given=given))
         elif not isinstance(request, Forget):
-            say(Doing(id=request.id, text="the first launch", limit_s=LIMIT_S))
+            hangs = isinstance(request, EvaluateConfiguration) and request.configuration.get("num_warps") == HANGS
+            say(Doing(id=request.id, text="the first launch", limit_s=LIMIT_S if hangs else LONG_LIMIT_S))
             answer = evaluated(request) if isinstance(request, EvaluateConfiguration) else compared(request)
             say(answer)
             if answer.fatal:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +23,31 @@ _DRAIN_S = 2.0
 """For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
 
 
+async def ended_within(process: asyncio.subprocess.Process, limit_s: float | None) -> bool:
+    """Wait for a process; False when the time is up before it ends."""
+    try:
+        await asyncio.wait_for(process.wait(), limit_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class RunClock:
+    """What times a run and says when its time is up; that of the machine unless a test has its own.
+
+    Attributes:
+        now: seconds, monotonic.
+        ended_within: waits for a process, as `ended_within` does.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    ended_within: Callable[[asyncio.subprocess.Process, float | None], Awaitable[bool]] = ended_within
+
+
+WALL_CLOCK = RunClock()
+
+
 async def run_tensile(
     tensile: Tensile,
     config: Path,
@@ -30,6 +56,7 @@ async def run_tensile(
     sizes: Path | None = None,
     limit_s: float | None,
     on_line: Callable[[str], None],
+    clock: RunClock = WALL_CLOCK,
 ) -> Ended:
     """Run Tensile on a configuration. However this ends, nothing of the run is left behind running.
 
@@ -40,21 +67,22 @@ async def run_tensile(
         on_line: is told what Tensile prints, cleaned, shortened, and no faster than a reader can follow.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    run = _Run(output.with_name(f"{output.name}.log"), on_line)
+    run = _Run(output.with_name(f"{output.name}.log"), on_line, clock)
     files = [str(config.absolute())] if sizes is None else [str(config.absolute()), str(sizes.absolute())]
     options = [] if sizes is None else ["--alternate-format"]
     return await run.through([*tensile.command, *files, str(output.absolute()), *options], limit_s)
 
 
 class _Run:
-    def __init__(self, log: Path, on_line: Callable[[str], None]) -> None:
+    def __init__(self, log: Path, on_line: Callable[[str], None], clock: RunClock) -> None:
         self._log = log
+        self._clock = clock
         self._reader, self._ration = LogReader(), Ration(on_line)
-        self._start = time.monotonic()
+        self._start = clock.now()
         self._written = 0
 
     def _seconds(self) -> float:
-        return time.monotonic() - self._start
+        return self._clock.now() - self._start
 
     async def through(self, command: Sequence[str], limit_s: float | None) -> Ended:
         with self._log.open("wb") as file:
@@ -71,11 +99,8 @@ class _Run:
     async def _until_the_end(self, started: Started, file: BinaryIO, limit_s: float | None) -> bool:
         """Whether the time was up."""
         reading = asyncio.create_task(self._read(started, file))
-        timed_out = False
         try:
-            await asyncio.wait_for(started.process.wait(), limit_s)
-        except TimeoutError:
-            timed_out = True
+            timed_out = not await self._clock.ended_within(started.process, limit_s)
         finally:
             try:
                 await end_group(started.process)
