@@ -140,7 +140,7 @@ def test_the_example_of_a_model_program_passes_prompt_and_reply_on():
         threading.Thread(target=server.handle_request, daemon=True).start()
         here = script.replace(":8080", f":{server.server_port}")
         done = subprocess.run(
-            [sys.executable, "-c", here], check=False, input="say this", capture_output=True, text=True, timeout=20
+            [sys.executable, "-c", here], check=False, input="say this", capture_output=True, text=True, timeout=200
         )
     assert (done.returncode, done.stdout, done.stderr) == (0, "say this\n", "")
 

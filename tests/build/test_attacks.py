@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.sandbox.limits import ResourceLimits
 from tui_tuner.evaluate.sandbox.run import run_confined
 
@@ -44,7 +45,7 @@ def write_source(directory, name, text, secret):
 
 async def files_and_output(command, directory, policy, read=()):
     """All that a confined compiler printed and wrote, as one string."""
-    done = await run_confined(command, directory=directory, policy=policy, read=read, timeout_s=20)
+    done = await run_confined(command, directory=directory, policy=policy, read=read, timeout_s=LIMIT_S)
     assert not done.timed_out
     written = (path.read_bytes().decode("latin-1") for path in directory.iterdir() if path.suffix in (".o", ".cubin"))
     return done.output + "".join(written)
@@ -93,7 +94,7 @@ async def test_a_full_host_build_by_nvcc_does_not_embed_a_file(nvcc, secret, pol
 async def test_including_an_endless_device_ends_at_once_with_permission_denied(gxx, policy, tmp_path):
     (tmp_path / "a.cpp").write_text('#include "/dev/zero"\n')
 
-    done = await run_confined((gxx, "-c", "a.cpp"), directory=tmp_path, policy=policy, timeout_s=20)
+    done = await run_confined((gxx, "-c", "a.cpp"), directory=tmp_path, policy=policy, timeout_s=LIMIT_S)
 
     assert not done.timed_out
     assert "Permission denied" in done.output

@@ -2,19 +2,20 @@
 
 import asyncio
 import json
-import time
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tui_tuner.errors import SandboxError
+from tui_tuner.evaluate import build as building
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.build_cache import BuildCache
 from tui_tuner.evaluate.compilers.base import Recipe, include_paths, macros
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
-from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.sandbox.selftest import SandboxReport
 
 
@@ -81,15 +82,27 @@ async def test_builds_of_one_key_at_the_same_time_run_the_compiler_once(make, ca
     assert len({build.artifact for build in builds}) == 1
 
 
-async def test_no_more_compilers_run_at_once_than_allowed(make, candidate):
-    async def duration(jobs):
-        builder = make(jobs=jobs)
-        began = time.perf_counter()
-        await asyncio.gather(*(builder.build(candidate(f"sleep 0.4 # {jobs}"), {"n": n}) for n in range(2)))
-        return time.perf_counter() - began
+async def test_no_more_compilers_run_at_once_than_allowed(make, candidate, monkeypatch):
+    running, most = 0, 0
 
-    assert await duration(2) < 0.75
-    assert await duration(1) > 0.8
+    async def counted(*arguments, **options):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        try:
+            return await run_confined(*arguments, **options)
+        finally:
+            running -= 1
+
+    async def at_once(jobs):
+        nonlocal most
+        builder, most = make(jobs=jobs), 0
+        await asyncio.gather(*(builder.build(candidate(f"sleep 0.2 # {jobs}"), {"n": n}) for n in range(3)))
+        return most
+
+    monkeypatch.setattr(building, "run_confined", counted)
+    assert await at_once(2) == 2
+    assert await at_once(1) == 1
 
 
 async def test_a_compile_error_is_remembered(make, candidate):
@@ -105,14 +118,15 @@ async def test_a_compile_error_is_remembered(make, candidate):
 
 async def test_a_time_out_is_not_remembered_and_leaves_no_process(make, candidate, tmp_path):
     builder = make(timeout_s=0.4)
-    script = candidate("sleep 617 & wait")
+    forever = str(1_000_000 + os.getpid())  # seconds that no other run of the tests uses
+    script = candidate(f"sleep {forever} & wait")
 
     first, second = [await builder.build(script, {}) for _ in range(2)]
 
     assert first.failure.kind is FailureKind.BUILD_TIMEOUT
     assert first.failure.message == "the compiler was stopped after 0.4 s"
     assert not second.cached
-    assert _running("617") == []
+    assert _running(forever) == []
 
 
 def _running(argument):

@@ -67,7 +67,7 @@ class Bench:
         grid: tuple[int, int, int] = (1, 1, 1),
         block: tuple[int, int, int] = (32, 1, 1),
         shared_bytes: int = 0,
-        timeout_s: float = 20,
+        timeout_s: float = 100,
     ) -> list[np.ndarray]:
         """Launch once and return the arrays as the kernel left them."""
         buffers = self.device.allocate(arguments, frozenset())

@@ -1,8 +1,9 @@
-"""The real program as a process of its own, and what is left of it when it is gone."""
+"""The command line: inside this process, or as a process of its own and what is left of it when it is gone."""
 
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 import shlex
@@ -10,11 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.end_to_end.answers import Answer
+from tui_tuner.cli import main
 
 TUNER_TUI = str(Path(sys.executable).with_name("tuner-tui"))
 MODEL_DOUBLE = Path(__file__).with_name("model_double.py")
@@ -57,8 +61,43 @@ def end_of(process: subprocess.Popen[str]) -> Ended:
     return Ended(process.returncode, out, err)
 
 
-def tuner_tui(*arguments: object, cwd: Path, program: str = TUNER_TUI, **changes: str) -> Ended:
+def tuner_tui_process(*arguments: object, cwd: Path, program: str = TUNER_TUI, **changes: str) -> Ended:
+    """The installed program, as a process of its own."""
     return end_of(start(*arguments, cwd=cwd, program=program, **changes))
+
+
+def tuner_tui(*arguments: object, cwd: Path, **changes: str) -> Ended:
+    """The same command line inside this process, which has all imports behind it."""
+    out, err = _captured(), _captured()
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in environment(**changes).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", stack.enter_context(Path(os.devnull).open()))
+        stack.enter_context(chdir(cwd))
+        stack.enter_context(redirect_stdout(out))
+        stack.enter_context(redirect_stderr(err))
+        code = _code_of([str(argument) for argument in arguments])
+    ended = Ended(code, _text_of(out), _text_of(err))
+    assert "Traceback" not in ended.err
+    return ended
+
+
+def _code_of(arguments: list[str]) -> int:
+    try:
+        return int(main(arguments))
+    except SystemExit as exit_:  # argparse leaves in this way
+        return int(exit_.code or 0)
+
+
+def _captured() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def _text_of(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
 
 
 def wait_until(true: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:

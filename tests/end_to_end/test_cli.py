@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.kernels import SOURCE, write_kernel
-from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui
+from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui, tuner_tui_process
 from tui_tuner import __version__
 from tui_tuner.cli import COMMANDS, main
 
@@ -359,5 +359,5 @@ def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
 
 def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:
     for command in ("config", "doctor", "--help"):
-        ended = tuner_tui("-c", f"'{TUNER_TUI}' {command} | true", cwd=tmp_path, program="/bin/sh")
+        ended = tuner_tui_process("-c", f"'{TUNER_TUI}' {command} | true", cwd=tmp_path, program="/bin/sh")
         assert (ended.code, ended.err) == (0, ""), command

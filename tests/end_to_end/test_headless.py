@@ -13,7 +13,17 @@ import pytest
 from pydantic import TypeAdapter
 
 from tests.end_to_end.kernels import SOURCE, rewrite, write_kernel
-from tests.end_to_end.program import Ended, ModelDouble, end_of, kinds, orphans_come_here, start, tuner_tui, wait_until
+from tests.end_to_end.program import (
+    Ended,
+    ModelDouble,
+    end_of,
+    kinds,
+    orphans_come_here,
+    start,
+    tuner_tui,
+    tuner_tui_process,
+    wait_until,
+)
 from tui_tuner.session.events import EvaluationFinished, Event, SessionFinished, SessionStarted, StepChanged
 from tui_tuner.strategies.steps import StepState
 
@@ -35,7 +45,7 @@ class Finished:
 def text(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     directory = tmp_path_factory.mktemp("text")
     write_kernel(directory)
-    return Finished(directory, tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "a run", cwd=directory))
+    return Finished(directory, tuner_tui_process("scale.cu", *NO_MODEL, "--run-dir", "a run", cwd=directory))
 
 
 @pytest.fixture(scope="module")

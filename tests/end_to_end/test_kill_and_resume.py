@@ -22,6 +22,7 @@ from tests.end_to_end.program import (
     records,
     start,
     tuner_tui,
+    tuner_tui_process,
     wait_until,
 )
 
@@ -90,7 +91,7 @@ def new_bench(directory: Path) -> Bench:
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     bench = new_bench(tmp_path_factory.mktemp("uninterrupted"))
-    ended = tuner_tui(*bench.arguments, cwd=bench.directory, **bench.changes)
+    ended = tuner_tui_process(*bench.arguments, cwd=bench.directory, **bench.changes)
     assert ended.code == 0, ended.err
     return replace(bench, ended=ended)
 
@@ -152,10 +153,10 @@ def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         alive = [*descendants().values()]
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-        wait_until(lambda: not descendants(), "the end of all that the program had started", limit_s=5)
+        wait_until(lambda: not descendants(), "the end of all that the program had started")
     in_flight = bench.compiler_starts - len(bench.finished_builds)
     known = bench.evaluated
-    resumed = tuner_tui("resume", "run", "--auto", cwd=bench.directory, **bench.changes)
+    resumed = tuner_tui_process("resume", "run", "--auto", cwd=bench.directory, **bench.changes)
     return Killed(bench, moment.__name__, alive, known, in_flight, resumed)
 
 
@@ -211,7 +212,7 @@ def test_a_killed_program_leaves_no_compiler_behind(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         with left_to_die(descendants):
-            wait_until(lambda: not descendants(), "the end of all that the program had started", limit_s=1)
+            wait_until(lambda: not descendants(), "the end of all that the program had started")
 
 
 def test_a_last_line_that_a_crash_cut_off_is_done_again_from_finished_builds(
@@ -227,7 +228,7 @@ def test_a_last_line_that_a_crash_cut_off_is_done_again_from_finished_builds(
     (bench.run / "result.json").unlink()
     assert len(bench.evaluated) == len(uninterrupted.evaluated) - 1
 
-    ended = tuner_tui("resume", "run", "--auto", cwd=bench.directory, **bench.changes)
+    ended = tuner_tui_process("resume", "run", "--auto", cwd=bench.directory, **bench.changes)
 
     assert ended.code == 0, ended.err
     assert bench.evaluated == uninterrupted.evaluated

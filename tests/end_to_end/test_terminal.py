@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shlex
+import termios
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +16,14 @@ import pexpect
 
 from tests.end_to_end import answers
 from tests.end_to_end.kernels import rewrite, write_kernel
-from tests.end_to_end.program import TUNER_TUI, ModelDouble, environment, kinds, wait_until
+from tests.end_to_end.program import LIMIT_S, TUNER_TUI, ModelDouble, environment, kinds, wait_until
 
 WIDE, NARROW = (36, 120), (24, 80)
 LEAVES_SCREEN = "\x1b[?1049l"
 UNHEEDED_S = 0.6
 """Keys pressed sooner after a question appeared do not answer it."""
+ALONE_S = 1.0
+"""Longer than a terminal's program waits for what may follow an Esc."""
 REASON = "no idea of yours, load 16 bytes at a time"
 WORDS = "x is aligned to 256 bytes"
 OWN_STEP = "Load float4"
@@ -40,6 +46,21 @@ class Terminal:
     def presses(self, keys: str) -> None:
         self._child.send(keys)
 
+    def presses_alone(self, key: str) -> None:
+        """Press a key and let it act: read together with the next one it may mean something else."""
+        self._child.send(key)
+        with Path(f"/proc/{self._child.pid}/fd/0").open("rb", buffering=0, opener=_beside) as keyboard:
+            wait_until(lambda: _unread(keyboard.fileno()) == 0, "the program reads its keys")
+        self.waits(ALONE_S)
+
+    def is_left(self) -> tuple[int | None, str]:
+        """Close what is open above a finished session, and the program; then as `ends`."""
+        while True:
+            self._child.send("q")
+            if self._child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=1) == 0:
+                self._seen += self._child.before
+                return self.ends()
+
     def status(self) -> int | None:
         self._child.expect(pexpect.EOF)
         self._child.close()
@@ -54,6 +75,16 @@ class Terminal:
         return status, everything.rpartition(LEAVES_SCREEN)[2]
 
 
+def _beside(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK)
+
+
+def _unread(terminal: int) -> int:
+    count = array("i", [0])
+    fcntl.ioctl(terminal, termios.FIONREAD, count)
+    return count[0]
+
+
 @contextmanager
 def terminal(*arguments: object, cwd: Path, size: tuple[int, int], **changes: str) -> Iterator[Terminal]:
     in_colour = {"TERM": "xterm-256color", "NO_COLOR": "", "COLUMNS": str(size[1]), "LINES": str(size[0])}
@@ -63,7 +94,7 @@ def terminal(*arguments: object, cwd: Path, size: tuple[int, int], **changes: st
         cwd=str(cwd),
         env={**environment(**changes), **in_colour},
         dimensions=size,
-        timeout=30,
+        timeout=LIMIT_S,
         encoding="utf-8",
         codec_errors="replace",
     )
@@ -90,10 +121,8 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
         assert len(model.prompts) == 1
         screen.waits()
         screen.presses("r")
-        screen.waits(0.3)
-        screen.presses(REASON)
-        screen.waits(0.3)
-        screen.presses("\r")
+        screen.sees("reject> ")
+        screen.presses(f"{REASON}\r")
         screen.sees("Sixteen bytes at a time.")  # drawn with the question or just before
         screen.waits()
         assert REASON in model.prompts[1]
@@ -101,11 +130,7 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
         screen.waits()
         screen.presses("a")
         screen.sees("✓ finished")
-        screen.waits(0.3)
-        screen.presses("\x1b")
-        screen.waits(0.3)
-        screen.presses("q")
-        status, _ = screen.ends()
+        status, _ = screen.is_left()
 
     assert status == 0
     (run,) = (tmp_path / "tuner-runs").iterdir()
@@ -125,7 +150,6 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
         screen.waits()
         screen.presses("q")
         screen.sees("Leave a resumable run?")
-        screen.waits(0.3)
         screen.presses("l")
         status, left = screen.ends()
     assert status == 130
@@ -138,11 +162,7 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
         screen.waits()
         screen.presses("A")
         screen.sees("✓ finished")
-        screen.waits(0.3)
-        screen.presses("\x1b")
-        screen.waits(0.3)
-        screen.presses("q")
-        status, _ = screen.ends()
+        status, _ = screen.is_left()
 
     assert status == 0
     assert len(model.prompts) == 1
@@ -164,12 +184,10 @@ def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits
     with terminal("scale.cu", *options, cwd=tmp_path, size=WIDE) as screen:
         screen.sees("step 1 awaits you")
         screen.waits()
-        screen.presses("c")
-        screen.waits(0.3)
+        screen.presses_alone("c")
         screen.presses(f"{WORDS}\r")
         wait_until(lambda: kinds(tmp_path / "run").count("told") == 1, "the words in the journal")
-        screen.presses("\x1b")
-        screen.waits(0.3)
+        screen.presses_alone("\x1b")
         screen.presses("2n")
         screen.sees("detail, in more words")
         screen.presses(f"{OWN_STEP}\r")
@@ -179,11 +197,7 @@ def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits
         screen.presses("A")
         screen.sees("As you wish.")
         screen.sees("✓ finished")
-        screen.waits(0.3)
-        screen.presses("\x1b")
-        screen.waits(0.3)
-        screen.presses("q")
-        status, _ = screen.ends()
+        status, _ = screen.is_left()
 
     assert status == 0
     planning, carrying_out = model.prompts[:2]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.program import tuner_tui
+from tests.end_to_end.program import tuner_tui_process
 from tui_tuner import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,11 +108,11 @@ def test_an_installed_program_tunes_its_own_sample_from_an_empty_directory(insta
     sample = package / "sample_kernels" / "convolution2d.cu"
     options = ("--auto", "--device", "emulator", "--llm", "none", "--max-evals", 1)
     tuner = str(installed / "bin" / "tuner-tui")
-    ended = tuner_tui(sample, *options, cwd=empty, program=tuner, PYTHONPATH="")
+    ended = tuner_tui_process(sample, *options, cwd=empty, program=tuner, PYTHONPATH="")
 
     assert ended.code in (0, 3), ended.err
     assert "effort    1 evaluation," in ended.out
     (run,) = (empty / "tuner-runs").iterdir()
     assert {"best.cu", "best.toml", "result.json", "journal.jsonl"} <= {file.name for file in run.iterdir()}
-    replayed = tuner_tui("replay", run, "--auto", cwd=empty, program=tuner, PYTHONPATH="")
+    replayed = tuner_tui_process("replay", run, "--auto", cwd=empty, program=tuner, PYTHONPATH="")
     assert replayed.code == ended.code

@@ -218,7 +218,7 @@ async def test_cancelling_closes_the_connection(wire: Wire, server: ModelServer,
     server.answers = [wire.broken("and on ", "endless")]
     begun = asyncio.Event()
     task = asyncio.create_task(complete(backend, REQUEST, lambda _: begun.set()))
-    await asyncio.wait_for(begun.wait(), 5)
+    await asyncio.wait_for(begun.wait(), 100)
 
     task.cancel()
 

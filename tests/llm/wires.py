@@ -29,7 +29,7 @@ REQUEST = Request(
     SCHEMA,
     max_tokens=2048,
 )
-QUICK = Pace(first_s=5, between_s=5)
+QUICK = Pace(first_s=100, between_s=100)
 INPUT, OUTPUT = 120, 30
 """Tokens that every good reply reports; the prompt of REQUEST has about as many."""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.memory.entries import entry
 from tui_tuner.memory.database import Database
 from tui_tuner.memory.sessions import RememberedSessions
-sessions = RememberedSessions(Database(Path(sys.argv[1]), wait_s=60.0))
+sessions = RememberedSessions(Database(Path(sys.argv[1]), wait_s=240.0))
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(25):
@@ -65,7 +65,7 @@ def test_two_processes_that_begin_the_file_and_write_at_once_lose_nothing(file: 
         writer.stdin.write("go\n")
         writer.stdin.flush()
     for writer in writers:
-        writer.communicate(timeout=90)
+        writer.communicate(timeout=250)
         assert writer.returncode == 0
     found = RememberedSessions(Database(file)).all()
     assert len(found) == 50

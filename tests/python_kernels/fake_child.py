@@ -35,6 +35,10 @@ from tui_tuner.problem.model import Configuration
 
 DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="helion 1.4.0", toolchain="helion 1.4.0, fake")
 LIMIT_S = 0.5
+"""For an answer, where there will be none."""
+LONG_LIMIT_S = 2.5
+"""For all others, which come at once."""
+HANGS = 32
 
 
 def milliseconds(configuration: Configuration) -> float:
@@ -88,13 +92,14 @@ def main() -> None:
         if isinstance(request, DescriptionRequest) and request.kernel == "missing":
             say(UserErrorAnswer(message="has no kernel 'missing'", hint="did you mean 'matmul'?", file=request.file))
         elif isinstance(request, DescriptionRequest):
-            say(KernelPhase(text="loading", limit_s=5.0))
+            say(KernelPhase(text="loading", limit_s=100.0))
             say(DescriptionAnswer(description=known))
         elif isinstance(request, KernelOpenRequest):
             given = evaluated(KernelEvaluationRequest(id=0, configuration=request.default))
             say(KernelOpenAnswer(device=DEVICE, given=given))
         elif not isinstance(request, ForgetRequest):
-            say(KernelPhase(id=request.id, text="the first launch", limit_s=LIMIT_S))
+            hangs = isinstance(request, KernelEvaluationRequest) and request.configuration.get("num_warps") == HANGS
+            say(KernelPhase(id=request.id, text="the first launch", limit_s=LIMIT_S if hangs else LONG_LIMIT_S))
             answer = evaluated(request) if isinstance(request, KernelEvaluationRequest) else compared(request)
             say(answer)
             if answer.fatal:

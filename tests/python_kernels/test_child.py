@@ -126,7 +126,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     ours, theirs = socket.socketpair()
     opening = KernelOpenRequest(
-        file="x.py", kernel="doubling", source="", default={"HOW": "plain"}, jobs=2, build_limit_s=20
+        file="x.py", kernel="doubling", source="", default={"HOW": "plain"}, jobs=2, build_limit_s=200
     )
 
     def say(frame):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.search.spaces import START, SyntheticSpace, milliseconds
+from tests.waiting import LIMIT_S
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
 
@@ -120,7 +121,7 @@ def test_the_process_dies_with_the_program_that_started_it():
         assert parent.stdout.readline() == b"started\n"
         (search,) = search_processes(parent.pid)
         parent.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + LIMIT_S
     while is_running(search) and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -137,7 +137,7 @@ async def test_each_configuration_is_begun_as_soon_as_it_has_arrived(tmp_path):
     first_end, second_end = whole.index("}") + 1, whole.rindex("}, {") + 1
     cut = [whole[:first_end], whole[first_end : whole.rindex("}]")], whole[whole.rindex("}]") :]]
     assert first_end == second_end
-    told, world = await asyncio.wait_for(told_by(tmp_path, cut), 20)
+    told, world = await asyncio.wait_for(told_by(tmp_path, cut), 100)
     assert len(world.evaluated) == 2
     assert told.finished.evaluations == 2
 
@@ -185,7 +185,7 @@ async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
     run = new_run(tmp_path, LlmSearchStrategy(), **rounds(seeds=0, max_rounds=2, patience=3, fallback="random"))
     world = Slow(run.problem)
     session = Session(run, LlmSearchStrategy(), world, Babbling(world, []))
-    told = await asyncio.wait_for(tell_all(session), 20)
+    told = await asyncio.wait_for(tell_all(session), 100)
     assert told.refused
     assert told.finished.status in ("finished", "no_improvement")
 

@@ -151,7 +151,7 @@ def test_every_cuda_means_that_a_step_names_compiles_for_the_architectures_it_is
         pytest.skip(error.message)
     targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90)]
     command = [nvcc, "-fatbin", "-std=c++17", *targets, MEANS, "-o", tmp_path / "means.fatbin"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 

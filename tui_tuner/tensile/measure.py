@@ -14,7 +14,7 @@ from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, Ru
 from tui_tuner.tensile.results.reading import read_results
 from tui_tuner.tensile.running.log import RunEnd
 from tui_tuner.tensile.running.program import Tensile
-from tui_tuner.tensile.running.run import run_tensile
+from tui_tuner.tensile.running.run import WALL_CLOCK, RunClock, run_tensile
 from tui_tuner.tensile.summary import summarise
 from tui_tuner.text import redact
 
@@ -103,11 +103,13 @@ class TensileBench:
     Attributes:
         sizes: text of the file of sizes that goes with the alternate format; None without one.
         limit_s: seconds that one run may take, None for no limit.
+        clock: times the runs.
     """
 
     tensile: Tensile
     sizes: str | None = None
     limit_s: float | None = None
+    clock: RunClock = WALL_CLOCK
 
 
 async def measure(
@@ -126,7 +128,9 @@ async def measure(
         sizes = directory / "sizes.yaml"
         sizes.write_text(bench.sizes or "[]\n", encoding="utf-8")
     output = directory / OUTPUT
-    ended = await run_tensile(bench.tensile, file, output, sizes=sizes, limit_s=bench.limit_s, on_line=on_line)
+    ended = await run_tensile(
+        bench.tensile, file, output, sizes=sizes, limit_s=bench.limit_s, on_line=on_line, clock=bench.clock
+    )
     return await asyncio.to_thread(outcome_of, configuration, ended, output)
 
 

@@ -39,9 +39,9 @@ def test_eight_thousand_solutions_are_read_in_seconds(tmp_path: Path) -> None:
     rest = "".join(f"  Parameter{at:03d}: {at % 5}\n" for at in range(200))
     entries = (f"- DepthU: {32 + at % 2}\n{rest}  SolutionNameMin: name_{at}\n" for at in range(8192))
     file.write_text("".join(entries))
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(solutions_of(file)) == 8192
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_file_that_ends_within_a_solution_is_no_result(tmp_path: Path) -> None:

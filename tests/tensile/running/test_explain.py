@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tensile.clocks import OwnTime
 from tests.tensile.stand_in import sample, write_program
 from tui_tuner.tensile.measure import explain
 from tui_tuner.tensile.outcome import RunFailureKind
@@ -27,13 +28,14 @@ CASES = [
 ]
 
 
-async def run(tmp_path: Path, fault: str, limit_s: float = 30.0) -> RunEnd:
+async def run(tmp_path: Path, fault: str, limit_s: float = 100.0) -> RunEnd:
     table = sample.write_table(tmp_path / "measured.csv")
     program = write_program(tmp_path / "bin", measured=table, fault=fault)
     config = tmp_path / "config.yaml"
     config.write_text(sample.configuration())
     tensile = Tensile((str(program),), "")
-    return await run_tensile(tensile, config, tmp_path / "out", limit_s=limit_s, on_line=lambda _: None)
+    clock = OwnTime(program.with_name("hangs")).clock
+    return await run_tensile(tensile, config, tmp_path / "out", limit_s=limit_s, on_line=lambda _: None, clock=clock)
 
 
 @pytest.mark.parametrize(("fault", "kind", "message"), CASES)

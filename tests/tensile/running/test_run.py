@@ -8,26 +8,43 @@ from pathlib import Path
 
 import pytest
 
+from tests.tensile.clocks import OwnTime
 from tests.tensile.running.programs import as_tensile, is_running, python_program
 from tui_tuner.tensile.measure import explain
 from tui_tuner.tensile.running.log import RunEnd
 from tui_tuner.tensile.running.program import Tensile
-from tui_tuner.tensile.running.run import run_tensile
+from tui_tuner.tensile.running.run import WALL_CLOCK, RunClock, run_tensile
 
-SLEEPS = "import time; time.sleep(60)"
+SLEEPS = "import time; time.sleep(600)"
 OFFSPRING = """\
 import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import signal, time; {ignore}print('up', flush=True); time.sleep(60)"])
+forever = "import signal, time; {ignore}print('up', flush=True); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", forever])
 open({file!r}, "w").write(str(child.pid))
 time.sleep({seconds})
 """
 IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
 
 
-async def run(tensile: Tensile, tmp_path: Path, limit_s: float | None = 20.0, lines: list[str] | None = None) -> RunEnd:
+LONG_S = 200.0
+"""More than anything here takes that ends by itself."""
+
+
+async def run(
+    tensile: Tensile,
+    tmp_path: Path,
+    limit_s: float | None = LONG_S,
+    lines: list[str] | None = None,
+    clock: RunClock = WALL_CLOCK,
+) -> RunEnd:
     told = [] if lines is None else lines
     config, output = tmp_path / "config.yaml", tmp_path / "round" / "output"
-    return await run_tensile(tensile, config, output, limit_s=limit_s, on_line=told.append)
+    return await run_tensile(tensile, config, output, limit_s=limit_s, on_line=told.append, clock=clock)
+
+
+def ready_in(directory: Path) -> RunClock:
+    """Whose time is up as soon as the program says that it is ready, by a file."""
+    return OwnTime(directory / "ready").clock
 
 
 async def test_words_go_to_the_listener_and_to_a_file(tmp_path: Path) -> None:
@@ -45,7 +62,7 @@ async def test_a_list_of_sizes_asks_for_the_alternate_format(tmp_path: Path) -> 
     lines: list[str] = []
     sizes = tmp_path / "sizes.yaml"
     config, output = tmp_path / "config.yaml", tmp_path / "out"
-    await run_tensile(tensile, config, output, sizes=sizes, limit_s=20, on_line=lines.append)
+    await run_tensile(tensile, config, output, sizes=sizes, limit_s=LONG_S, on_line=lines.append)
     assert lines == [f"{config} {sizes} {output} --alternate-format"]
 
 
@@ -59,8 +76,10 @@ async def test_keys_are_not_inherited(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
-    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=60, ignore="")
-    ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=1.0)
+    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=600, ignore="")
+    ready = body.replace("time.sleep(600)\n", f"open({str(tmp_path / 'ready')!r}, 'w').close()\ntime.sleep(600)\n")
+    assert ready.count("ready") == 1
+    ended = await run(as_tensile(tmp_path, ready), tmp_path, limit_s=1.0, clock=ready_in(tmp_path))
     assert (ended.timed_out, ended.signal) == (True, "SIGTERM")
     assert 1.0 <= ended.seconds < 5.0
     assert not is_running(int((tmp_path / "pid").read_text()))
@@ -68,9 +87,15 @@ async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
 
 async def test_what_ignores_the_request_to_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui_tuner.tensile.running.run.GRACE_S", 0.3)
-    body = f"import signal, time; {IGNORE}time.sleep(60)"
-    ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=0.5)
+    body = f"import signal, time; {IGNORE}open({str(tmp_path / 'ready')!r}, 'w').close(); time.sleep(600)"
+    ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=0.5, clock=ready_in(tmp_path))
     assert (ended.timed_out, ended.signal) == (True, "SIGKILL")
+
+
+async def test_the_time_limit_is_that_of_the_clock_on_the_wall(tmp_path: Path) -> None:
+    ended = await run(as_tensile(tmp_path, "import time; time.sleep(600)"), tmp_path, limit_s=0.5)
+    assert ended.timed_out
+    assert ended.seconds >= 0.5
 
 
 async def test_what_a_finished_run_left_behind_is_ended(tmp_path: Path) -> None:
@@ -81,7 +106,7 @@ async def test_what_a_finished_run_left_behind_is_ended(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=60, ignore="")
+    body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=600, ignore="")
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         await asyncio.sleep(0.02)
@@ -91,10 +116,10 @@ async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
-async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path) -> None:
-    body = (
-        f"import os, signal, time; {IGNORE}open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    )
+async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui_tuner.tensile.running.group.end_group.__defaults__", (LONG_S,))
+    told = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
+    body = f"import os, signal, time; {IGNORE}{told}; time.sleep(600)"
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         await asyncio.sleep(0.02)
@@ -104,7 +129,7 @@ async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path) -> None:
         await asyncio.sleep(0.1)
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < LONG_S / 2
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
@@ -114,7 +139,7 @@ async def test_a_listener_that_fails_ends_the_run(tmp_path: Path) -> None:
 
     tensile = as_tensile(tmp_path, f"import os; print(os.getpid(), flush=True); {SLEEPS}")
     with pytest.raises(RuntimeError) as caught:
-        await run_tensile(tensile, tmp_path / "c", tmp_path / "out", limit_s=30, on_line=on_line)
+        await run_tensile(tensile, tmp_path / "c", tmp_path / "out", limit_s=LONG_S, on_line=on_line)
     assert not is_running(int(str(caught.value)))
 
 
@@ -135,6 +160,6 @@ def broken(tmp_path: Path) -> Path:
 async def test_megabytes_of_output_are_read_without_waiting(tmp_path: Path) -> None:
     lines: list[str] = []
     body = "import sys\nfor _ in range(200): sys.stdout.write(('x' * 99 + '\\n') * 500)"
-    ended = await run(as_tensile(tmp_path, body), tmp_path, lines=lines)
+    ended = await run(as_tensile(tmp_path, body), tmp_path, lines=lines, clock=RunClock(now=lambda: 0.0))
     assert ended.log.stat().st_size == 10_000_000
     assert len(lines) < 300

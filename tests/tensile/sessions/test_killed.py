@@ -44,7 +44,7 @@ def test_a_program_that_is_killed_leaves_no_tensile_behind_and_is_gone_on_with(
             assert "interrupted; go on with: tuner-tui resume run" in ended.err
         process.communicate()
         try:
-            wait_until(lambda: not descendants(), "the end of all that the program had started", limit_s=5)
+            wait_until(lambda: not descendants(), "the end of all that the program had started")
         finally:
             for pid in descendants():
                 os.kill(pid, signal.SIGKILL)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import yaml
 
 from tests.llm.fakes import FakeBackend, said
+from tests.tensile.clocks import OwnTime
 from tests.tensile.sessions.replies import BEST, SMALL
 from tests.tensile.stand_in import sample, write_program
 from tui_tuner.headless import ApproveAll
@@ -67,6 +68,7 @@ class World:
         self.path = directory / "run"
         self.version = "4.33.0"
         self.limit_s: float | None = None
+        self.clock = OwnTime(self.program.with_name("hangs")).clock
 
     @property
     def runs(self) -> int:
@@ -95,7 +97,7 @@ class World:
         return TensileSession(run, knowledge_for(run.configuration), None, None)
 
     def _session(self, run: TensileRun, model: FakeBackend | None) -> TensileSession:
-        bench = TensileBench(Tensile((str(self.program),), self.version), self.sizes, self.limit_s)
+        bench = TensileBench(Tensile((str(self.program),), self.version), self.sizes, self.limit_s, self.clock)
         return TensileSession(run, knowledge_for(run.configuration), bench, model)
 
     def configuration(self, name: str) -> BenchmarkConfiguration:

@@ -52,6 +52,7 @@ class Faults:
             os.kill(os.getpid(), signal.SIGSEGV)
         if "hang" in self:
             sys.stdout.flush()
+            Path(sys.argv[0]).with_name("hangs").touch()
             time.sleep(600)
 
     def strikes(self, draw: random.Random) -> bool:

@@ -8,7 +8,8 @@ import re
 import signal
 import time
 from asyncio.subprocess import PIPE, STDOUT
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -75,6 +76,31 @@ class Ration:
             self._left_out = 0
 
 
+async def ended_within(child: Child, limit_s: float | None) -> bool:
+    """Wait for a process; False when the time is up before it ends."""
+    try:
+        await asyncio.wait_for(child.process.wait(), limit_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class RunClock:
+    """What times a run and says when its time is up; that of the machine unless a test has its own.
+
+    Attributes:
+        now: seconds, monotonic.
+        ended_within: waits for a process, as `ended_within` does.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    ended_within: Callable[[Child, float | None], Awaitable[bool]] = ended_within
+
+
+WALL_CLOCK = RunClock()
+
+
 async def run_tensile(
     tensile: Tensile,
     config: Path,
@@ -83,6 +109,7 @@ async def run_tensile(
     sizes: Path | None = None,
     limit_s: float | None,
     on_line: Callable[[str], None],
+    clock: RunClock = WALL_CLOCK,
 ) -> RunEnd:
     """Run Tensile on a configuration. However this ends, nothing of the run is left behind running.
 
@@ -93,21 +120,22 @@ async def run_tensile(
         on_line: is told what Tensile prints, cleaned, shortened, and no faster than a reader can follow.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    run = _Run(output.with_name(f"{output.name}.log"), on_line)
+    run = _Run(output.with_name(f"{output.name}.log"), on_line, clock)
     files = [str(config.absolute())] if sizes is None else [str(config.absolute()), str(sizes.absolute())]
     options = [] if sizes is None else ["--alternate-format"]
     return await run.through([*tensile.command, *files, str(output.absolute()), *options], limit_s)
 
 
 class _Run:
-    def __init__(self, log: Path, on_line: Callable[[str], None]) -> None:
+    def __init__(self, log: Path, on_line: Callable[[str], None], clock: RunClock) -> None:
         self._log = log
+        self._clock = clock
         self._reader, self._ration = LogReader(), Ration(on_line)
-        self._start = time.monotonic()
+        self._start = clock.now()
         self._written = 0
 
     def _seconds(self) -> float:
-        return time.monotonic() - self._start
+        return self._clock.now() - self._start
 
     async def through(self, command: Sequence[str], limit_s: float | None) -> RunEnd:
         with self._log.open("wb") as file:
@@ -124,11 +152,8 @@ class _Run:
     async def _until_the_end(self, child: Child, file: BinaryIO, limit_s: float | None) -> bool:
         """Whether the time was up."""
         reading = asyncio.create_task(self._read(child, file))
-        timed_out = False
         try:
-            await asyncio.wait_for(child.process.wait(), limit_s)
-        except TimeoutError:
-            timed_out = True
+            timed_out = not await self._clock.ended_within(child, limit_s)
         finally:
             try:
                 await child.end(GRACE_S)

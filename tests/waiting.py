@@ -1,0 +1,39 @@
+"""Waiting for a state, with a limit that only a broken program reaches."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LIMIT_S = 100.0
+GROWING_S = (1.5, 6.0, 24.0, 96.0)
+"""Time limits to try one after the other where a limit must end what has to get somewhere first."""
+_LOOK_S = 0.02
+
+
+async def reached(state: Callable[[], bool], task: asyncio.Future[object] | None = None) -> bool:
+    """Wait until a state is reached; False when the task ended before it was.
+
+    Raises:
+        AssertionError: neither happened for very long.
+    """
+    end = time.monotonic() + LIMIT_S
+    while not state():
+        if task is not None and task.done():
+            return False
+        assert time.monotonic() < end, f"not within {LIMIT_S:g} s"
+        await asyncio.sleep(_LOOK_S)
+    return True
+
+
+def processor_s(process: int | None = None) -> float:
+    """Processor time that a process has used until now; without one, this process and its children that ended, s."""
+    if process is None:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(each.ru_utime + each.ru_stime for each in used)
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
