@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli
-from platformdirs import user_config_path, user_data_path
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from platformdirs import user_data_path
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.positions import key_lines, line_of
+from tui_tuner.resources import APPLICATION, settings_file
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.strategies.tensile.options import TensileOptions
+from tui_tuner.subjects import SUBJECTS, settings_model
 
-APPLICATION = "tuner-tui"
+if TYPE_CHECKING:
+    from tomlkit.items import Table
 
 
 class _Section(BaseModel):
@@ -66,7 +68,7 @@ class MemorySettings(_Section):
 
 
 class Settings(_Section):
-    """All settings.
+    """All settings of kernels; a subject beside them has a table of its own, see `table`.
 
     Attributes:
         strategies: options of each strategy, by its name, as in `[strategies.autonomous]`.
@@ -77,14 +79,17 @@ class Settings(_Section):
     model: ModelSettings = ModelSettings()
     memory: MemorySettings = MemorySettings()
     build: BuildSettings = BuildSettings()
-    tensile: TensileOptions = TensileOptions()
     screen: ScreenSettings = ScreenSettings()
 
+    def table(self, subject: str) -> Any:  # noqa: ANN401 (the subject's own model)
+        """The settings of a subject; its defaults where nothing is set.
 
-def settings_file() -> Path:
-    """Where the settings are: `$TUNER_TUI_CONFIG`, else the platform's configuration directory."""
-    named = os.environ.get("TUNER_TUI_CONFIG")
-    return Path(named) if named else user_config_path(APPLICATION) / "config.toml"
+        Raises:
+            KeyError: no such subject is registered.
+        """
+        model = settings_model(subject)
+        found = getattr(self, subject, None)
+        return found if isinstance(found, model) else model()
 
 
 def load_settings(file: Path | None = None) -> Settings:
@@ -98,7 +103,8 @@ def load_settings(file: Path | None = None) -> Settings:
         return Settings()
     try:
         text = file.read_text(encoding="utf-8")
-        settings = Settings.model_validate(tomli.loads(text))
+        content = tomli.loads(text)
+        settings = _with_subjects(content).model_validate(content)
     except tomli.TOMLDecodeError as error:
         raise SettingsError(f"this is not TOML: {error.msg}", file=file, line=error.lineno) from error
     except ValidationError as error:
@@ -109,14 +115,22 @@ def load_settings(file: Path | None = None) -> Settings:
     return settings
 
 
+def _with_subjects(content: Mapping[str, Any]) -> type[Settings]:
+    """Settings that have the tables of those subjects that the file sets; the others are not even loaded."""
+    models = {name: settings_model(name) for name in SUBJECTS if name in content}
+    tables: dict[str, Any] = {name: (model, model()) for name, model in models.items()}
+    return create_model("Settings", __base__=Settings, **tables) if tables else Settings
+
+
 def _check_strategies(settings: Settings, text: str, file: Path) -> None:
     """Refuse options that a strategy does not have; a file of the user's own is not run for that."""
-    from tui_tuner.strategies.choose import strategy_named
-
     for name, options in settings.strategies.items():
+        if ".py:" in name:
+            continue
+        from tui_tuner.strategies.choose import strategy_named
+
         try:
-            if ".py:" not in name:
-                strategy_named(name, options)
+            strategy_named(name, options)
         except SettingsError as error:
             line = line_of(key_lines(text), ("strategies", name))
             raise SettingsError(error.message, hint=error.hint, file=file, line=line) from error
@@ -134,5 +148,33 @@ def _mistake(error: ValidationError, text: str, file: Path) -> SettingsError:
 
 def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
     """The keys of the table that a key stands in; every section is a table of the file."""
-    section = Settings.model_fields[str(path[0])].annotation if len(path) > 1 else Settings
+    if len(path) == 1:
+        return [*Settings.model_fields, *SUBJECTS]
+    name = str(path[0])
+    section = settings_model(name) if name in SUBJECTS else Settings.model_fields[name].annotation
     return [*section.model_fields] if isinstance(section, type) and issubclass(section, BaseModel) else []
+
+
+def settings_text(settings: Settings) -> str:
+    """The settings as TOML, ready to be put into the settings file; keys without a value stand there as comments."""
+    import tomlkit
+
+    document = tomlkit.document()
+    for name in Settings.model_fields:
+        document.add(name, _table(getattr(settings, name)))
+    for name in SUBJECTS:
+        document.add(name, _table(settings.table(name)))
+    return tomlkit.dumps(document)
+
+
+def _table(section: BaseModel | Mapping[str, Any]) -> Table:
+    import tomlkit
+
+    table = tomlkit.table()
+    content = section.model_dump(mode="json") if isinstance(section, BaseModel) else section
+    for name, value in sorted(content.items(), key=lambda item: isinstance(item[1], dict)):  # else keys end up in them
+        if value is None:
+            table.add(tomlkit.comment(f"{name} is not set"))
+        else:
+            table.add(name, _table(value) if isinstance(value, dict) else tomlkit.item(value))
+    return table

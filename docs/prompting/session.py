@@ -24,7 +24,7 @@ from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import create
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.base import Strategy
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.strategies.steps import Decision, Proposal
 
 H200 = DeviceInfo(

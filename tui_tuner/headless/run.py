@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import aclosing
-from enum import IntEnum
 from typing import TextIO
 
+from tui_tuner.errors import ExitCode
 from tui_tuner.headless.story import Story
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.text import clean
-
-
-class ExitCode(IntEnum):
-    """What the program returns to the shell."""
-
-    FINISHED = 0
-    FAILED = 1
-    USAGE = 2
-    NO_IMPROVEMENT = 3
-    INTERRUPTED = 130
-
 
 EXIT_CODES = {
     "finished": ExitCode.FINISHED,

@@ -10,6 +10,7 @@ from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import Search
+from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
@@ -24,7 +25,6 @@ from tui_tuner.session.remembering import Remembering
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Emit, Talk
 from tui_tuner.strategies.base import Incumbent
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Step
 
 

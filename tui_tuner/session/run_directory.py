@@ -6,7 +6,6 @@ import datetime
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tui_tuner import __version__
 from tui_tuner.errors import JournalError
@@ -17,9 +16,8 @@ from tui_tuner.search.methods import DEFAULT_METHOD
 from tui_tuner.session import journal as journals
 from tui_tuner.session.journal import Journal
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.runs import RUNS
 
-RUNS = Path("tuner-runs")
-"""Where runs go, in the current directory, unless the user names another place."""
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""
 
@@ -130,25 +128,3 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
     except (KeyError, ValueError) as error:
         raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error
-
-
-def list_runs(directory: Path) -> list[dict[str, Any]]:
-    """Every run in a directory: name, kernel's file, strategy, model, created, whether it has a result."""
-    found = []
-    for file in sorted(directory.glob(f"*/{journals.FILE}")):
-        try:
-            header = Journal.read(file).header
-            found.append(
-                {
-                    "run": str(file.parent),
-                    "created": header["created"],
-                    "strategy": header["options"]["strategy"],
-                    "model": header["model"],
-                    "finished": (file.parent / "result.json").exists(),
-                }
-            )
-        except JournalError as error:
-            found.append({"run": str(file.parent), "error": error.message})
-        except KeyError as error:
-            found.append({"run": str(file.parent), "error": f"its header lacks {error}"})
-    return found

@@ -28,7 +28,7 @@ INTERRUPTED = "interrupted"
 
 
 class TunerApp(App[str]):
-    """Shows a run and answers its questions; `run()` returns the session's status.
+    """Shows a run and answers its questions; `run_async()` gives the session's status.
 
     Args:
         run: the session to show; it runs while the app does.
@@ -92,12 +92,12 @@ class TunerApp(App[str]):
                 await asyncio.sleep(0)  # a replay has its events at hand and would never let the screen draw
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """End when the session breaks; `run` raises its error once the terminal is restored."""
+        """End when the session breaks; `run_async` raises its error once the terminal is restored."""
         if event.worker is self._engine and event.state is WorkerState.ERROR:
             self.failure = event.worker.error
             self.exit("failed", return_code=1)
 
-    def run(self, **options: Any) -> str:  # noqa: ANN401  # Textual's own options
+    async def run_async(self, **options: Any) -> str:  # noqa: ANN401  # Textual's own options
         """Show the run until the user leaves.
 
         Returns:
@@ -106,7 +106,7 @@ class TunerApp(App[str]):
         Raises:
             BaseException: whatever ended the session other than by an event.
         """
-        status = super().run(**options)
+        status = await super().run_async(**options)
         if self.failure is not None:
             raise self.failure
         return status or INTERRUPTED

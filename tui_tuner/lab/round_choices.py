@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tui_tuner.dataset.example import Choices, Origin
+from tui_tuner.lab.dataset_example import Origin, RoundChoices
 from tui_tuner.llm.finding import json_text
 from tui_tuner.llm.thinking import split_thinking
 from tui_tuner.problem.model import Configuration
@@ -18,11 +18,11 @@ Proposed = Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedRound:
     """The evaluations of a round; `origins` has one entry an evaluation, None where the reply did not choose it."""
 
     origins: list[Origin | None]
-    choices: Choices
+    choices: RoundChoices
 
 
 def proposals_in(text: str) -> list[Proposed]:
@@ -35,7 +35,9 @@ def proposals_in(text: str) -> list[Proposed]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def assigned(proposals: Sequence[Proposed], batch: Sequence[Configuration], known: Sequence[Configuration]) -> Assigned:
+def assigned(
+    proposals: Sequence[Proposed], batch: Sequence[Configuration], known: Sequence[Configuration]
+) -> AssignedRound:
     """Find the proposal behind each evaluation of a round.
 
     The events of a session name no repairs. A repaired configuration is the one most like an invalid proposal, equal
@@ -62,14 +64,14 @@ def assigned(proposals: Sequence[Proposed], batch: Sequence[Configuration], know
             origins[place] = "repair"
     counts = {origin: origins.count(origin) for origin in ("reply", "repair")}
     left = len(proposals) - counts["reply"] - counts["repair"] - len(repeated)
-    choices = Choices(
+    choices = RoundChoices(
         proposed=len(proposals),
         as_proposed=counts["reply"],
         repaired=counts["repair"],
         repeated=len(repeated),
         unmeasured=left,
     )
-    return Assigned(origins, choices)
+    return AssignedRound(origins, choices)
 
 
 def _window(places: Sequence[int | None], index: int, end: int) -> range:

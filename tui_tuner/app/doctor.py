@@ -9,7 +9,8 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.llm.choose import choose
-from tui_tuner.settings import Settings, settings_file
+from tui_tuner.resources import settings_file
+from tui_tuner.settings import Settings
 from tui_tuner.tensile.running.find import find_tensile
 
 
@@ -27,7 +28,7 @@ async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
 
 def _tensile(settings: Settings) -> str:
     try:
-        found = find_tensile(settings.tensile.tensile)
+        found = find_tensile(settings.table("tensile").tensile)
     except UserError as error:
         return error.message
     return f"{found.program}{f', version {found.version}' if found.version else ''}"

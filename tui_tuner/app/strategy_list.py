@@ -1,12 +1,10 @@
-"""`tuner-tui strategy`: a first file for a strategy of the user's own, and which strategies there are."""
+"""`tuner-tui strategy list`: which strategies there are, with their options."""
 
 from __future__ import annotations
 
 import inspect
 import shlex
 from collections.abc import Iterator
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -16,28 +14,7 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import all_strategies
 
-FILE = Path("my_strategy.py")
-"""Where the template goes, in the current directory, unless the user names another file."""
-CLASS = "MyStrategy"
 _INDENT = " " * 2
-
-
-def write_template(file: Path, *, force: bool) -> Path:
-    """Write a strategy that runs as it is.
-
-    Raises:
-        SettingsError: the file is there already, is no `.py`, or cannot be written.
-    """
-    if file.suffix != ".py":
-        raise SettingsError("a strategy is a Python file", hint=f"write {file.with_suffix('.py')}", file=file)
-    if file.exists() and not force:
-        raise SettingsError("is there already", hint="add --force to write it anew", file=file)
-    text = files("tui_tuner.strategies").joinpath("template.py").read_text(encoding="utf-8")
-    try:
-        file.write_text(text.replace(str(FILE), str(file)), encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", file=file) from None
-    return file
 
 
 def strategy_lines() -> Iterator[str]:
