@@ -6,11 +6,12 @@ import asyncio
 import shlex
 import signal
 import sys
+import tomllib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
 from tui_tuner.resources import settings_file
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tui_tuner.session.events import Event
     from tui_tuner.session.instructions import Instruction
     from tui_tuner.session.stream import EventStream, KeptRun
-    from tui_tuner.settings import Settings
     from tui_tuner.strategies.steps import Approver
 
 _ENGINE = "tui_tuner.app.sessions"
@@ -67,7 +67,7 @@ class FrontEnd:
     output: str | None = None
     theme: str | None = None
 
-    def check(self, settings: Settings) -> None:
+    def check(self) -> None:
         """Whether a session can be shown like this.
 
         Raises:
@@ -79,15 +79,9 @@ class FrontEnd:
             raise SettingsError("--output needs --auto", hint="the screen prints nothing")
         if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
             raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
-        from tui_tuner.tui.bindings import checked_keymap
-
-        try:
-            checked_keymap(settings.screen.keys)
-        except SettingsError as error:
-            raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
 
 
-async def show(begin: Begin, settings: Settings, front_end: FrontEnd, title: str) -> ExitCode:
+async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     """Run a session in the front end that the user asked for.
 
     Args:
@@ -96,9 +90,10 @@ async def show(begin: Begin, settings: Settings, front_end: FrontEnd, title: str
     Raises:
         UserError: something that the user must mend; a screen that was there is gone by then.
     """
+    front_end.check()
     if front_end.auto:
         return await _as_lines(begin, json=front_end.output == "json")
-    return await _on_the_screen(begin, settings, front_end.theme, title)
+    return await _on_the_screen(begin, front_end.theme, title)
 
 
 async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
@@ -129,11 +124,14 @@ def _end_by_signals() -> None:
             loop.add_signal_handler(name, task.cancel)
 
 
-async def _on_the_screen(begin: Begin, settings: Settings, theme: str | None, title: str) -> ExitCode:
+async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
-    starting = StartingSession(begin, title)
-    app = TunerApp(starting, theme=theme or settings.screen.theme, keymap=settings.screen.keys or None)
+    starting, look = StartingSession(begin, title), _screen_table()
+    try:
+        app = TunerApp(starting, theme=theme or look.get("theme"), keymap=look.get("keys"), starting=True)
+    except SettingsError as error:
+        raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
         status = await app.run_async()
     except UserError:
@@ -150,6 +148,18 @@ async def _on_the_screen(begin: Begin, settings: Settings, theme: str | None, ti
     from tui_tuner.headless import EXIT_CODES
 
     return EXIT_CODES[status]
+
+
+def _screen_table() -> dict[str, Any]:
+    """What the settings say of the screen, nothing where they cannot be read: who begins the session says why."""
+    file = settings_file()
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8")).get("screen", {})
+        theme, keys = table.get("theme"), table.get("keys", {})
+        sound = isinstance(theme, str | None) and all(isinstance(key, str) for key in keys.values())
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return {"theme": theme, "keys": keys or None} if sound else {}
 
 
 class StartingSession:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from tui_tuner.app.showing import FrontEnd
     from tui_tuner.session.options import SessionOptions
-    from tui_tuner.settings import Settings
 
 _FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time"}
 """Flags that are not called like the option they set."""
@@ -78,17 +77,11 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
     front_end.add_argument("--theme", metavar="NAME", help="theme of the screen")
 
 
-def checked_front_end(chosen: argparse.Namespace, settings: Settings) -> FrontEnd:
-    """How the session is to be shown.
-
-    Raises:
-        SettingsError: it cannot be shown like that here.
-    """
+def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
+    """How the session is to be shown."""
     from tui_tuner.app.showing import FrontEnd
 
-    front_end = FrontEnd(chosen.auto, chosen.output, chosen.theme)
-    front_end.check(settings)
-    return front_end
+    return FrontEnd(chosen.auto, chosen.output, chosen.theme)
 
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:

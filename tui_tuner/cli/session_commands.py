@@ -15,7 +15,7 @@ from tui_tuner.cli.options import (
     add_rounds,
     changed,
     changes,
-    checked_front_end,
+    front_end_of,
     option,
     with_strategy_options,
 )
@@ -64,26 +64,28 @@ async def tune(chosen: argparse.Namespace) -> int:
         UserError: something that the user must mend.
     """
     from tui_tuner.app.showing import show
-    from tui_tuner.settings import load_settings
 
-    settings = load_settings()
-    if chosen.kernel is None and not _is_recorded(chosen.device or settings.session.device):
+    if chosen.kernel is None and not _is_recorded(chosen.device):
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
-    front_end = checked_front_end(chosen, settings)
-    options = changed(settings.session, chosen)
 
     async def begin() -> SessionSetup:
+        from tui_tuner.settings import load_settings
+
+        settings = load_settings()
+        options = changed(settings.session, chosen)
         from tui_tuner.app.sessions import new_session
 
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
-    return await show(begin, settings, front_end, str(chosen.kernel or options.device))
+    return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
 
 
-def _is_recorded(device: str) -> bool:
+def _is_recorded(device: str | None) -> bool:
+    """Whether the device, or that of the settings where none is named, is a recording."""
     from tui_tuner.evaluate.devices.choose import is_recorded
+    from tui_tuner.settings import load_settings
 
-    return is_recorded(device)
+    return is_recorded(device or load_settings().session.device)
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
@@ -103,14 +105,13 @@ async def resume(chosen: argparse.Namespace) -> int:
         UserError: something that the user must mend.
     """
     from tui_tuner.app.showing import show
-    from tui_tuner.session.options import SessionOptions
-    from tui_tuner.settings import load_settings
-
-    settings = load_settings()
-    front_end = checked_front_end(chosen, settings)
-    changed(SessionOptions(), chosen)
 
     async def begin() -> SessionSetup:
+        from tui_tuner.session.options import SessionOptions
+        from tui_tuner.settings import load_settings
+
+        settings = load_settings()
+        changed(SessionOptions(), chosen)
         from tui_tuner.app.sessions import resumed_session
         from tui_tuner.commands.tensile_sessions import resumed_tensile_session
         from tui_tuner.session.tensile.run_directory import is_tensile
@@ -122,7 +123,7 @@ async def resume(chosen: argparse.Namespace) -> int:
             raise SettingsError("--tensile is for runs of `tuner-tui tensile`", hint=hint)
         return await resumed_session(chosen.run, changes(chosen), settings)
 
-    return await show(begin, settings, front_end, str(chosen.run))
+    return await show(begin, front_end_of(chosen), str(chosen.run))
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
@@ -139,16 +140,15 @@ async def replay(chosen: argparse.Namespace) -> int:
         UserError: something that the user must mend.
     """
     from tui_tuner.app.showing import show
-    from tui_tuner.settings import load_settings
-
-    settings = load_settings()
-    front_end = checked_front_end(chosen, settings)
 
     async def begin() -> SessionSetup:
+        from tui_tuner.settings import load_settings
+
+        load_settings()  # a mistake in them is told, though nothing of them is used
         from tui_tuner.app.sessions import replayed_session
         from tui_tuner.commands.tensile_sessions import replayed_tensile_session
         from tui_tuner.session.tensile.run_directory import is_tensile
 
         return (replayed_tensile_session if is_tensile(chosen.run) else replayed_session)(chosen.run)
 
-    return await show(begin, settings, front_end, str(chosen.run))
+    return await show(begin, front_end_of(chosen), str(chosen.run))

@@ -12,7 +12,7 @@ from tui_tuner.cli.options import (
     add_model,
     add_options,
     changed,
-    checked_front_end,
+    front_end_of,
     given_of,
     refused,
 )
@@ -54,22 +54,31 @@ async def tensile(chosen: argparse.Namespace) -> int:
         UserError: something that the user must mend.
     """
     from tui_tuner.app.showing import show
-    from tui_tuner.commands.tensile_sessions import given_in, new_tensile_session
+
+    file, sizes = _named(chosen)
+    if chosen.advice is not None:
+        return await _advise(chosen, file, sizes)
+
+    async def begin() -> SessionSetup:
+        from tui_tuner.commands.tensile_sessions import given_in, new_tensile_session
+        from tui_tuner.settings import load_settings
+
+        settings = load_settings()
+        options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
+        return await new_tensile_session(given_in(file, sizes), options, own, settings, chosen.run_dir)
+
+    return await show(begin, front_end_of(chosen), str(file))
+
+
+async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) -> int:
+    """Write advice, and measure nothing."""
+    from tui_tuner.commands.tensile_advice import write_advice
+    from tui_tuner.commands.tensile_sessions import given_in
     from tui_tuner.settings import load_settings
 
     settings = load_settings()
-    file, sizes = _named(chosen)
-    front_end = checked_front_end(chosen, settings) if chosen.advice is None else None
     options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
     given = given_in(file, sizes)
-
-    async def begin() -> SessionSetup:
-        return await new_tensile_session(given, options, own, settings, chosen.run_dir)
-
-    if front_end is not None:
-        return await show(begin, settings, front_end, str(file))
-    from tui_tuner.commands.tensile_advice import write_advice
-
     edited = chosen.edited or file.with_name(f"{file.stem}.edited{file.suffix}")
     lines = await write_advice(
         given, options, own, settings, advice_file=chosen.advice, edited_file=edited, results=chosen.results

@@ -1,4 +1,7 @@
-"""The application: one run, its screen, themes, keys, and how it ends."""
+"""The application: one run, its screen, themes, keys, and how it ends.
+
+What draws a session is imported when its screen is made, so that a frame can stand there before.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,24 @@ import shlex
 import time
 from collections.abc import Callable, Iterable
 from contextlib import aclosing, suppress
-from typing import Any, ClassVar
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.types import CSSPathType
-from textual.widgets import HelpPanel
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
 
-from tui_tuner.tui.approval import ApprovalDesk
 from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
-from tui_tuner.tui.dialogs.quit import QuitDialog
-from tui_tuner.tui.screen import SessionScreen
-from tui_tuner.tui.source import Run
+from tui_tuner.tui.starting import StartingScreen
 from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
+
+if TYPE_CHECKING:
+    from tui_tuner.tui.approval import ApprovalDesk
+    from tui_tuner.tui.screen import SessionScreen
+    from tui_tuner.tui.source import Run
 
 INTERRUPTED = "interrupted"
 
@@ -36,6 +42,7 @@ class TunerApp(App[str]):
         keymap: keys for names of bindings, see `tui_tuner.tui.bindings`.
         grace_s: keys pressed so soon after a question appeared do not answer it; seconds.
         clock: seconds, monotonic.
+        starting: whether an empty frame stands there first, while what draws the session is loaded.
 
     Raises:
         tui_tuner.errors.SettingsError: the keymap cannot be used.
@@ -52,6 +59,7 @@ class TunerApp(App[str]):
         keymap: dict[str, str] | None = None,
         grace_s: float = 0.4,
         clock: Callable[[], float] = time.monotonic,
+        starting: bool = False,
     ) -> None:
         super().__init__()
         self.title = run.title
@@ -59,13 +67,27 @@ class TunerApp(App[str]):
         self._run_shown = run
         self._theme_wanted = theme
         self._keymap_wanted = checked_keymap(keymap or {})
-        self._desk = ApprovalDesk(self._question_changed, grace_s=grace_s, clock=clock)
-        self.session_screen = SessionScreen(self._desk, run.tell, clock)
+        self._grace_s = grace_s
+        self._clock = clock
+        self._starting = starting
         self._engine: Worker[None] | None = None
 
+    @cached_property
+    def session_screen(self) -> SessionScreen:
+        """The screen of the session."""
+        from tui_tuner.tui.screen import SessionScreen
+
+        return SessionScreen(self._desk, self._run_shown.tell, self._clock)
+
+    @cached_property
+    def _desk(self) -> ApprovalDesk:
+        from tui_tuner.tui.approval import ApprovalDesk
+
+        return ApprovalDesk(self._question_changed, grace_s=self._grace_s, clock=self._clock)
+
     def get_default_screen(self) -> Screen[Any]:
-        """The panes."""
-        return self.session_screen
+        """The panes; at the start perhaps no more than their frame."""
+        return StartingScreen() if self._starting else self.session_screen
 
     def on_mount(self) -> None:
         """Themes and keys as the user wants them."""
@@ -86,6 +108,10 @@ class TunerApp(App[str]):
         )
 
     async def _drive(self) -> None:
+        if self._starting:
+            await asyncio.to_thread(import_module, "tui_tuner.tui.screen")
+            await self.switch_screen(self.session_screen)
+            self._starting = False
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
                 self.session_screen.receive(event)
@@ -117,6 +143,8 @@ class TunerApp(App[str]):
 
     def action_toggle_help(self) -> None:
         """Show or hide keys and help."""
+        from textual.widgets import HelpPanel
+
         if self.screen.query(HelpPanel):
             self.action_hide_help_panel()
         else:
@@ -126,7 +154,7 @@ class TunerApp(App[str]):
         """Textual's commands and every key of the panes that acts now."""
         own = {"Maximize", "Minimize"}
         yield from (command for command in super().get_system_commands(screen) if command.title not in own)
-        if screen is not self.session_screen:
+        if self._starting or screen is not self.session_screen:
             return
         own_names = {binding.id for binding in SCREEN_BINDINGS}
         acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
@@ -142,6 +170,11 @@ class TunerApp(App[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
+        from tui_tuner.tui.dialogs.quit import QuitDialog
+
+        if self._starting:
+            await self._leave(True)
+            return
         finished = self.session_screen.picture.finished
         if finished is not None:
             self.exit(finished.status)
@@ -162,5 +195,5 @@ class TunerApp(App[str]):
             self._engine.cancel()
             with suppress(WorkerCancelled, WorkerFailed):
                 await self._engine.wait()
-        finished = self.session_screen.picture.finished
+        finished = None if self._starting else self.session_screen.picture.finished
         self.exit(INTERRUPTED if finished is None else finished.status)
