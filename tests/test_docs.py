@@ -22,8 +22,8 @@ from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.choose import SPECS
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.settings import Settings, load_settings, settings_text
-from tui_tuner.subjects import SUBJECTS
 from tui_tuner.strategies.choose import STRATEGIES, strategy_named
+from tui_tuner.subjects import SUBJECTS
 from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import load_theme
 

@@ -19,7 +19,7 @@ _DIRECTORIES = {"DIR", "RUN"}
 
 
 @dataclass(frozen=True)
-class Argument:
+class ShellArgument:
     """An option or a positional argument as a shell needs it.
 
     Attributes:
@@ -53,16 +53,16 @@ def completion_script(shell: str) -> str:
     return _SCRIPTS[shell](arguments)
 
 
-def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[Argument]:
+def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[ShellArgument]:
     for action in parser._actions:
         words = tuple(map(str, action.choices or ()))
         if not words and isinstance(action.metavar, str) and "|" in action.metavar:
             words = tuple(action.metavar.split("|"))
         if isinstance(action, argparse._HelpAction):
-            yield Argument(tuple(action.option_strings), "explain the options", "none")
+            yield ShellArgument(tuple(action.option_strings), "explain the options", "none")
         else:
             words = tuple(COMMANDS) if action.dest == "topic" else words
-            yield Argument(tuple(action.option_strings), action.help or "", _value_of(action, words), words)
+            yield ShellArgument(tuple(action.option_strings), action.help or "", _value_of(action, words), words)
 
 
 def _value_of(action: argparse.Action, words: tuple[str, ...]) -> Value:
@@ -75,7 +75,7 @@ def _value_of(action: argparse.Action, words: tuple[str, ...]) -> Value:
     return "directories" if action.metavar in _DIRECTORIES else "files"
 
 
-_Arguments = dict[str, list[Argument]]
+_Arguments = dict[str, list[ShellArgument]]
 
 
 def _bash(arguments: _Arguments) -> str:
@@ -129,7 +129,7 @@ def _zsh(arguments: _Arguments) -> str:
     return _ZSH.format(commands="|".join(COMMANDS), described=described, cases="\n".join(cases))
 
 
-def _zsh_specs(name: str, known: list[Argument]) -> Iterator[str]:
+def _zsh_specs(name: str, known: list[ShellArgument]) -> Iterator[str]:
     for argument in known:
         value = _zsh_value(argument)
         for flag in argument.flags:
@@ -143,7 +143,7 @@ def _zsh_specs(name: str, known: list[Argument]) -> Iterator[str]:
         yield f"*:{name}:{_zsh_value(positional[1])}"
 
 
-def _zsh_value(argument: Argument) -> str:
+def _zsh_value(argument: ShellArgument) -> str:
     kinds = {"files": "_files", "directories": "_files", "words": f"({' '.join(argument.words)})"}
     return kinds.get(argument.value, " ")
 
@@ -185,7 +185,7 @@ def _fish(arguments: _Arguments) -> str:
     return "\n".join(lines)
 
 
-def _fish_lines(condition: str, argument: Argument) -> Iterator[str]:
+def _fish_lines(condition: str, argument: ShellArgument) -> Iterator[str]:
     parts = ["complete -c tuner-tui", f"-n {shlex.quote(condition)}"]
     for flag in argument.flags:
         parts.append(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}")

@@ -110,7 +110,7 @@ class TunerApp(App[str]):
     async def _drive(self) -> None:
         if self._starting:
             await asyncio.to_thread(import_module, "tui_tuner.tui.screen")
-            await self.switch_screen(self.session_screen)
+            await self.push_screen(self.session_screen)
             self._starting = False
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
