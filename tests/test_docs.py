@@ -37,7 +37,7 @@ def settings_example() -> str:
 def sections(settings: BaseModel, above: str = "") -> Iterator[tuple[str, BaseModel]]:
     """The tables whose keys are always the same, with those in them: those of strategies are the strategies' own."""
     subjects = {name: settings.table(name) for name in SUBJECTS} if isinstance(settings, Settings) else {}
-    for name, section in (dict(settings) | subjects).items():
+    for name, section in {**dict(iter(settings)), **subjects}.items():
         if isinstance(section, BaseModel):
             yield f"{above}{name}", section
             yield from sections(section, f"{above}{name}.")
