@@ -13,7 +13,7 @@ import pytest
 from tui_tuner import subjects
 from tui_tuner.cli import COMMANDS, main
 from tui_tuner.cli.parsers import TUNE, CommandLine
-from tui_tuner.default_settings import default_settings_text
+from tui_tuner.cli.tools import default_settings_text
 from tui_tuner.options import Option
 from tui_tuner.search.round_options import ROUND_OPTIONS
 from tui_tuner.search.rounds import RoundOptions

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tui_tuner.cli.parsers import COMMANDS, TUNE, CommandLine, tell
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
+from tui_tuner.options import Option
 from tui_tuner.problem.nearest import suggestion
+from tui_tuner.resources import DEFAULT_SETTINGS, settings_file
 from tui_tuner.session.runs import RUNS, list_runs
+from tui_tuner.subjects import SUBJECTS, loaded
 
 _STRATEGY_FILE = Path("my_strategy.py")
 """Where a first strategy goes, in the current directory, unless the user names another file."""
@@ -62,7 +67,7 @@ def strategy(chosen: argparse.Namespace) -> int:
         return ExitCode.FINISHED
     if chosen.file is not None or chosen.force:
         chosen.parser.error("list takes nothing behind it")
-    from tui_tuner.app.strategy_list import strategy_lines
+    from tui_tuner.app.inventory import strategy_lines
 
     for line in strategy_lines():
         tell(line)
@@ -142,7 +147,7 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 async def doctor(_: argparse.Namespace) -> int:
     """Say what this machine offers."""
-    from tui_tuner.app.doctor import findings
+    from tui_tuner.app.inventory import findings
     from tui_tuner.settings import load_settings
 
     async for name, found in findings(load_settings()):
@@ -157,19 +162,31 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 def config(_: argparse.Namespace) -> int:
     """Print the settings in force; where there is no settings file, without the models that check one."""
-    from tui_tuner.resources import settings_file
-
     file = settings_file()
     if file.exists():
         from tui_tuner.settings import load_settings, settings_text
 
         text = settings_text(load_settings(file))
     else:
-        from tui_tuner.default_settings import default_settings_text
-
         text = default_settings_text()
     tell(f"# {file}\n{text}")
     return ExitCode.FINISHED
+
+
+def default_settings_text() -> str:
+    """What `tuner-tui config` prints without a settings file: the tables of kernels, then one a subject."""
+    tables = [DEFAULT_SETTINGS.read_text(encoding="utf-8")]
+    for name, subject in SUBJECTS.items():
+        tables.append("\n".join([f"[{name}]", *_option_lines(loaded(subject.options)), ""]))
+    return "\n".join(tables)
+
+
+def _option_lines(options: Iterable[Option]) -> Iterator[str]:
+    for option in options:
+        if option.default is None:
+            yield f"# {option.name} is not set"
+        else:
+            yield f"{option.name} = {json.dumps(option.default)}"
 
 
 def add_help(parser: argparse.ArgumentParser) -> None:
