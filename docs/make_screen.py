@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tui_tuner.commands.sessions import replayed_session
+from tui_tuner.app.sessions import replayed_session
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.session import Session
 from tui_tuner.tui.app import TunerApp

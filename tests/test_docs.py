@@ -17,13 +17,13 @@ from pydantic import BaseModel
 
 from tests.documents import DEVICES, DOCUMENTS, ROOT, blocks, code
 from tui_tuner.cli import COMMANDS, main
-from tui_tuner.commands.config import settings_text
 from tui_tuner.evaluate.devices.cuda.backends import BACKENDS
 from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.choose import SPECS
 from tui_tuner.llm.prices import worst_cost
-from tui_tuner.settings import Settings, load_settings
+from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.strategies.choose import STRATEGIES, strategy_named
+from tui_tuner.subjects import subjects_with_settings
 from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import load_theme
 
@@ -36,7 +36,10 @@ def settings_example() -> str:
 
 def sections(settings: BaseModel, above: str = "") -> Iterator[tuple[str, BaseModel]]:
     """The tables whose keys are always the same, with those in them: those of strategies are the strategies' own."""
-    for name, section in settings:
+    subjects = (
+        {name: settings.table(name) for name in subjects_with_settings()} if isinstance(settings, Settings) else {}
+    )
+    for name, section in {**dict(iter(settings)), **subjects}.items():
         if isinstance(section, BaseModel):
             yield f"{above}{name}", section
             yield from sections(section, f"{above}{name}.")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tui_tuner.api import Tuning, TuningResult, tune, tune_async, tuning
-    from tui_tuner.choices import Choices
+    from tui_tuner.app.choices import Choices
     from tui_tuner.errors import UserError
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
+    from tui_tuner.search.rounds import RoundOptions
     from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
     from tui_tuner.settings import Settings
     from tui_tuner.strategies.autonomous import AutonomousStrategy
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from tui_tuner.strategies.explicit import ExplicitStrategy
     from tui_tuner.strategies.llm_search import LlmSearchStrategy
     from tui_tuner.strategies.one_prompt import OnePromptStrategy
-    from tui_tuner.strategies.parameters.rounds.options import RoundOptions
     from tui_tuner.strategies.rewriting.extraction import UnusableKernel
     from tui_tuner.strategies.rewriting.failures import (
         BuildFailed,
@@ -108,7 +108,7 @@ __all__ = [
 
 _HOMES = {
     "api": ("Tuning", "TuningResult", "tune", "tune_async", "tuning"),
-    "choices": ("Choices",),
+    "app.choices": ("Choices",),
     "errors": ("UserError",),
     "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
     "problem.tuning_step": ("TuningStep",),
@@ -121,7 +121,7 @@ _HOMES = {
     "strategies.rewriting.extraction": ("UnusableKernel",),
     "strategies.llm_search": ("LlmSearchStrategy",),
     "strategies.one_prompt": ("OnePromptStrategy",),
-    "strategies.parameters.rounds.options": ("RoundOptions",),
+    "search.rounds": ("RoundOptions",),
     "strategies.rewriting.retry": ("RetryPolicy",),
     "strategies.search": ("SearchStrategy",),
     "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),

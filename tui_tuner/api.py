@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from tui_tuner.choices import Choices, check_names, prepare
-from tui_tuner.commands.sessions import Prepared
+from tui_tuner.app.choices import Choices, check_names, prepare
+from tui_tuner.app.sessions import KernelSessionSetup
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.model import Configuration, Problem
@@ -56,7 +56,7 @@ class Tuning:
         self._problem = problem
         self._choices = choices
         self._told: list[Instruction] = []
-        self._prepared: Prepared | None = None
+        self._setup: KernelSessionSetup | None = None
         self._finished: events.SessionFinished | None = None
         self._events = self._run()
 
@@ -75,10 +75,10 @@ class Tuning:
 
     def tell(self, instruction: Instruction) -> None:
         """Say something to the model, or change the plan; it takes effect at the strategy's next operation."""
-        if self._prepared is None:
+        if self._setup is None:
             self._told.append(instruction)
         else:
-            self._prepared.session.tell(instruction)
+            self._setup.session.tell(instruction)
 
     @property
     def run_directory(self) -> Path:
@@ -87,9 +87,9 @@ class Tuning:
         Raises:
             UserError: it has not begun.
         """
-        if self._prepared is None:
+        if self._setup is None:
             raise UserError("the tuning has not begun", hint="iterate over it")
-        return self._prepared.run.path
+        return self._setup.run.path
 
     @property
     def result(self) -> TuningResult:
@@ -98,25 +98,25 @@ class Tuning:
         Raises:
             UserError: the tuning is not at its end.
         """
-        if self._prepared is None or self._finished is None or self._finished.result is None:
+        if self._setup is None or self._finished is None or self._finished.result is None:
             raise UserError("the tuning is not at its end", hint="iterate over it to the last event")
-        return _result(self._prepared, Path(self._finished.result))
+        return _result(self._setup, Path(self._finished.result))
 
     async def _run(self) -> AsyncGenerator[events.Event, None]:
-        prepared = self._prepared = await prepare(self._problem, self._choices)
+        setup = self._setup = await prepare(self._problem, self._choices)
         for instruction in self._told:
-            prepared.session.tell(instruction)
+            setup.session.tell(instruction)
         try:
-            async with aclosing(prepared.session.events(self._choices.get("approver") or ApproveAll())) as stream:
+            async with aclosing(setup.session.events(self._choices.get("approver") or ApproveAll())) as stream:
                 async for event in stream:
                     if isinstance(event, events.SessionFinished):
                         self._finished = event
                     yield event
                     if isinstance(event, events.SessionStarted):
-                        for note in prepared.notes:
+                        for note in setup.notes:
                             yield events.Note(level="warning", text=note)
         except UserError:
-            prepared.forget_if_empty()
+            setup.forget_if_empty()
             raise
 
 
@@ -166,8 +166,8 @@ def _loop_runs() -> bool:
     return True
 
 
-def _result(prepared: Prepared, file: Path) -> TuningResult:
-    run = prepared.run
+def _result(setup: KernelSessionSetup, file: Path) -> TuningResult:
+    run = setup.run
     outcome = SessionOutcome.model_validate_json(file.read_text(encoding="utf-8"))
     best = run.path / f"best{run.problem.kernel.source.suffix}"
     return TuningResult(
@@ -177,5 +177,5 @@ def _result(prepared: Prepared, file: Path) -> TuningResult:
         run_directory=run.path,
         best_source=best if run.problem.source_text else None,
         best_problem=run.path / "best.toml",
-        notes=tuple(prepared.notes),
+        notes=tuple(setup.notes),
     )

@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend, shown as one message and never as a traceback.
+"""Errors that are the user's to mend, shown as one message and never as a traceback; and what the shell is told.
 
 UserError
  +- ProblemError      a mistake in kernel.toml, in the kernel it names, or in a file of steps
@@ -11,7 +11,18 @@ UserError
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
+
+
+class ExitCode(IntEnum):
+    """What the program returns to the shell."""
+
+    FINISHED = 0
+    FAILED = 1
+    USAGE = 2
+    NO_IMPROVEMENT = 3
+    INTERRUPTED = 130
 
 
 class UserError(Exception):

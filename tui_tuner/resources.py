@@ -1,10 +1,15 @@
-"""Where the files that travel with the program lie: inside an installed package, or beside it in a checkout."""
+"""Where files lie: those that travel with the program, inside an installed package or beside it, and the user's."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+APPLICATION = "tuner-tui"
 _PACKAGE = Path(__file__).resolve().parent
+
+DEFAULT_SETTINGS = _PACKAGE / "default_settings.toml"
+"""The settings of kernels with nothing set, as `tuner-tui config` prints them."""
 
 
 def _directory(name: str) -> Path:
@@ -20,3 +25,13 @@ def themes_directory() -> Path:
 def samples_directory() -> Path:
     """The folder of the sample kernels."""
     return _directory("sample_kernels")
+
+
+def settings_file() -> Path:
+    """Where the user's settings are: `$TUNER_TUI_CONFIG`, else the platform's configuration directory."""
+    named = os.environ.get("TUNER_TUI_CONFIG")
+    if named:
+        return Path(named)
+    from platformdirs import user_config_path
+
+    return user_config_path(APPLICATION) / "config.toml"

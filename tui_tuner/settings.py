@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli
-from platformdirs import user_config_path, user_data_path
+from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.problem.nearest import suggestion
 from tui_tuner.problem.positions import key_lines, line_of
+from tui_tuner.resources import APPLICATION, settings_file
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.subjects import settings_model, subjects
+from tui_tuner.subjects import settings_model, subjects_with_settings
 
-APPLICATION = "tuner-tui"
+if TYPE_CHECKING:
+    from tomlkit.items import Table
 
 
 class _Section(BaseModel):
@@ -80,7 +81,7 @@ class Settings(_Section):
     build: BuildSettings = BuildSettings()
     screen: ScreenSettings = ScreenSettings()
 
-    def table(self, subject: str) -> BaseModel:
+    def table(self, subject: str) -> Any:  # noqa: ANN401 (the subject's own model)
         """The settings of a subject; its defaults where nothing is set.
 
         Raises:
@@ -89,12 +90,6 @@ class Settings(_Section):
         model = settings_model(subject)
         found = getattr(self, subject, None)
         return found if isinstance(found, model) else model()
-
-
-def settings_file() -> Path:
-    """Where the settings are: `$TUNER_TUI_CONFIG`, else the platform's configuration directory."""
-    named = os.environ.get("TUNER_TUI_CONFIG")
-    return Path(named) if named else user_config_path(APPLICATION) / "config.toml"
 
 
 def load_settings(file: Path | None = None) -> Settings:
@@ -122,22 +117,20 @@ def load_settings(file: Path | None = None) -> Settings:
 
 def _with_subjects(content: Mapping[str, Any]) -> type[Settings]:
     """Settings that have the tables of those subjects that the file sets; the others are not even loaded."""
-    tables: dict[str, Any] = {}
-    for name, subject in subjects().items():
-        if subject.settings and name in content:
-            model = settings_model(name)
-            tables[name] = (model, model())
+    models = {name: settings_model(name) for name in subjects_with_settings() if name in content}
+    tables: dict[str, Any] = {name: (model, model()) for name, model in models.items()}
     return create_model("Settings", __base__=Settings, **tables) if tables else Settings
 
 
 def _check_strategies(settings: Settings, text: str, file: Path) -> None:
     """Refuse options that a strategy does not have; a file of the user's own is not run for that."""
-    from tui_tuner.strategies.choose import strategy_named
-
     for name, options in settings.strategies.items():
+        if ".py:" in name:
+            continue
+        from tui_tuner.strategies.choose import strategy_named
+
         try:
-            if ".py:" not in name:
-                strategy_named(name, options)
+            strategy_named(name, options)
         except SettingsError as error:
             line = line_of(key_lines(text), ("strategies", name))
             raise SettingsError(error.message, hint=error.hint, file=file, line=line) from error
@@ -155,9 +148,33 @@ def _mistake(error: ValidationError, text: str, file: Path) -> SettingsError:
 
 def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
     """The keys of the table that a key stands in; every section is a table of the file."""
-    of_subjects = [name for name, subject in subjects().items() if subject.settings]
     if len(path) == 1:
-        return [*Settings.model_fields, *of_subjects]
-    table = str(path[0])
-    section = settings_model(table) if table in of_subjects else Settings.model_fields[table].annotation
+        return [*Settings.model_fields, *subjects_with_settings()]
+    name = str(path[0])
+    section = settings_model(name) if name in subjects_with_settings() else Settings.model_fields[name].annotation
     return [*section.model_fields] if isinstance(section, type) and issubclass(section, BaseModel) else []
+
+
+def settings_text(settings: Settings) -> str:
+    """The settings as TOML, ready to be put into the settings file; keys without a value stand there as comments."""
+    import tomlkit
+
+    document = tomlkit.document()
+    for name in Settings.model_fields:
+        document.add(name, _table(getattr(settings, name)))
+    for name in subjects_with_settings():
+        document.add(name, _table(settings.table(name)))
+    return tomlkit.dumps(document)
+
+
+def _table(section: BaseModel | Mapping[str, Any]) -> Table:
+    import tomlkit
+
+    table = tomlkit.table()
+    content = section.model_dump(mode="json") if isinstance(section, BaseModel) else section
+    for name, value in sorted(content.items(), key=lambda item: isinstance(item[1], dict)):  # else keys end up in them
+        if value is None:
+            table.add(tomlkit.comment(f"{name} is not set"))
+        else:
+            table.add(name, _table(value) if isinstance(value, dict) else tomlkit.item(value))
+    return table

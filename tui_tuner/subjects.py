@@ -54,11 +54,12 @@ class Subject(NamedTuple):
         name: the `kind` in the headers of its journals; a journal without one is a kernel's.
         screen: a class, `tui_tuner.tui.subject.SubjectView`.
         story: a class, `tui_tuner.headless.story.SubjectStory`.
-        resume: `(path, changes of the options, settings, own options by name) -> tui_tuner.commands.prepared.Ready`.
-        replay: `(path) -> Ready`.
+        resume: `(path, changes of the options, settings, own options by name) -> tui_tuner.app.showing.SessionSetup`.
+        replay: `(path) -> SessionSetup`.
         title: what its file is, with the article.
         suffixes: of files that are probably its own, and no kernels.
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
+        options: the same as plain data, a sequence of `tui_tuner.options.Option`.
         findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
         commands: those that it adds to the command line; the first one begins its sessions.
         resume_options: what its runs take on a resume.
@@ -72,6 +73,7 @@ class Subject(NamedTuple):
     title: str = ""
     suffixes: tuple[str, ...] = ()
     settings: str = ""
+    options: str = ""
     findings: str = ""
     commands: tuple[Command, ...] = ()
     resume_options: tuple[ResumeOption, ...] = ()
@@ -81,8 +83,8 @@ KERNEL = Subject(
     name="kernel",
     screen="tui_tuner.tui.kernel_view:KernelView",
     story="tui_tuner.headless.story:KernelStory",
-    resume="tui_tuner.commands.sessions:resumed_session",
-    replay="tui_tuner.commands.sessions:replayed_session",
+    resume="tui_tuner.app.sessions:resumed_session",
+    replay="tui_tuner.app.sessions:replayed_session",
     title="a kernel",
 )
 """What every session is about whose journal names nothing else."""
@@ -97,6 +99,11 @@ _ROOMS: tuple[str, ...] = (
 def subjects() -> dict[str, Subject]:
     """The other subjects by name."""
     return {subject.name: subject for subject in map(loaded, _ROOMS)}
+
+
+def subjects_with_settings() -> dict[str, Subject]:
+    """Those of them that have a table in the settings, by its name."""
+    return {name: subject for name, subject in subjects().items() if subject.settings}
 
 
 def subject_of(header: Mapping[str, Any]) -> Subject:

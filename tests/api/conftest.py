@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.fakes import FakeEvaluator, write_problem
-from tui_tuner.commands import sessions
+from tui_tuner.app import sessions
 
 
 @pytest.fixture

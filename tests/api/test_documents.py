@@ -14,7 +14,7 @@ import tui_tuner
 from tests.api.model import Model
 from tests.documents import ROOT
 from tests.session.fakes import REWRITE, FakeEvaluator, reply, write_problem
-from tui_tuner.commands import choosing, sessions
+from tui_tuner.app import choosing, sessions
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.llm.ways import Structured
 from tui_tuner.problem.candidate import Candidate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import tui_tuner
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
 from tui_tuner import Argument, Kernel, Launch, Problem, Search
-from tui_tuner.commands.sessions import replayed_session, resumed_session
+from tui_tuner.app.sessions import replayed_session, resumed_session
 from tui_tuner.errors import JournalError, ProblemError
 from tui_tuner.problem.in_python import problem_text, written_in_file, written_in_python
 from tui_tuner.problem.load import load_problem, parse_problem
@@ -46,7 +47,7 @@ def test_a_kernel_that_is_in_no_file_is_tuned_and_its_run_goes_on_from_the_comma
     assert SOURCE in result.source
     again = load_problem(result.best_problem)
     assert again.tunables == {"block_size_x": [256]}
-    resumed = resumed_session(tmp_path / "run", {}, Settings())
+    resumed = asyncio.run(resumed_session(tmp_path / "run", {}, Settings()))
     resumed.run.journal.close()
     replayed = replayed_session(tmp_path / "run")
     assert resumed.run.problem.model_copy(update={"directory": Path()}) == scale()

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.session.fakes import PROBLEM, FakeEvaluator, ScriptedModel, session_of, write_problem
-from tui_tuner.commands.export_dataset import Wanted, export_dataset
 from tui_tuner.headless import ApproveAll, ExitCode
+from tui_tuner.lab.export_dataset import LineFilter, export_dataset
 from tui_tuner.problem.load import load_problem
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import create
 from tui_tuner.strategies.steps import Approver
 
-ALL = Wanted()
+ALL = LineFilter()
 
 
 def record(
@@ -44,9 +44,9 @@ def record(
     return run.journal.path
 
 
-def exported(*runs: Path, into: Path, wanted: Wanted = ALL) -> list[dict[str, Any]]:
+def exported(*runs: Path, into: Path, wanted: LineFilter = ALL) -> list[dict[str, Any]]:
     """The lines of runs that can all be read."""
-    assert export_dataset(runs, into, wanted) is ExitCode.FINISHED
+    assert asyncio.run(export_dataset(runs, into, wanted)) is ExitCode.FINISHED
     return [json.loads(line) for line in into.read_text("ascii").splitlines()]
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tui_tuner.dataset.choices import assigned, proposals_in
+from tui_tuner.lab.attribution import assigned, proposals_in
 from tui_tuner.problem.model import Configuration
 
 

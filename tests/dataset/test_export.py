@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -15,10 +16,10 @@ from tests.dataset.runs import exported, journal_lines, record, rewrite_journal
 from tests.documents import ROOT, blocks
 from tests.session.fakes import REWRITE, reply, wrong_result
 from tui_tuner.cli import main
-from tui_tuner.commands.export_dataset import Wanted, export_dataset
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.results import Failure
 from tui_tuner.headless import ExitCode
+from tui_tuner.lab.export_dataset import LineFilter, export_dataset
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.resources import samples_directory
@@ -123,7 +124,7 @@ def test_a_record_that_is_missing_before_a_reply_is_an_error_with_the_replys_lin
     asked = next(i for i, line in enumerate(lines) if line.get("kind") == "ask")
     assert evaluated < asked
     rewrite_journal(journal, lines[:evaluated] + lines[evaluated + 1 :])
-    assert export_dataset([journal], None, Wanted()) is ExitCode.FAILED
+    assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FAILED
     out, err = capsys.readouterr()
     assert (out, f"{journal}:{asked}: the session cannot be gone through again" in err) == ("", True)
 
@@ -134,7 +135,7 @@ def test_a_question_that_was_changed_is_an_error(tmp_path, capsys):
     asked = next(line for line in lines if line.get("kind") == "ask")
     asked["content"]["messages"][-1]["content"] += " changed"
     rewrite_journal(journal, lines)
-    assert export_dataset([journal], None, Wanted()) is ExitCode.FAILED
+    assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FAILED
     assert "holds no question that is call 1 (one_prompt)" in capsys.readouterr().err
 
 
@@ -143,7 +144,7 @@ def test_a_call_without_a_whole_reply_has_no_line_and_is_counted(tmp_path, capsy
     lines = journal_lines(journal)
     next(line for line in lines if line.get("kind") == "ask")["result"] = {"failed": "time-out", "cost": 0.0}
     rewrite_journal(journal, lines)
-    assert export_dataset([journal], None, Wanted()) is ExitCode.FINISHED
+    assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FINISHED
     out, err = capsys.readouterr()
     assert out == ""
     assert "1 call of the model, 0 lines written, 1 without a whole reply" in err
@@ -157,7 +158,7 @@ def test_replies_on_a_way_that_was_not_taken_again_are_told_with_their_lines(tmp
     other["key"] = "another"
     other["content"]["messages"][-1]["content"] += " as it was asked before the run was resumed"
     rewrite_journal(journal, [*lines[:asked], other, *lines[asked:]])
-    assert export_dataset([journal], None, Wanted()) is ExitCode.FINISHED
+    assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FINISHED
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
     assert f"in line {asked + 1}" in err
@@ -171,20 +172,20 @@ def test_what_is_no_run_is_an_error_with_its_place(tmp_path, capsys):
 def test_replies_are_chosen_by_speedup_and_by_acceptance(tmp_path):
     journal = record(tmp_path, "no JSON at all", reply())
 
-    def count(name: str, wanted: Wanted) -> int:
+    def count(name: str, wanted: LineFilter) -> int:
         return len(exported(journal, into=tmp_path / name, wanted=wanted))
 
-    assert count("all", Wanted()) == 2
-    assert count("accepted", Wanted(accepted_only=True)) == 1
-    assert count("three", Wanted(min_speedup=3.0)) == 1
-    assert count("four", Wanted(min_speedup=4.0)) == 0
+    assert count("all", LineFilter()) == 2
+    assert count("accepted", LineFilter(accepted_only=True)) == 1
+    assert count("three", LineFilter(min_speedup=3.0)) == 1
+    assert count("four", LineFilter(min_speedup=4.0)) == 0
 
 
 def test_an_output_that_is_there_is_not_written_over(tmp_path, capsys):
     journal = record(tmp_path, reply())
     before = journal.read_bytes()
     with pytest.raises(SettingsError, match="there already"):
-        export_dataset([journal], journal, Wanted())
+        asyncio.run(export_dataset([journal], journal, LineFilter()))
     assert journal.read_bytes() == before
     assert main(["export-dataset", str(journal), "--output", str(journal)]) == ExitCode.USAGE
 

@@ -6,8 +6,8 @@ import json
 
 from tests.dataset.runs import exported, record
 from tests.session.fakes import PROBLEM
-from tui_tuner.dataset.attribution import Attribution
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.lab.attribution import Attribution
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Launch
 from tui_tuner.session import events

@@ -1,8 +1,9 @@
-"""What an import loads: the engine no screen and no vendor's package, the command line no screen until it is wanted."""
+"""What an import loads: the engine no screen and no vendor's package; a short command next to nothing."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 SCREENS = {"textual", "rich"}
+ENGINE = {"pydantic", "numpy", "scipy", "tree_sitter", "httpx", "kernel_tuner"}
 VENDORS = {"pycuda", "cupy", "cuda", "kernel_tuner", "torch", "pyopencl", "openai", "anthropic", "ollama"}
 
 
@@ -44,8 +46,71 @@ def test_the_command_line_loads_no_screen_and_no_vendors_package(tmp_path: Path)
     assert not loaded_by("tui_tuner.cli, tui_tuner.headless", tmp_path) & (SCREENS | VENDORS)
 
 
-def test_the_screen_loads_no_vendors_package(tmp_path: Path) -> None:
-    loaded = loaded_by("tui_tuner.tui.app", tmp_path)
+@pytest.mark.parametrize("module", ["tui_tuner.tui.app", "tui_tuner.tui.screen"])
+def test_the_screen_loads_no_vendors_package(tmp_path: Path, module: str) -> None:
+    loaded = loaded_by(module, tmp_path)
 
     assert loaded >= SCREENS, "else the test above could not fail"
     assert not loaded & VENDORS
+
+
+def test_the_frame_of_the_screen_is_there_before_anything_of_sessions(tmp_path: Path) -> None:
+    loaded = loaded_by("tui_tuner.tui.app, tui_tuner.app.showing", tmp_path)
+
+    assert loaded >= SCREENS
+    assert not loaded & ENGINE
+
+
+def loaded_by_command(arguments: list[str], directory: Path, settings: str = "") -> set[str]:
+    """Top-level packages that a fresh interpreter has after a command, and `pydantic` only where it has models."""
+    if settings:
+        (directory / "mine.toml").write_text(settings, "utf-8")
+    program = (
+        "import json, sys\nfrom tui_tuner.cli import main\n"
+        f"try:\n    code = main({arguments!r})\nexcept SystemExit as end:\n    code = end.code\n"
+        "print()\nprint(json.dumps([code or 0, *{name.partition('.')[0] for name in sys.modules}]))"
+    )
+    environment = {**os.environ, "TUNER_TUI_CONFIG": str(directory / "mine.toml")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=directory, env=environment
+    )
+    code, *loaded = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0, done.stderr
+    return set(loaded)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["--help"],
+        ["help", "tensile"],
+        ["bench-search", "--help"],
+        ["runs"],
+        ["config"],
+        ["completion", "bash"],
+        ["completion", "zsh"],
+        ["completion", "fish"],
+    ],
+    ids=" ".join,
+)
+def test_a_short_command_loads_neither_engine_nor_screen_nor_event_loop(tmp_path: Path, arguments: list[str]) -> None:
+    loaded = loaded_by_command(arguments, tmp_path)
+
+    assert "tui_tuner" in loaded
+    assert not loaded & (ENGINE | SCREENS | VENDORS | {"asyncio"})
+
+
+def test_runs_that_are_there_are_listed_as_lightly(tmp_path: Path) -> None:
+    header = {"journal": 1, "created": "now", "options": {"strategy": "search"}, "model": None}
+    (tmp_path / "tuner-runs/one").mkdir(parents=True)
+    (tmp_path / "tuner-runs/one/journal.jsonl").write_text(json.dumps(header) + "\n", "utf-8")
+
+    assert not loaded_by_command(["runs"], tmp_path) & (ENGINE | SCREENS | VENDORS | {"asyncio"})
+
+
+def test_a_settings_file_is_checked_by_the_models_of_the_settings_alone(tmp_path: Path) -> None:
+    loaded = loaded_by_command(["config"], tmp_path, "[session]\nseed = 3\n[model]\nmax_tokens = 512\n")
+
+    assert loaded & ENGINE == {"pydantic"}
+    assert not loaded & (SCREENS | VENDORS)

@@ -215,3 +215,14 @@ def test_a_keymap_that_cannot_be_used_is_told_before_a_run_is_begun(tmp_path: Pa
         assert screen.status() == 2
 
     assert not (tmp_path / "tuner-runs").exists()
+
+
+def test_a_start_that_fails_leaves_the_screen_and_tells_why(tmp_path: Path) -> None:
+    with terminal("gone.cu", cwd=tmp_path, size=NARROW) as screen:
+        status, left = screen.ends()
+
+    assert status == 1
+    told, way_out = left.split("\r\n")[:2]
+    assert told.endswith("tuner-tui: there is no kernel file gone.cu")
+    assert way_out == "  name a .cu, .cl, .c or .py file"
+    assert not (tmp_path / "tuner-runs").exists()

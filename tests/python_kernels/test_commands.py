@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.python_kernels.fakes import narrow
+from tui_tuner.app.problem import check_kernel, check_options
 from tui_tuner.cli import main
-from tui_tuner.commands.check import check_kernel, check_options
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
 from tui_tuner.session.options import SessionOptions

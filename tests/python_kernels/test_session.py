@@ -6,8 +6,8 @@ from pathlib import Path
 import tomli
 
 from tests.python_kernels.fakes import SOURCE, fake_process, narrow, starts
-from tui_tuner.commands.choosing import Brought
-from tui_tuner.commands.sessions import Prepared, begin_session, replayed_session
+from tui_tuner.app.choosing import GivenObjects
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session, replayed_session
 from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
 from tui_tuner.headless import ApproveAll
 from tui_tuner.session import events
@@ -15,15 +15,15 @@ from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings
 
 
-async def prepared(directory: Path, evaluations: int = 20) -> Prepared:
+async def prepared(directory: Path, evaluations: int = 20) -> KernelSessionSetup:
     problem = narrow(directory)
     options = PythonOptions(directory / "runner.log", jobs=2, process=fake_process(directory))
     session = SessionOptions(strategy="search", llm="none", max_evaluations=evaluations, seed=3)
-    brought = Brought(evaluator=PythonEvaluator(problem.problem, options))
-    return await begin_session(problem, session, Settings(), directory / "run", brought=brought, go_on=True)
+    given = GivenObjects(evaluator=PythonEvaluator(problem.problem, options))
+    return await begin_session(problem, session, Settings(), directory / "run", given=given, go_on=True)
 
 
-async def told(prepared_session: Prepared) -> list[events.Event]:
+async def told(prepared_session: KernelSessionSetup) -> list[events.Event]:
     return [event async for event in prepared_session.session.events(ApproveAll())]
 
 

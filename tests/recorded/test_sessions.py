@@ -11,8 +11,8 @@ import tomli
 from tests.recorded.caches import cache_text, write_cache
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner import tune_async
+from tui_tuner.app.sessions import replayed_session
 from tui_tuner.cli import main
-from tui_tuner.commands.sessions import replayed_session
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.headless import ApproveAll
@@ -156,7 +156,7 @@ async def test_a_run_goes_on_with_the_same_content_only(recording, monkeypatch):
 
 
 async def test_the_screen_says_that_its_times_are_recorded():
-    from tui_tuner.choices import prepare
+    from tui_tuner.app.choices import prepare
 
     prepared = await prepare("small.json.gz", {"model": None, "run_directory": "run"})
     app = TunerApp(prepared.session)

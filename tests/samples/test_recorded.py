@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import tomli
 
-from tui_tuner.commands.sessions import replayed_session
+from tui_tuner.app.sessions import replayed_session
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm.recording import read_replies
 from tui_tuner.resources import samples_directory

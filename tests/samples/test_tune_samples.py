@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.commands.sessions import new_session
+from tui_tuner.app.sessions import new_session
 from tui_tuner.headless import ApproveAll
 from tui_tuner.session import events
 from tui_tuner.session.options import SessionOptions
@@ -35,7 +35,12 @@ def told(source: Path, run: Path) -> list[events.Event]:
     options = SessionOptions(
         strategy="search", llm="none", device=DEVICES[source.suffix], max_evaluations=EVALUATIONS, delta=0.2
     )
-    return asyncio.run(all_events(new_session(source, options, Settings(), run).session))
+
+    async def tuned() -> list[events.Event]:
+        setup = await new_session(source, options, Settings(), run)
+        return await all_events(setup.session)
+
+    return asyncio.run(tuned())
 
 
 async def all_events(session: Session) -> list[events.Event]:

@@ -8,33 +8,32 @@ import pytest
 from tests.end_to_end.program import ModelDouble
 from tests.recorded.caches import write_cache
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.search_quality.data_sets import DataSet, data_set, load
-from tui_tuner.search_quality.pool import run_all
-from tui_tuner.search_quality.results import data_result, marks, means
-from tui_tuner.search_quality.runs import RANDOM, carry_out, check_strategy
-from tui_tuner.search_quality.tasks import Run, Task
+from tui_tuner.lab import RANDOM
+from tui_tuner.lab.bench_search import marks, means, space_result
+from tui_tuner.lab.recorded_spaces import RecordedSpace, load, recorded_space
+from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, carry_out, check_strategy, run_all
 
 FIRST = 8.0
 """The time of the default configuration."""
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> DataSet:
-    return data_set(str(write_cache(tmp_path / "small.json.gz")))
+def data(tmp_path: Path) -> RecordedSpace:
+    return recorded_space(str(write_cache(tmp_path / "small.json.gz")))
 
 
 def test_a_data_set_is_a_recording_with_the_problem_file_beside_it_or_named(tmp_path):
     recording = write_cache(tmp_path / "a.json.gz")
-    assert data_set(str(recording)) == DataSet(recording, None)
+    assert recorded_space(str(recording)) == RecordedSpace(recording, None)
     beside, other = tmp_path / "a.toml", tmp_path / "b.toml"
     for file in (beside, other):
         file.write_text("", "utf-8")
-    assert data_set(str(recording)) == data_set(str(beside)) == DataSet(recording, beside)
-    assert data_set(f"{recording}:{other}") == DataSet(recording, other)
-    assert data_set(str(recording)).name == "a"
+    assert recorded_space(str(recording)) == recorded_space(str(beside)) == RecordedSpace(recording, beside)
+    assert recorded_space(f"{recording}:{other}") == RecordedSpace(recording, other)
+    assert recorded_space(str(recording)).name == "a"
     for wrong in (str(other), str(tmp_path / "c.json"), f"{recording}:{tmp_path / 'c.toml'}", str(tmp_path / "c.toml")):
         with pytest.raises(SettingsError, match="there is no") as caught:
-            data_set(wrong)
+            recorded_space(wrong)
         assert caught.value.hint
 
 
@@ -42,13 +41,13 @@ def test_the_space_is_what_is_on_record_and_allowed(tmp_path, data):
     assert len(load(data).landscape.times) == 11
     restricted = tmp_path / "r.toml"
     restricted.write_text('[search]\nrestrictions = ["block_size_x < 128"]\n', "utf-8")
-    landscape = load(DataSet(data.recording, restricted)).landscape
+    landscape = load(RecordedSpace(data.recording, restricted)).landscape
     assert sorted(time for time in landscape.times if time) == [2.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0]
     assert (landscape.optimum, load(data).landscape.optimum) == (2.0, 1.0)
 
 
 def test_a_method_begins_with_the_default_and_counts_its_failures(data):
-    run = carry_out(Task(data, "genetic_algorithm", 0, 200))
+    run = carry_out(BenchmarkTask(data, "genetic_algorithm", 0, 200))
     assert run.failure == ""
     assert run.found[0] == FIRST
     assert len(run.found) == 11  # the whole space
@@ -57,13 +56,13 @@ def test_a_method_begins_with_the_default_and_counts_its_failures(data):
 
 
 def test_a_method_is_given_no_more_evaluations_than_allowed_and_repeats_by_its_seed(data):
-    runs = {seed: carry_out(Task(data, "greedy_ils", seed, 5)) for seed in (1, 2)}
+    runs = {seed: carry_out(BenchmarkTask(data, "greedy_ils", seed, 5)) for seed in (1, 2)}
     assert all(len(run.found) <= 5 for run in runs.values())
-    assert carry_out(Task(data, "greedy_ils", 1, 5)).found == runs[1].found
+    assert carry_out(BenchmarkTask(data, "greedy_ils", 1, 5)).found == runs[1].found
 
 
 def test_random_sampling_has_no_start(data):
-    firsts = {carry_out(Task(data, RANDOM, seed, 3)).found[0] for seed in range(4)}
+    firsts = {carry_out(BenchmarkTask(data, RANDOM, seed, 3)).found[0] for seed in range(4)}
     assert firsts != {FIRST}
 
 
@@ -73,7 +72,7 @@ REPLY = {"analysis": "large blocks", "configurations": [{"block_size_x": 128, "t
 @pytest.mark.parametrize("strategy", ["llm", "hybrid"])
 def test_a_model_chooses_in_a_real_session_that_is_kept_and_gone_on_with(data, tmp_path, strategy):
     model = ModelDouble(tmp_path / "model", json.dumps(REPLY))
-    task = Task(data, strategy, 0, 6, model.name, tmp_path / "runs")
+    task = BenchmarkTask(data, strategy, 0, 6, model.name, tmp_path / "runs")
     run = carry_out(task)
     assert run.failure == ""
     assert run.found[0] == FIRST
@@ -86,13 +85,13 @@ def test_a_model_chooses_in_a_real_session_that_is_kept_and_gone_on_with(data, t
 
 
 def test_a_model_that_is_not_there_fails_the_run_instead_of_leaving_it_to_others(data):
-    assert "gave no reply" in carry_out(Task(data, "llm", 0, 6, "command:false")).failure
-    assert carry_out(Task(data, "llm", 0, 6, "no-such-provider")).failure
+    assert "gave no reply" in carry_out(BenchmarkTask(data, "llm", 0, 6, "command:false")).failure
+    assert carry_out(BenchmarkTask(data, "llm", 0, 6, "no-such-provider")).failure
 
 
 def test_a_run_that_fails_is_told_and_does_not_end_the_others(data, tmp_path):
-    gone = DataSet(tmp_path / "gone.json", None)
-    runs = list(run_all([Task(gone, "mls", 0, 5), Task(data, "mls", 0, 5)], jobs=2))
+    gone = RecordedSpace(tmp_path / "gone.json", None)
+    runs = list(run_all([BenchmarkTask(gone, "mls", 0, 5), BenchmarkTask(data, "mls", 0, 5)], jobs=2))
     by_data = {run.task.data: run for run in runs}
     assert "no such recording" in by_data[gone].failure
     assert by_data[data].found[0] == FIRST
@@ -111,11 +110,11 @@ def test_a_strategy_that_does_not_exist_or_lacks_its_model_is_refused():
 
 
 def test_the_results_of_a_data_set_are_means_over_its_runs(data):
-    def run(strategy: str, seed: int, *found: float | None, failure: str = "") -> Run:
-        return Run(Task(data, strategy, seed, 3), found, failure, seconds=2.0)
+    def run(strategy: str, seed: int, *found: float | None, failure: str = "") -> BenchmarkRun:
+        return BenchmarkRun(BenchmarkTask(data, strategy, seed, 3), found, failure, seconds=2.0)
 
     runs = [run("a", 0, 4.0, 1.0), run("a", 1, 4.0, None, 2.0), run("b", 0, failure="broken")]
-    result = data_result(data, ["a", "b"], runs, 3)
+    result = space_result(data, ["a", "b"], runs, 3)
     (quality,) = result.qualities
     assert (quality.strategy, quality.runs, quality.seconds) == ("a", 2, 2.0)
     assert quality.fractions[3].mean == pytest.approx((1.0 + 0.5) / 2)

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tui_tuner.search_quality.scores import Landscape, estimate, mean_of
+from tui_tuner.lab.scores import Landscape, estimate, mean_of
 
 TIMES = [5.0, 1.0, None, 2.0, 2.0, 9.0]
 

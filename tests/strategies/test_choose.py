@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.commands.strategy import strategy_lines
+from tui_tuner.app.inventory import strategy_lines
 from tui_tuner.errors import SettingsError
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.choose import installed_strategies, spec_of, strategy_named

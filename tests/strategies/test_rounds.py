@@ -19,11 +19,11 @@ from tui_tuner.llm.schema import schema_of
 from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.llm_search import LlmSearchStrategy
 from tui_tuner.strategies.parameters.rounds.fallback import pattern_batch, random_batch
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.parameters.rounds.progress import Progress
 from tui_tuner.strategies.parameters.rounds.reply import reply_type
 

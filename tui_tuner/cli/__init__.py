@@ -1,66 +1,28 @@
-"""The command line: arguments only."""
+"""The command line: words become a command, and its errors messages and exit codes."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
-from tui_tuner.cli.parsers import COMMANDS, parser_for
-from tui_tuner.cli.sessions import replay_command, resume_command, tune_command
-from tui_tuner.cli.tools import (
-    bench_search_command,
-    config_command,
-    doctor_command,
-    export_dataset_command,
-    init_command,
-    memory_command,
-    runs_command,
-    strategy_command,
-)
-from tui_tuner.commands.front_ends import silence_output
-from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.headless import ExitCode
-from tui_tuner.problem.nearest import nearest
-from tui_tuner.subjects import Command, loaded, subjects
-from tui_tuner.text import clean
+from tui_tuner.cli import parsers
+from tui_tuner.cli.parsers import CommandLine
+from tui_tuner.errors import ExitCode, SettingsError, UserError
 
-
-def _of_subject(command: Command) -> Callable[[Sequence[str]], int]:
-    """A command that a subject adds, loaded when it is called."""
-
-    def run(arguments: Sequence[str]) -> int:
-        parser = parser_for(command.name, command.help)
-        loaded(command.adder)(parser)
-        chosen = parser.parse_args(arguments)
-        return int(chosen.command(chosen))
-
-    return run
-
-
-_COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    **{command.name: _of_subject(command) for subject in subjects().values() for command in subject.commands},
-    "init": init_command,
-    "strategy": strategy_command,
-    "resume": resume_command,
-    "replay": replay_command,
-    "runs": runs_command,
-    "bench-search": bench_search_command,
-    "memory": memory_command,
-    "export-dataset": export_dataset_command,
-    "doctor": doctor_command,
-    "config": config_command,
-}
+COMMANDS = ", ".join(parsers.COMMANDS)
+"""The names of all commands, for people."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code. A user's mistake is one message and never a traceback."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if arguments and arguments[0] in _COMMANDS:
-            return _COMMANDS[arguments[0]](arguments[1:])
-        _refuse_misspelt_command(arguments)
-        return tune_command(arguments)
+        _refuse_misspelt_command(words)
+        chosen = CommandLine().parse(words)
+        done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
+        return done if isinstance(done, int) else _in_a_loop(done)
     except SettingsError as error:
         return _fail(error, ExitCode.USAGE)
     except UserError as error:
@@ -68,17 +30,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        silence_output()
+        _silence_output()
         return ExitCode.INTERRUPTED
 
 
-def _refuse_misspelt_command(arguments: Sequence[str]) -> None:
-    word = Path(arguments[0] if arguments else "-")
-    near = nearest(word.name, _COMMANDS)
-    if near is not None and not word.name.startswith("-") and not word.suffix and not word.exists():
+def _in_a_loop(command: Coroutine[Any, Any, int]) -> int:
+    """Carry a command out in the only event loop that it has from its beginning to its end."""
+    import asyncio  # what needs no loop starts without it
+
+    return asyncio.run(command)
+
+
+def _refuse_misspelt_command(words: Sequence[str]) -> None:
+    first = words[0] if words else "-"
+    if first.startswith("-") or first in parsers.COMMANDS:
+        return
+    from pathlib import Path
+
+    from tui_tuner.problem.nearest import nearest
+
+    word = Path(first)
+    near = nearest(word.name, parsers.COMMANDS)
+    if near is not None and not word.suffix and not word.exists():
         raise SettingsError(f"there is no command '{word}'", hint=f"did you mean '{near}'? There are: {COMMANDS}")
 
 
 def _fail(error: UserError, code: ExitCode) -> ExitCode:
+    from tui_tuner.text import clean
+
     print(f"tuner-tui: {clean(str(error))}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
     return code
+
+
+def _silence_output() -> None:
+    """Let nothing more be written to a pipe that nobody reads, so that Python does not complain at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -5,29 +5,41 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable
-from typing import Any
-
-import tomli
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.session.options import SessionOptions
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+from tui_tuner.options import Option
+from tui_tuner.search.round_options import ROUND_OPTIONS
 
-_OPTIONS = tuple(SessionOptions.model_fields)
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from tui_tuner.app.showing import FrontEnd
+    from tui_tuner.session.options import SessionOptions
+
 _FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time"}
 """Flags that are not called like the option they set."""
 
 
+def add_options(group: argparse._ArgumentGroup, options: Iterable[Option]) -> None:
+    """A flag for every option of a table; the model of the table checks what is given."""
+    for option in options:
+        if option.value:
+            group.add_argument(option.flag, metavar=option.value, help=option.explained)
+        else:
+            group.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=option.explained)
+
+
 def add_rounds(parser: argparse.ArgumentParser) -> None:
     """How a model chooses configurations."""
-    rounds = parser.add_argument_group("rounds in which a model chooses configurations")
-    for name, field in RoundOptions.model_fields.items():
-        flag, words = f"--{name.replace('_', '-')}", f"{field.description} (default {field.default})"
-        if field.annotation is bool:
-            rounds.add_argument(flag, action=argparse.BooleanOptionalAction, help=words)
-        else:
-            rounds.add_argument(flag, metavar="VALUE", help=words)
+    add_options(parser.add_argument_group("rounds in which a model chooses configurations"), ROUND_OPTIONS)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Which model is asked, and how."""
+    model = "auto (default), ollama, openai, anthropic, ..."
+    parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help=model)
+    parser.add_argument("--temperature", type=float, metavar="T", help="of the model's replies")
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +59,13 @@ def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """What every kind of session may spend."""
     budget = parser.add_argument_group("budget")
     budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
-    budget.add_argument("--max-time", type=_seconds, metavar="20m", dest="max_seconds", help="time, as in 90s, 20m, 2h")
+    budget.add_argument(
+        "--max-time", type=_seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
+    )
     budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
-    budget.add_argument("--target", type=factor, metavar="2x", help="stop at this gain over what was given")
+    budget.add_argument(
+        "--target", type=factor, metavar="FACTOR", help="stop at this gain over what was given, as in 2x"
+    )
     return budget
 
 
@@ -58,12 +74,21 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
     front_end = parser.add_argument_group("front end")
     front_end.add_argument("--auto", action="store_true", help="no screen: approve every step, print lines")
     front_end.add_argument("--output", choices=("text", "json"), help="with --auto (default text)")
-    front_end.add_argument("--theme", help="theme of the screen")
+    front_end.add_argument("--theme", metavar="NAME", help="theme of the screen")
+
+
+def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
+    """How the session is to be shown."""
+    from tui_tuner.app.showing import FrontEnd
+
+    return FrontEnd(chosen.auto, chosen.output, chosen.theme)
 
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user changes of the session's options."""
-    return given_of(_OPTIONS, chosen)
+    from tui_tuner.session.options import SessionOptions
+
+    return given_of(SessionOptions.model_fields, chosen)
 
 
 def given_of(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
@@ -80,15 +105,22 @@ def changed(options: SessionOptions, chosen: argparse.Namespace, *, rounds: bool
     Raises:
         SettingsError: a value is out of its range.
     """
+    from pydantic import ValidationError
+
+    own = given_of((option.name for option in ROUND_OPTIONS), chosen) if rounds else {}
+    told = {"rounds": {**options.rounds.model_dump(), **own}, **changes(chosen)}
     try:
-        own = given_of(RoundOptions.model_fields, chosen) if rounds else {}
-        told = {"rounds": {**options.rounds.model_dump(), **own}, **changes(chosen)}
-        return SessionOptions.model_validate({**options.model_dump(), **told})
+        return type(options).model_validate({**options.model_dump(), **told})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        option = str(first["loc"][-1])
-        flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
-        raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}") from error
+        raise refused(error) from error
+
+
+def refused(error: ValidationError) -> SettingsError:
+    """Which flag has a value that cannot be, and why."""
+    first = error.errors(include_url=False)[0]
+    option = str(first["loc"][-1])
+    flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
+    return SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}")
 
 
 def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
@@ -103,6 +135,8 @@ def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -
 
 def option(text: str) -> tuple[str, Any]:
     """`NAME=VALUE` as a pair; a value that is no TOML is text."""
+    import tomli  # once a value is read; --help reads none
+
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"'{text}' is no option; write NAME=VALUE")

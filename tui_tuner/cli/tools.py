@@ -1,131 +1,137 @@
-"""The commands beside sessions: problem files, strategies, runs, measuring, memory, data sets, the machine."""
+"""The commands around sessions: first files, lists, memory, what there is, settings, help."""
 
 from __future__ import annotations
 
-import asyncio
+import argparse
+import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tui_tuner.cli.options import factor
-from tui_tuner.cli.parsers import parser_for, tell
-from tui_tuner.headless import ExitCode
-from tui_tuner.settings import load_settings, settings_file
+from tui_tuner.cli.parsers import COMMANDS, TUNE, CommandLine, tell
+from tui_tuner.errors import ExitCode, ProblemError, SettingsError
+from tui_tuner.journal.reading import RUNS, list_runs
+from tui_tuner.options import Option
+from tui_tuner.problem.nearest import suggestion
+from tui_tuner.resources import DEFAULT_SETTINGS, settings_file
+from tui_tuner.subjects import loaded, subjects_with_settings
+
+_STRATEGY_FILE = Path("my_strategy.py")
+"""Where a first strategy goes, in the current directory, unless the user names another file."""
+_STRATEGY_CLASS = "MyStrategy"
 
 
-def init_command(arguments: Sequence[str]) -> int:
-    """Write a first problem file."""
-    from tui_tuner.commands.init import write_problem_file
-
-    parser = parser_for("init", "Write a first problem file from the kernel's own signature.")
+def add_init(parser: argparse.ArgumentParser) -> None:
+    """The options of writing a problem file."""
     parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file")
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file")
     parser.add_argument("--force", action="store_true", help="write over a problem file that is there")
-    chosen = parser.parse_args(arguments)
-    target = write_problem_file(chosen.kernel_file, chosen.kernel, force=chosen.force)
+    parser.set_defaults(command=init)
+
+
+def init(chosen: argparse.Namespace) -> int:
+    """Write a first problem file.
+
+    Raises:
+        ProblemError: no kernel to choose, or the file is there already or cannot be written.
+    """
+    from tui_tuner.problem.scaffold import scaffold
+
+    target = chosen.kernel_file.with_suffix(".toml")
+    text = scaffold(chosen.kernel_file, chosen.kernel)
+    if target.exists() and not chosen.force:
+        raise ProblemError("is there already", hint="add --force to write it anew", file=target)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ProblemError(f"cannot be written: {error.strerror}", file=target) from None
     tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {chosen.kernel_file}")
     return ExitCode.FINISHED
 
 
-def strategy_command(arguments: Sequence[str]) -> int:
-    """List the strategies, or write a first file for one."""
-    from tui_tuner.commands.strategy import CLASS, FILE, strategy_lines, write_template
-
-    parser = parser_for(
-        "strategy", "List the strategies with their options, or write a first file for one of your own."
-    )
+def add_strategy(parser: argparse.ArgumentParser) -> None:
+    """The options of listing strategies and of writing one."""
     parser.add_argument("action", choices=("list", "new"), help="what to do")
-    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=f"of the new one (default {FILE})")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=f"of the new one (default {_STRATEGY_FILE})")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    chosen = parser.parse_args(arguments)
+    parser.set_defaults(command=strategy)
+
+
+def strategy(chosen: argparse.Namespace) -> int:
+    """List the strategies, or write a first file for one."""
     if chosen.action == "new":
-        file = write_template(chosen.file or FILE, force=chosen.force)
-        tell(f"wrote {file}: it runs as it is, with: tuner-tui KERNEL --strategy {shlex.quote(f'{file}:{CLASS}')}")
-    elif chosen.file is not None or chosen.force:
-        parser.error("list takes nothing behind it")
-    else:
-        for line in strategy_lines():
-            tell(line)
+        file = _write_template(chosen.file or _STRATEGY_FILE, force=chosen.force)
+        name = shlex.quote(f"{file}:{_STRATEGY_CLASS}")
+        tell(f"wrote {file}: it runs as it is, with: tuner-tui KERNEL --strategy {name}")
+        return ExitCode.FINISHED
+    if chosen.file is not None or chosen.force:
+        chosen.parser.error("list takes nothing behind it")
+    from tui_tuner.app.inventory import strategy_lines
+
+    for line in strategy_lines():
+        tell(line)
     return ExitCode.FINISHED
 
 
-def runs_command(arguments: Sequence[str]) -> int:
-    """List runs."""
-    from tui_tuner.journal.reading import RUNS, list_runs
+def _write_template(file: Path, *, force: bool) -> Path:
+    """Write a strategy that runs as it is.
 
-    parser = parser_for("runs", "List the runs of a directory.")
+    Raises:
+        SettingsError: the file is there already, is no `.py`, or cannot be written.
+    """
+    if file.suffix != ".py":
+        raise SettingsError("a strategy is a Python file", hint=f"write {file.with_suffix('.py')}", file=file)
+    if file.exists() and not force:
+        raise SettingsError("is there already", hint="add --force to write it anew", file=file)
+    from importlib.resources import files
+
+    text = files("tui_tuner.strategies").joinpath("template.py").read_text(encoding="utf-8")
+    try:
+        file.write_text(text.replace(str(_STRATEGY_FILE), str(file)), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"cannot be written: {error.strerror}", file=file) from None
+    return file
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """The options of listing runs."""
     parser.add_argument("directory", type=Path, nargs="?", default=RUNS, metavar="DIR", help=f"default {RUNS}")
-    directory = parser.parse_args(arguments).directory
-    runs = list_runs(directory)
-    if not runs:
-        print(f"no runs in {directory}", file=sys.stderr)  # noqa: T201
-    for run in runs:
+    parser.set_defaults(command=runs)
+
+
+def runs(chosen: argparse.Namespace) -> int:
+    """List the runs of a directory."""
+    found = list_runs(chosen.directory)
+    if not found:
+        print(f"no runs in {chosen.directory}", file=sys.stderr)  # noqa: T201
+    for run in found:
         state = run.get("error") or ("finished" if run["finished"] else "resumable")
         tell(f"{run['run']}  {run.get('created', '')}  {run.get('strategy', '')}  {run.get('model') or '-'}  {state}")
     return ExitCode.FINISHED
 
 
-def export_dataset_command(arguments: Sequence[str]) -> int:
-    """Write sessions as training data."""
-    from tui_tuner.commands.export_dataset import Wanted, export_dataset
-
-    parser = parser_for("export-dataset", "Write sessions as conversations with their measured outcome, as JSON Lines.")
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a run's directory, or a journal")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
-    parser.add_argument(
-        "--min-speedup",
-        type=factor,
-        metavar="1.5x",
-        help="only replies that brought such a speed-up over the kernel as given",
-    )
-    parser.add_argument(
-        "--accepted-only", action="store_true", help="only replies whose kernel or configuration was accepted"
-    )
-    chosen = parser.parse_args(arguments)
-    return export_dataset(chosen.runs, chosen.output, Wanted(chosen.min_speedup, chosen.accepted_only))
-
-
-def doctor_command(arguments: Sequence[str]) -> int:
-    """Say what this machine offers."""
-    from tui_tuner.commands.doctor import findings
-
-    parser_for("doctor", "Say what this machine offers for tuning, and what is missing.").parse_args(arguments)
-
-    async def tell_all() -> None:
-        async for name, found in findings(load_settings()):
-            tell(f"{name:<10} {found}")
-
-    asyncio.run(tell_all())
-    return ExitCode.FINISHED
-
-
-def config_command(arguments: Sequence[str]) -> int:
-    """Print the settings in force."""
-    from tui_tuner.commands.config import settings_text
-
-    parser_for("config", "Print the settings in force, as TOML.").parse_args(arguments)
-    tell(f"# {settings_file()}\n" + settings_text(load_settings()))
-    return ExitCode.FINISHED
-
-
-def memory_command(arguments: Sequence[str]) -> int:
-    """List or forget what is remembered."""
-    from tui_tuner.commands.memory import Forgetting, forget, reply_line, session_lines
-
-    parser = parser_for("memory", "List what is remembered of earlier sessions, or forget it.")
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """The options of listing and of forgetting what is remembered."""
     parser.add_argument("action", choices=("list", "forget"), help="what to do")
     parser.add_argument("ids", type=int, nargs="*", metavar="ID", help="forget these, by the numbers of the list")
     parser.add_argument("--kernel", metavar="NAME", help="forget the sessions of kernels of this name")
     parser.add_argument("--replies", action="store_true", help="the cached replies of models instead")
     parser.add_argument("--all", action="store_true", help="forget all sessions and all cached replies")
-    chosen = parser.parse_args(arguments)
+    parser.set_defaults(command=memory)
+
+
+def memory(chosen: argparse.Namespace) -> int:
+    """List or forget what is remembered."""
+    from tui_tuner.app.memory import Forgetting, forget, reply_line, session_lines
+    from tui_tuner.settings import load_settings
+
     file = load_settings().memory.place
     if chosen.action == "forget":
         tell(forget(file, Forgetting(chosen.ids, chosen.kernel, chosen.all, chosen.replies)))
         return ExitCode.FINISHED
     if chosen.ids or chosen.kernel or chosen.all:
-        parser.error("list takes nothing but --replies")
+        chosen.parser.error("list takes nothing but --replies")
     lines = [reply_line(file)] if chosen.replies else [*session_lines(file)]
     if not lines:
         print(f"nothing is remembered in {file}", file=sys.stderr)  # noqa: T201
@@ -134,8 +140,69 @@ def memory_command(arguments: Sequence[str]) -> int:
     return ExitCode.FINISHED
 
 
-def bench_search_command(arguments: Sequence[str]) -> int:
-    """Measure searches on recordings."""
-    from tui_tuner.commands.bench_search import bench_search
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    """No options."""
+    parser.set_defaults(command=doctor)
 
-    return bench_search(arguments)
+
+async def doctor(_: argparse.Namespace) -> int:
+    """Say what this machine offers."""
+    from tui_tuner.app.inventory import findings
+    from tui_tuner.settings import load_settings
+
+    async for name, found in findings(load_settings()):
+        tell(f"{name:<10} {found}")
+    return ExitCode.FINISHED
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """No options."""
+    parser.set_defaults(command=config)
+
+
+def config(_: argparse.Namespace) -> int:
+    """Print the settings in force; where there is no settings file, without the models that check one."""
+    file = settings_file()
+    if file.exists():
+        from tui_tuner.settings import load_settings, settings_text
+
+        text = settings_text(load_settings(file))
+    else:
+        text = default_settings_text()
+    tell(f"# {file}\n{text}")
+    return ExitCode.FINISHED
+
+
+def default_settings_text() -> str:
+    """What `tuner-tui config` prints without a settings file: the tables of kernels, then one a subject."""
+    tables = [DEFAULT_SETTINGS.read_text(encoding="utf-8")]
+    for name, subject in subjects_with_settings().items():
+        tables.append("\n".join([f"[{name}]", *_option_lines(loaded(subject.options)), ""]))
+    return "\n".join(tables)
+
+
+def _option_lines(options: Iterable[Option]) -> Iterator[str]:
+    for option in options:
+        if option.default is None:
+            yield f"# {option.name} is not set"
+        else:
+            yield f"{option.name} = {json.dumps(option.default)}"
+
+
+def add_help(parser: argparse.ArgumentParser) -> None:
+    """The options of explaining a command."""
+    parser.add_argument("topic", nargs="?", metavar="COMMAND", help="which; without one the whole program")
+    parser.set_defaults(command=explain)
+
+
+def explain(chosen: argparse.Namespace) -> int:
+    """Print the help of a command.
+
+    Raises:
+        SettingsError: there is no such command.
+    """
+    name = chosen.topic or TUNE.name
+    if name != TUNE.name and name not in COMMANDS:
+        raise SettingsError(f"there is no command '{name}'", hint=suggestion(name, COMMANDS, "commands"))
+    CommandLine().parser(name).print_help()
+    return ExitCode.FINISHED

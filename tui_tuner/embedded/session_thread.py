@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
-from tui_tuner.commands.choosing import Brought
-from tui_tuner.commands.sessions import Prepared, begin_session
+from tui_tuner.app.choosing import GivenObjects
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.embedded.batches import BatchingEvaluator
 from tui_tuner.errors import UserError
 from tui_tuner.headless import ApproveAll
@@ -87,9 +87,9 @@ class SessionThread:
 
     async def _tuned(self) -> SessionOutcome:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        brought = Brought(evaluator=self._evaluator)
+        given = GivenObjects(evaluator=self._evaluator)
         prepared = await begin_session(
-            self._written, self._options, self._settings, self._place, brought=brought, go_on=True
+            self._written, self._options, self._settings, self._place, given=given, go_on=True
         )
         for note in prepared.notes:
             self._tell(clean(note))
@@ -100,7 +100,7 @@ class SessionThread:
             prepared.forget_if_empty()
             raise
 
-    async def _followed(self, prepared: Prepared) -> SessionOutcome:
+    async def _followed(self, prepared: KernelSessionSetup) -> SessionOutcome:
         finished: events.SessionFinished | None = None
         async with aclosing(prepared.session.events(ApproveAll())) as stream:
             async for event in stream:

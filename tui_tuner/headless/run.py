@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import aclosing
-from enum import IntEnum
 from typing import TextIO
 
+from tui_tuner.errors import ExitCode
 from tui_tuner.format import clock_in_lines
 from tui_tuner.headless.story import Story, SubjectStory
 from tui_tuner.session import events
@@ -14,17 +14,6 @@ from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.subjects import loaded
 from tui_tuner.text import clean
-
-
-class ExitCode(IntEnum):
-    """What the program returns to the shell."""
-
-    FINISHED = 0
-    FAILED = 1
-    USAGE = 2
-    NO_IMPROVEMENT = 3
-    INTERRUPTED = 130
-
 
 EXIT_CODES = {
     "finished": ExitCode.FINISHED,

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+from tui_tuner.search.rounds import RoundOptions
 
 
 class SessionOptions(BaseModel):

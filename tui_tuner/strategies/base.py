@@ -16,8 +16,8 @@ from tui_tuner.memory.recollection import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
+from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.source import Source
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Decision, Factor, Step
 
 ATTEMPTS = 3

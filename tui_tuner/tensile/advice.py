@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-from tui_tuner.commands.choosing import model_of
+from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm.base import Backend, Request
 from tui_tuner.llm.complete import complete
@@ -27,7 +26,7 @@ _TASK = "Nothing will be measured for you: edit the configuration so that the pr
 _ATTEMPTS = 3
 
 
-def write_advice(
+async def write_advice(
     given: GivenConfiguration,
     options: SessionOptions,
     tensile: TensileOptions,
@@ -55,7 +54,7 @@ def write_advice(
             raise SettingsError(f"{file} is there already", hint="name another, or remove it")
         if not file.absolute().parent.is_dir():
             raise SettingsError(f"there is no directory {file.parent} for {file.name}", hint="make it, or name another")
-    return asyncio.run(_write(given, options, tensile, settings, (advice_file, edited_file), results))
+    return await _write(given, options, tensile, settings, (advice_file, edited_file), results)
 
 
 async def _write(

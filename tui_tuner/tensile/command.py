@@ -4,36 +4,84 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from tui_tuner.cli.options import add_front_end, add_limits, changed, given_of
+from tui_tuner.cli.options import (
+    add_front_end,
+    add_limits,
+    add_model,
+    add_options,
+    changed,
+    front_end_of,
+    given_of,
+    refused,
+)
 from tui_tuner.cli.parsers import tell
-from tui_tuner.commands.check import check_front_end
-from tui_tuner.commands.front_ends import show
-from tui_tuner.errors import SettingsError
-from tui_tuner.headless import ExitCode
-from tui_tuner.settings import Settings, load_settings
-from tui_tuner.tensile.advice import write_advice
-from tui_tuner.tensile.options import TensileOptions
-from tui_tuner.tensile.sessions import given_in, new_tensile_session, options_of
+from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.tensile.option_table import TENSILE_OPTIONS
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from tui_tuner.app.showing import SessionSetup
+    from tui_tuner.tensile.options import TensileOptions
 
 
-def run_tensile_command(chosen: argparse.Namespace) -> int:
-    """Edit a benchmark configuration and let Tensile measure it, or write advice."""
-    settings = load_settings()
+def add_tensile(parser: argparse.ArgumentParser) -> None:
+    """The options of a Tensile session."""
+    config = "a benchmark configuration, YAML"
+    parser.add_argument("config", type=Path, nargs="?", metavar="CONFIG", help=config)
+    sizes = "list of problem sizes, with the alternate format"
+    parser.add_argument("sizes", type=Path, nargs="?", metavar="SIZES", help=sizes)
+    add_model(parser)
+    parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
+    add_options(parser.add_argument_group("rounds and runs"), TENSILE_OPTIONS)
+    advice = parser.add_argument_group("advice without measuring")
+    advice.add_argument("--advice", type=Path, metavar="FILE", help="write advice there and measure nothing")
+    advice.add_argument("-i", "--input", type=Path, metavar="CONFIG", help="the configuration, as an option")
+    edited = "the edited configuration (default CONFIG.edited.yaml)"
+    advice.add_argument("-o", "--edited", type=Path, metavar="FILE", help=edited)
+    advice.add_argument("--results", type=Path, metavar="DIR", help="Tensile's output of an earlier run of CONFIG")
+    add_limits(parser)
+    add_front_end(parser)
+    parser.set_defaults(command=tensile)
+
+
+async def tensile(chosen: argparse.Namespace) -> int:
+    """Edit a benchmark configuration and let Tensile measure it, or write advice.
+
+    Raises:
+        UserError: something that the user must mend.
+    """
+    from tui_tuner.app.showing import show
+
     file, sizes = _named(chosen)
-    if chosen.advice is None:
-        check_front_end(settings, auto=chosen.auto, output=chosen.output)
-    options, tensile = changed(settings.session, chosen, rounds=False), _changed(settings, chosen)
+    if chosen.advice is not None:
+        return await _advise(chosen, file, sizes)
+
+    async def begin() -> SessionSetup:
+        from tui_tuner.settings import load_settings
+        from tui_tuner.tensile.sessions import given_in, new_tensile_session
+
+        settings = load_settings()
+        options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
+        return await new_tensile_session(given_in(file, sizes), options, own, settings, chosen.run_dir)
+
+    return await show(begin, front_end_of(chosen), str(file))
+
+
+async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) -> int:
+    """Write advice, and measure nothing."""
+    from tui_tuner.settings import load_settings
+    from tui_tuner.tensile.advice import write_advice
+    from tui_tuner.tensile.sessions import given_in
+
+    settings = load_settings()
+    options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
     given = given_in(file, sizes)
-    if chosen.advice is None:
-        prepared = new_tensile_session(given, options, tensile, settings, chosen.run_dir)
-        return show(prepared, settings, auto=chosen.auto, json=chosen.output == "json", theme=chosen.theme)
     edited = chosen.edited or file.with_name(f"{file.stem}.edited{file.suffix}")
-    lines = write_advice(
-        given, options, tensile, settings, advice_file=chosen.advice, edited_file=edited, results=chosen.results
+    lines = await write_advice(
+        given, options, own, settings, advice_file=chosen.advice, edited_file=edited, results=chosen.results
     )
     for line in lines:
         tell(line)
@@ -57,51 +105,18 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
     return named[0], named[1] if len(named) > 1 else None
 
 
-def add_tensile(parser: argparse.ArgumentParser) -> None:
-    """Its options, and what carries it out."""
-    parser.set_defaults(command=run_tensile_command)
-    parser.add_argument("config", type=Path, nargs="?", metavar="CONFIG", help="a benchmark configuration, YAML")
-    parser.add_argument(
-        "sizes", type=Path, nargs="?", metavar="SIZES", help="list of problem sizes, with the alternate format"
-    )
-    parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help="auto (default), ollama, openai, anthropic, ...")
-    parser.add_argument("--temperature", type=float, metavar="T", help="of the model's replies")
-    parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
-    _add_own(parser)
-    advice = parser.add_argument_group("advice without measuring")
-    advice.add_argument("--advice", type=Path, metavar="FILE", help="write advice there and measure nothing")
-    advice.add_argument("-i", "--input", type=Path, metavar="CONFIG", help="the configuration, as an option")
-    advice.add_argument(
-        "-o", "--edited", type=Path, metavar="FILE", help="the edited configuration (default CONFIG.edited.yaml)"
-    )
-    advice.add_argument("--results", type=Path, metavar="DIR", help="Tensile's output of an earlier run of CONFIG")
-    add_limits(parser)
-    add_front_end(parser)
-
-
-def _add_own(parser: argparse.ArgumentParser) -> None:
-    """A flag for every setting of `[tensile]`."""
-    group = parser.add_argument_group("rounds and runs")
-    for name, field in TensileOptions.model_fields.items():
-        flag = f"--{name.replace('_', '-')}"
-        words = str(field.description)
-        if field.annotation is bool:
-            group.add_argument(flag, action=argparse.BooleanOptionalAction, help=f"{words} (default {field.default})")
-        else:
-            default = "" if field.default is None else f" (default {field.default})"
-            group.add_argument(flag, metavar="VALUE", help=f"{words}{default}")
-
-
-def _changed(settings: Settings, chosen: argparse.Namespace) -> TensileOptions:
+def _changed(settings: BaseModel, chosen: argparse.Namespace) -> TensileOptions:
     """The settings with those of the command line over them.
 
     Raises:
         SettingsError: a value is out of its range.
     """
-    values: dict[str, Any] = {**options_of(settings).model_dump(), **given_of(TensileOptions.model_fields, chosen)}
+    from pydantic import ValidationError
+
+    from tui_tuner.tensile.options import TensileOptions
+
+    values = {**settings.model_dump(), **given_of((option.name for option in TENSILE_OPTIONS), chosen)}
     try:
         return TensileOptions.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        flag = f"--{str(first['loc'][-1]).replace('_', '-')}"
-        raise SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}") from error
+        raise refused(error) from error

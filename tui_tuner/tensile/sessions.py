@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tui_tuner.commands.choosing import model_of
-from tui_tuner.commands.prepared import Ready
+from tui_tuner.app.choosing import model_of
+from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.llm.base import Backend
+from tui_tuner.resources import settings_file
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import default_path
-from tui_tuner.settings import Settings, settings_file
+from tui_tuner.settings import Settings
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.knowledge.known import Knowledge, knowledge_for
@@ -51,13 +51,13 @@ def given_in(file: Path, sizes_file: Path | None) -> GivenConfiguration:
     return GivenConfiguration(configuration, sizes_text)
 
 
-def new_tensile_session(
+async def new_tensile_session(
     given: GivenConfiguration,
     options: SessionOptions,
     tensile: TensileOptions,
     settings: Settings,
     run_path: Path | None,
-) -> Ready:
+) -> SessionSetup:
     """A session for a configuration.
 
     Raises:
@@ -65,7 +65,7 @@ def new_tensile_session(
     """
     bench = _bench(tensile, given.sizes_text)
     knowledge = knowledge_of(given.configuration, tensile)
-    backend, notes = asyncio.run(model_of(options, settings)) if tensile.max_rounds else (None, [])
+    backend, notes = await model_of(options, settings) if tensile.max_rounds else (None, [])
     if backend is None and tensile.max_rounds:
         raise no_model(notes)
     path = run_path or default_path(given.configuration.file)
@@ -80,9 +80,9 @@ def no_model(notes: list[str], hint: str = "name one with --llm, or measure only
     return SettingsError(f"{NO_MODEL}{why}", hint=hint)
 
 
-def resumed_tensile_session(
+async def resumed_tensile_session(
     path: Path, changes: Mapping[str, Any], settings: Settings, tensile: Path | None = None
-) -> Ready:
+) -> SessionSetup:
     """A session that goes on where it stopped.
 
     Args:
@@ -97,21 +97,21 @@ def resumed_tensile_session(
     run.journal.forget_undone()
     try:
         bench = _bench(run.settings, run.sizes_text)
-        backend, _ = asyncio.run(model_of(run.options, settings))
+        backend, _ = await model_of(run.options, settings)
         return _ready(run, knowledge_of(run.configuration, run.settings), bench, backend, settings)
     except UserError:
         run.journal.close()
         raise
 
 
-def replayed_tensile_session(path: Path) -> Ready:
+def replayed_tensile_session(path: Path) -> SessionSetup:
     """A session that is shown again from its journal.
 
     Raises:
         UserError: it cannot be read.
     """
     run = open_run(path, resume=False)
-    return Ready(TensileSession(run, knowledge_of(run.configuration, run.settings), None, None), run, [])
+    return SessionSetup(TensileSession(run, knowledge_of(run.configuration, run.settings), None, None), run, [])
 
 
 def knowledge_of(configuration: BenchmarkConfiguration, tensile: TensileOptions) -> Knowledge:
@@ -134,9 +134,9 @@ def _bench(tensile: TensileOptions, sizes_text: str | None) -> TensileBench:
 
 def _ready(
     run: TensileRun, knowledge: Knowledge, bench: TensileBench, backend: Backend | None, settings: Settings
-) -> Ready:
+) -> SessionSetup:
     session = TensileSession(run, knowledge, bench, backend, max_tokens=settings.model.max_tokens)
-    return Ready(session, run, [])
+    return SessionSetup(session, run, [])
 
 
 def findings(settings: Settings) -> str:

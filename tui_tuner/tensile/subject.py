@@ -13,6 +13,7 @@ TENSILE = Subject(
     title="a Tensile configuration",
     suffixes=(".yaml", ".yml"),
     settings="tui_tuner.tensile.options:TensileOptions",
+    options="tui_tuner.tensile.option_table:TENSILE_OPTIONS",
     findings="tui_tuner.tensile.sessions:findings",
     commands=(
         Command(

@@ -30,6 +30,7 @@ from tui_tuner.tui.panes.kernel import KernelPane, SourceView
 from tui_tuner.tui.panes.plan import PlanPane
 from tui_tuner.tui.picture import ViewModel
 from tui_tuner.tui.plan_changes import PlanChange
+from tui_tuner.tui.starting import BREAKPOINTS
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tab_line import TabLine
 
@@ -48,7 +49,7 @@ class SessionScreen(Screen[None]):
         clock: seconds, monotonic; lets the elapsed time go on between events.
     """
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # Textual declares it as a variable of instances
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
 
     _header = query_one(HeaderLine)

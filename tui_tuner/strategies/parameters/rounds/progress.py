@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_tuner.evaluate.results import Timing
 from tui_tuner.format import counted_in_lines
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
+from tui_tuner.search.rounds import RoundOptions
 
 _LOOKED_BACK = 2
 """Rounds over which the gain must reach `min_improvement`."""

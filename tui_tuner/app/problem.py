@@ -1,23 +1,98 @@
-"""What the user may have mistyped, told before a run is begun."""
+"""The problem of a session: from what the user names - a kernel, a problem file, a recording - to what is tuned.
+
+What may be mistyped is told here, before a run is begun.
+"""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
+from tui_tuner.evaluate.python_kernels.describe import python_problem
 from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
 from tui_tuner.evaluate.python_kernels.names import split_name
+from tui_tuner.evaluate.python_kernels.process import ProcessOptions
+from tui_tuner.evaluate.recorded.cache_file import check_file, is_cache_name
+from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
+from tui_tuner.evaluate.recorded.reading import read_recording
+from tui_tuner.problem.in_python import Written, written_in_file
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.nearest import nearest
 from tui_tuner.search.methods import method_named
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.settings import Settings, settings_file
 from tui_tuner.strategies.parameters.methods import MODEL_METHODS
 from tui_tuner.subjects import subjects
+
+
+def problem_of(kernel: Path | None, device: str = "auto") -> Written:
+    """The problem of a kernel's file, of a problem file, or of a recording that is the device.
+
+    Raises:
+        UserError: a file is missing, or what it says is not possible.
+    """
+    recording = recorded_file(device)
+    if recording is not None:
+        return recorded_problem(kernel, recording)
+    if kernel is None:
+        raise SettingsError("no kernel is named", hint="name its file")
+    check_kernel(kernel)
+    file, name = split_name(kernel)
+    if file.suffix == ".py":
+        return python_problem(file, name, ProcessOptions(visible_gpu(device)))
+    written = written_in_file(kernel)
+    check_source(kernel, written.problem)
+    return written
+
+
+def with_recording(kernel: Path | None, options: SessionOptions) -> tuple[Path | None, SessionOptions]:
+    """Kernel and options, a recording in the place of the kernel made the device; the kernel may then be missing.
+
+    Raises:
+        SettingsError: there is neither kernel nor recording, or two devices are named.
+    """
+    if kernel is not None and is_cache_name(kernel):
+        if options.device.strip().lower() != "auto":
+            message = f"{kernel} is a recording, and so is itself the device; --device names '{options.device}'"
+            raise SettingsError(message, hint=f"leave one out, or name the kernel: --device recorded:{kernel}")
+        kernel, options = None, options.model_copy(update={"device": f"recorded:{kernel}"})
+    file = _recorded_file(options.device)
+    if file is not None:
+        options = options.model_copy(update={"device": f"recorded:{file.absolute()}"})
+    elif kernel is None:
+        hint = "as in: tuner-tui kernel.cu, or: tuner-tui --device recorded:FILE"
+        raise SettingsError("no kernel is named", hint=hint)
+    return kernel, options
+
+
+def recorded_problem(kernel: Path | None, file: Path) -> Written:
+    """The problem of a recording, with the problem file or the kernel that is named or stands beside it.
+
+    Raises:
+        UserError: a file is missing, or what it says is not possible.
+    """
+    try:
+        recording = read_recording(file)
+    except DeviceError as error:
+        raise SettingsError(error.message, hint=error.hint, file=error.file, line=error.line) from None
+    if kernel is not None:
+        check_kernel(kernel)
+    written = problem_of_recording(recording, kernel or problem_beside(file))
+    if kernel is not None:
+        check_source(kernel, written.problem)
+    return written
+
+
+def _recorded_file(device: str) -> Path | None:
+    try:
+        file = recorded_file(device)
+        if file is not None:
+            check_file(file)
+    except DeviceError as error:
+        raise SettingsError(error.message, hint=error.hint, file=error.file) from None
+    return file
 
 
 def check_kernel(kernel: Path) -> None:
@@ -79,26 +154,6 @@ async def check_options(options: SessionOptions, problem: Problem) -> None:
         near = None if kind in known else nearest(kind, known)
         meant = "" if near is None else f"did you mean '{near}'? "
         raise SettingsError(error.message, hint=f"{meant}{error.hint or ''}".strip() or None) from None
-
-
-def check_front_end(settings: Settings, *, auto: bool, output: str | None) -> None:
-    """Whether the session can be shown as the user wants it.
-
-    Raises:
-        SettingsError: it cannot.
-    """
-    if auto:
-        return
-    if output is not None:
-        raise SettingsError("--output needs --auto", hint="the screen prints nothing")
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
-        raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
-    from tui_tuner.tui.bindings import checked_keymap
-
-    try:
-        checked_keymap(settings.screen.keys)
-    except SettingsError as error:
-        raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
 
 
 def _kernels_in(directory: Path) -> dict[str, Path]:

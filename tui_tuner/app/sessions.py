@@ -9,24 +9,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tui_tuner.commands.check import check_kernel, check_options, check_source
-from tui_tuner.commands.choosing import NOTHING, Brought, Chosen, choose_for, with_model
-from tui_tuner.commands.prepared import Ready
-from tui_tuner.commands.recordings import recorded_problem, with_recording
-from tui_tuner.commands.remembered import cached, decided, memory_of
-from tui_tuner.errors import JournalError, SettingsError, UserError
+from tui_tuner.app.choosing import (
+    NO_OBJECTS,
+    GivenObjects,
+    StrategyAndModel,
+    cached,
+    choose_for,
+    decided,
+    memory_of,
+    with_model,
+)
+from tui_tuner.app.problem import check_options, problem_of, with_recording
+from tui_tuner.app.showing import SessionSetup
+from tui_tuner.errors import JournalError, UserError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
-from tui_tuner.evaluate.python_kernels.describe import python_problem
 from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
 from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
-from tui_tuner.evaluate.python_kernels.names import split_name
 from tui_tuner.evaluate.python_kernels.process import ProcessOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.journal.reading import FILE
-from tui_tuner.problem.in_python import Written, written_in_file
+from tui_tuner.problem.in_python import Written
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
@@ -40,41 +45,24 @@ _MEMORY = ("memory", "cache_replies")
 
 
 @dataclass(frozen=True)
-class Prepared(Ready):
+class KernelSessionSetup(SessionSetup):
     """A session that tunes a kernel."""
 
     session: Session
     run: RunDirectory
 
 
-def new_session(kernel: Path | None, options: SessionOptions, settings: Settings, run_path: Path | None) -> Prepared:
+async def new_session(
+    kernel: Path | None, options: SessionOptions, settings: Settings, run_path: Path | None
+) -> KernelSessionSetup:
     """A session for a kernel or a recording; without a model it runs the strategy that needs none.
 
     Raises:
         UserError: problem file, options, model or run directory cannot be used.
     """
     kernel, options = with_recording(kernel, options)
-    return asyncio.run(begin_session(problem_of(kernel, options.device), options, settings, run_path))
-
-
-def problem_of(kernel: Path | None, device: str = "auto") -> Written:
-    """The problem of a kernel's file, of a problem file, or of a recording that is the device.
-
-    Raises:
-        UserError: a file is missing, or what it says is not possible.
-    """
-    recording = recorded_file(device)
-    if recording is not None:
-        return recorded_problem(kernel, recording)
-    if kernel is None:
-        raise SettingsError("no kernel is named", hint="name its file")
-    check_kernel(kernel)
-    file, name = split_name(kernel)
-    if file.suffix == ".py":
-        return python_problem(file, name, ProcessOptions(visible_gpu(device)))
-    written = written_in_file(kernel)
-    check_source(kernel, written.problem)
-    return written
+    written = await asyncio.to_thread(problem_of, kernel, options.device)
+    return await begin_session(written, options, settings, run_path)
 
 
 async def begin_session(
@@ -83,9 +71,9 @@ async def begin_session(
     settings: Settings,
     run_path: Path | None = None,
     *,
-    brought: Brought = NOTHING,
+    given: GivenObjects = NO_OBJECTS,
     go_on: bool = False,
-) -> Prepared:
+) -> KernelSessionSetup:
     """A session for a problem.
 
     Args:
@@ -95,16 +83,16 @@ async def begin_session(
         UserError: options, model or run directory cannot be used.
     """
     await check_options(options, written.problem)
-    chosen = await choose_for(written.problem, decided(options, settings), settings, brought)
+    chosen = await choose_for(written.problem, decided(options, settings), settings, given)
     if go_on and run_path is not None and (run_path / FILE).exists():
-        return _prepared(_same_run(run_path, written, chosen.options), chosen, settings, brought.evaluator)
+        return _setup(_same_run(run_path, written, chosen.options), chosen, settings, given.evaluator)
     model = None if chosen.backend is None else chosen.backend.name
     path = run_path or default_path(written.file)
     run = create(path, written.problem, written.file, chosen.options, model, problem_text=written.text)
-    return replace(_prepared(run, chosen, settings, brought.evaluator), is_new=True)
+    return replace(_setup(run, chosen, settings, given.evaluator), is_new=True)
 
 
-def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> Prepared:
+async def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> KernelSessionSetup:
     """A session that goes on where a run stopped; `changes` replace options, as with a larger budget.
 
     Raises:
@@ -114,16 +102,16 @@ def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) 
     options = run.options.model_copy(update=dict(changes))
     try:
         strategy = strategy_named(options.strategy, options.strategy_options)
-        chosen = asyncio.run(with_model(Chosen(options, strategy), settings))
+        chosen = await with_model(StrategyAndModel(options, strategy), settings)
     except UserError:
         run.journal.close()
         raise
     if chosen.backend is None:  # what began with a model goes on as what it is, as far as it comes
-        chosen = Chosen(options, strategy, None, chosen.notes)
-    return _prepared(_reopened(run, options), chosen, settings)
+        chosen = StrategyAndModel(options, strategy, None, chosen.notes)
+    return _setup(_reopened(run, options), chosen, settings)
 
 
-def replayed_session(path: Path) -> Prepared:
+def replayed_session(path: Path) -> KernelSessionSetup:
     """A session that is shown again from its journal; needs neither device nor model.
 
     Raises:
@@ -131,15 +119,17 @@ def replayed_session(path: Path) -> Prepared:
     """
     run = open_run(path, resume=False)
     strategy = strategy_named(run.options.strategy, run.options.strategy_options)
-    return Prepared(Session(run, strategy, None, None), run, [])
+    return KernelSessionSetup(Session(run, strategy, None, None), run, [])
 
 
-def _prepared(run: RunDirectory, chosen: Chosen, settings: Settings, evaluator: Evaluator | None = None) -> Prepared:
+def _setup(
+    run: RunDirectory, chosen: StrategyAndModel, settings: Settings, evaluator: Evaluator | None = None
+) -> KernelSessionSetup:
     evaluator = evaluator or _evaluator(run, settings)
     model, memory = cached(chosen.backend, run, settings), memory_of(run.options, settings)
     limit = settings.model.max_tokens
     session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory)
-    return Prepared(session, run, chosen.notes)
+    return KernelSessionSetup(session, run, chosen.notes)
 
 
 def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirectory:

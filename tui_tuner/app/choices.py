@@ -8,18 +8,18 @@ from typing import Any, TypedDict
 
 from pydantic import ValidationError
 
-from tui_tuner.commands.choosing import Brought
-from tui_tuner.commands.recordings import with_recording
-from tui_tuner.commands.sessions import Prepared, begin_session, problem_of
+from tui_tuner.app.choosing import GivenObjects
+from tui_tuner.app.problem import problem_of, with_recording
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.base import Backend
 from tui_tuner.problem.in_python import Written, written_in_python
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.nearest import suggestion
+from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings, load_settings
 from tui_tuner.strategies.base import Strategy
-from tui_tuner.strategies.parameters.rounds.options import RoundOptions
 from tui_tuner.strategies.steps import Approver
 
 _BACKEND = ("name", "context_tokens", "stream", "aclose")
@@ -83,7 +83,7 @@ def check_names(choices: Mapping[str, object]) -> None:
             raise SettingsError(f"there is no choice '{name}'", hint=suggestion(name, Choices.__annotations__))
 
 
-async def prepare(problem: str | Path | Problem, choices: Choices) -> Prepared:
+async def prepare(problem: str | Path | Problem, choices: Choices) -> KernelSessionSetup:
     """A session as it was chosen; it goes on with the run of the same problem that may be in the run directory.
 
     Raises:
@@ -102,7 +102,7 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> Prepared:
         options,
         settings,
         None if run is None else Path(run),
-        brought=_brought(choices),
+        given=_objects_in(choices),
         go_on=True,
     )
 
@@ -128,7 +128,7 @@ def _options(defaults: SessionOptions, choices: Mapping[str, Any]) -> SessionOpt
         raise SettingsError(f"{first['loc'][0]}: {first['msg'].lower()}, it is {first['input']!r}") from None
 
 
-def _brought(choices: Mapping[str, Any]) -> Brought:
+def _objects_in(choices: Mapping[str, Any]) -> GivenObjects:
     strategy, model = choices.get("strategy"), choices.get("model")
     if not isinstance(strategy, str | Strategy | None):
         what = strategy.__name__ if isinstance(strategy, type) else type(strategy).__name__
@@ -137,4 +137,4 @@ def _brought(choices: Mapping[str, Any]) -> Brought:
     if not (isinstance(model, str | None) or all(hasattr(model, name) for name in _BACKEND)):
         hint = "give a name as with --llm, an object with the protocol tui_tuner.llm.base.Backend, or None"
         raise SettingsError(f"model is no model but a {type(model).__name__}", hint=hint)
-    return Brought(strategy if isinstance(strategy, Strategy) else None, None if isinstance(model, str) else model)
+    return GivenObjects(strategy if isinstance(strategy, Strategy) else None, None if isinstance(model, str) else model)

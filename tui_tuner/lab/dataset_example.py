@@ -33,7 +33,7 @@ class Fault(_Part):
     message: str
 
 
-class Measured(_Part):
+class MeasuredConfiguration(_Part):
     """One configuration that was evaluated because of the reply; times in ms.
 
     Attributes:
@@ -55,7 +55,7 @@ class Measured(_Part):
     share: float | None = None
 
 
-class Compared(_Part):
+class ComparedConfiguration(_Part):
     """A configuration interleaved with another, mostly the best of that time; `factor` with its interval's ends."""
 
     configuration: Configuration
@@ -72,7 +72,7 @@ class StepOutcome(_Part):
     factor: Factor | None = None
 
 
-class Choices(_Part):
+class RoundChoices(_Part):
     """What became of the configurations that a reply proposed.
 
     Attributes:
@@ -109,10 +109,10 @@ class OutcomeOfReply(_Part):
     kernel: str | None = None
     step: StepOutcome | None = None
     plan: list[StepOutcome] = []
-    choices: Choices | None = None
-    evaluations: list[Measured] = []
-    comparisons: list[Compared] = []
-    best: Measured | None = None
+    choices: RoundChoices | None = None
+    evaluations: list[MeasuredConfiguration] = []
+    comparisons: list[ComparedConfiguration] = []
+    best: MeasuredConfiguration | None = None
     new_best: Factor | None = None
 
     @property

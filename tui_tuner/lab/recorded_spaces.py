@@ -1,4 +1,4 @@
-"""Data sets of a benchmark of searches: recordings with the problems that they are about."""
+"""Recorded search spaces to measure searches on: recordings with the problems that they are about."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tui_tuner.evaluate.recorded.cache_file import ENDINGS, stem_of
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import read_recording
 from tui_tuner.evaluate.recorded.recording import Recording
+from tui_tuner.lab.scores import Landscape
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.search_quality.scores import Landscape
 
 
 @dataclass(frozen=True)
-class DataSet:
+class RecordedSpace:
     """A recording, and the problem file that is given with it or stands beside it; None for neither."""
 
     recording: Path
@@ -30,20 +30,20 @@ class DataSet:
         return stem_of(self.recording)
 
 
-def data_set(text: str) -> DataSet:
-    """The data set that the user names: `conv.json.gz`, `conv.toml` beside it, or `conv.json.gz:other.toml`.
+def recorded_space(text: str) -> RecordedSpace:
+    """The space that the user names: `conv.json.gz`, `conv.toml` beside it, or `conv.json.gz:other.toml`.
 
     Raises:
         SettingsError: a file is missing.
     """
     recording, _, problem = text.rpartition(":") if text.endswith(".toml") else (text, "", "")
     if not recording:
-        return DataSet(_recording_beside(Path(problem)), Path(problem))
+        return RecordedSpace(_recording_beside(Path(problem)), Path(problem))
     for file in (Path(recording), Path(problem or recording)):
         if not file.is_file():
             hint = "DATA is a recording, or RECORDING:PROBLEM.toml"
             raise SettingsError(f"there is no file {file}", hint=hint)
-    return DataSet(Path(recording), Path(problem) if problem else problem_beside(Path(recording)))
+    return RecordedSpace(Path(recording), Path(problem) if problem else problem_beside(Path(recording)))
 
 
 def _recording_beside(problem: Path) -> Path:
@@ -56,8 +56,8 @@ def _recording_beside(problem: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A data set in memory."""
+class LoadedSpace:
+    """A recorded space in memory."""
 
     recording: Recording
     problem: Problem
@@ -80,11 +80,11 @@ class Loaded:
 
 
 @lru_cache(maxsize=8)
-def load(data: DataSet) -> Loaded:
-    """Read a data set; once a process.
+def load(data: RecordedSpace) -> LoadedSpace:
+    """Read a recorded space; once a process.
 
     Raises:
         UserError: it cannot be used.
     """
     recording = read_recording(data.recording)
-    return Loaded(recording, problem_of_recording(recording, data.problem_file).problem)
+    return LoadedSpace(recording, problem_of_recording(recording, data.problem_file).problem)

@@ -1,0 +1,87 @@
+"""Completion scripts: what a shell offers for words that were begun."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.cli import COMMANDS, main
+from tui_tuner.cli.completion import completion_script
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def offered_by_bash(directory: Path, *words: str) -> list[str]:
+    """What bash offers for the last word."""
+    listed = " ".join(f"'{word}'" for word in ("tuner-tui", *words))
+    program = (
+        f"{completion_script('bash')}\nCOMP_WORDS=({listed})\nCOMP_CWORD={len(words)}\n_tuner_tui\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=directory)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["re"], ["resume", "replay"]),
+        (["ker"], ["kernel.cu"]),
+        (["kernel.cu", "--str"], ["--strategy"]),
+        (["kernel.cu", "--output", ""], ["text", "json"]),
+        (["kernel.cu", "--fallback", "p"], ["pattern"]),
+        (["kernel.cu", "--seed", ""], []),
+        (["kernel.cu", "--steps", "ker"], ["kernel.cu"]),
+        (["resume", "run", "--max-e"], ["--max-evals"]),
+        (["resume", "ru"], ["run"]),
+        (["memory", ""], ["list", "forget", "kernel.cu", "run"]),
+        (["help", "comp"], ["completion"]),
+        (["export-dataset", "--min"], ["--min-speedup"]),
+        (["tensile", "--know"], ["--knowledge"]),
+        (["kernel.cu", "--knowledge"], []),
+    ],
+    ids=" ".join,
+)
+def test_bash_offers_commands_options_and_values(tmp_path: Path, words: list[str], offered: list[str]) -> None:
+    (tmp_path / "kernel.cu").touch()
+    (tmp_path / "run").mkdir()
+
+    assert sorted(offered_by_bash(tmp_path, *words)) == sorted(offered)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_that_is_here_accepts_its_script(tmp_path: Path, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    script = tmp_path / "script"
+    script.write_text(completion_script(shell) + "\n", "utf-8")
+    done = subprocess.run([shell, "-n", script], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_fish_offers_commands_and_options(tmp_path: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("there is no fish here")
+
+    def offered(line: str) -> set[str]:
+        asked = f"{completion_script('fish')}\ncomplete -C {line!r}"
+        done = subprocess.run(["fish", "-N", "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path)
+        return {each.partition("\t")[0] for each in done.stdout.splitlines()}
+
+    assert offered("tuner-tui re") == {"resume", "replay"}
+    assert offered("tuner-tui kernel.cu --outp") == {"--output"}
+    assert offered("tuner-tui kernel.cu --output ") == {"text", "json"}
+    assert offered("tuner-tui resume run --max-e") == {"--max-evals"}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_names_every_command(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(command in script for command in COMMANDS.split(", "))
+    assert all(option in script for option in ("strategy", "max-evals", "min-speedup", "knowledge"))

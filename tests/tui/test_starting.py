@@ -1,0 +1,105 @@
+"""The frame that stands there while the session is put together, and how a start ends that comes to nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from tests.tui.looking import screen_text
+from tests.tui.scripted import ScriptedRun, awaiting
+from tui_tuner.app.showing import SessionSetup, StartingSession
+from tui_tuner.errors import ProblemError
+from tui_tuner.session.events import Event
+from tui_tuner.strategies.steps import Approver
+from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.starting import StartingScreen
+
+SIZES = [(120, 36), (80, 24)]
+
+
+class SilentRun(ScriptedRun):
+    """A session of which nothing is heard."""
+
+    async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
+        await asyncio.Event().wait()
+        for event in awaiting():
+            yield event
+
+
+@pytest.fixture
+def _lasting_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing ever comes of a start."""
+
+    async def drive(_: TunerApp) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(TunerApp, "_drive", drive)
+
+
+@pytest.mark.usefixtures("_lasting_start")
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_frame_is_that_of_a_session_of_which_nothing_is_known(size: tuple[int, int]) -> None:
+    apps = [TunerApp(SilentRun([]), starting=starting) for starting in (True, False)]
+    texts = []
+    for app in apps:
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            texts.append(screen_text(app).splitlines())
+            assert isinstance(app.screen, StartingScreen) == (app is apps[0])
+    frame, whole = ([line for line in text if line[:1] in "╭╰│ "] for text in texts)
+    assert frame[0] == whole[0], "the header"
+    assert "starting" in frame[0]
+    assert len(frame) == len(whole)
+    for title in ("1 Kernel", "2 Plan", "3 Benchmarks", "4 Chat"):
+        assert sum(title in line for line in frame) == sum(title in line for line in whole) >= 1
+
+
+async def test_the_screen_of_the_session_takes_the_place_of_the_frame() -> None:
+    app = TunerApp(ScriptedRun([*awaiting()]), starting=True)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for _ in range(200):
+            await pilot.pause(0.02)
+            if app.screen is app.session_screen and app.session_screen.picture.started is not None:
+                break
+        app.session_screen.draw()
+        assert app.session_screen.picture.started is not None
+        assert "starting" not in screen_text(app)
+
+
+@pytest.mark.usefixtures("_lasting_start")
+async def test_whoever_leaves_during_the_start_is_not_asked() -> None:
+    app = TunerApp(SilentRun([]), starting=True)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await pilot.press("q")
+        await pilot.pause()
+    assert app.return_value == "interrupted"
+
+
+@pytest.mark.parametrize("starting", [False, True])
+async def test_a_start_that_fails_ends_the_app_and_is_raised_when_the_terminal_is_back(starting: bool) -> None:
+    async def begin() -> SessionSetup:
+        raise ProblemError("there is no kernel file gone.cu")
+
+    app = TunerApp(StartingSession(begin, "gone.cu"), starting=starting)
+    with pytest.raises(ProblemError, match=r"gone\.cu"):
+        await app.run_async(headless=True)
+    assert not app.is_running
+
+
+async def test_what_is_said_during_the_start_is_passed_on() -> None:
+    from tui_tuner.session.instructions import Say
+
+    run = ScriptedRun([*awaiting()])
+
+    async def begin() -> SessionSetup:
+        return SessionSetup(run, None, [])
+
+    starting = StartingSession(begin, "scale.cu")
+    assert starting.tell(Say(text="use float4"))
+    stream = starting.events(None)
+    await anext(stream)
+    await stream.aclose()
+    assert [instruction.text for instruction in run.told] == ["use float4"]
+    assert starting.setup is not None

@@ -1,0 +1,1 @@
+"""A session made from choices, for command line, screen and Python alike."""

@@ -1,0 +1,182 @@
+"""Strategy, model and memory of a session, from the user's choices and what there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import PydanticSerializationError
+
+from tui_tuner.errors import SettingsError
+from tui_tuner.evaluate.devices.choose import recorded_file
+from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.llm.base import Backend
+from tui_tuner.llm.choose import choose
+from tui_tuner.llm.recording import answered_in
+from tui_tuner.llm.reply_cache import CachedBackend
+from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
+from tui_tuner.memory.database import Database
+from tui_tuner.memory.memory import Memory
+from tui_tuner.memory.replies import KeptReplies
+from tui_tuner.problem.model import Problem
+from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.settings import Settings
+from tui_tuner.strategies.base import Strategy
+from tui_tuner.strategies.choose import found_anywhere, spec_of, strategy_named
+from tui_tuner.strategies.parameters.methods import MODEL_METHODS
+
+_CHOOSES_ONLY = "llm_search"
+"""What runs in place of a strategy that would rewrite a kernel that cannot be rewritten."""
+_OF_A_REPLY = {"temperature", "context_tokens", "structured", "base_url", "command"}
+"""Settings of the model that a reply depends on."""
+
+
+@dataclass(frozen=True)
+class GivenObjects:
+    """Objects that the user gives instead of their names in the options."""
+
+    strategy: Strategy | None = None
+    backend: Backend | None = None
+    evaluator: Evaluator | None = None
+
+
+NO_OBJECTS = GivenObjects()
+
+
+class BorrowedBackend(RetryingBackend):
+    """A back end that the user gave, and may use again."""
+
+    async def aclose(self) -> None:
+        """Leave it open."""
+
+
+@dataclass(frozen=True)
+class StrategyAndModel:
+    """What a session runs with.
+
+    Attributes:
+        options: as they are in force.
+        backend: None where there is no model, or none is needed.
+        notes: what the user should know.
+    """
+
+    options: SessionOptions
+    strategy: Strategy
+    backend: Backend | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+async def choose_for(
+    problem: Problem, options: SessionOptions, settings: Settings, given: GivenObjects = NO_OBJECTS
+) -> StrategyAndModel:
+    """Strategy and model; the strategy that needs no model where there is none.
+
+    Raises:
+        UserError: there is no such strategy, option or model.
+    """
+    parts = _named(options, settings, given)
+    if parts.strategy.rewrites and (not problem.is_compiled or recorded_file(options.device)):
+        parts = _replaced(parts, _CHOOSES_ONLY, "only configurations of this kernel can be chosen here")
+    return await with_model(parts, settings, given.backend)
+
+
+async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend | None = None) -> StrategyAndModel:
+    """The same with its model, where it needs one, or with the strategy and search that need none.
+
+    Raises:
+        UserError: there is no such model.
+    """
+    by_model = parts.options.search in MODEL_METHODS
+    if not parts.strategy.needs_model and not by_model:
+        return parts
+    backend, notes = await model_of(parts.options, settings, given)
+    if backend is not None:
+        return StrategyAndModel(parts.options, parts.strategy, backend, parts.notes)
+    if parts.strategy.needs_model:
+        if parts.options.strategy_options and not notes:
+            notes = [f"'{parts.strategy.name}' with its options needs a language model"]
+        parts = _replaced(parts, "search", "".join(notes))
+    if by_model:
+        said = f"--search {parts.options.search} needs a language model: searching without one"
+        options = parts.options.model_copy(update={"search": None})
+        parts = StrategyAndModel(options, parts.strategy, None, [*parts.notes, said])
+    return parts
+
+
+def _named(options: SessionOptions, settings: Settings, given: GivenObjects) -> StrategyAndModel:
+    """The strategy that the user names or brings."""
+    if given.strategy is None:
+        own = {**settings.strategies.get(options.strategy, {}), **options.strategy_options}
+        strategy, spec = strategy_named(options.strategy, own), found_anywhere(options.strategy)
+    else:
+        strategy, spec, own = given.strategy, spec_of(given.strategy), _options_of(given.strategy)
+    return StrategyAndModel(options.model_copy(update={"strategy": spec, "strategy_options": own}), strategy)
+
+
+def _replaced(parts: StrategyAndModel, name: str, reason: str) -> StrategyAndModel:
+    """Another strategy in place of the one asked for; without a reason nobody need be told."""
+    options = parts.options.model_copy(update={"strategy": name, "strategy_options": {}})
+    notes = [f"{reason}: running the strategy '{name}'"] if reason else []
+    return StrategyAndModel(options, strategy_named(name), None, [*parts.notes, *notes])
+
+
+def _options_of(strategy: Strategy) -> dict[str, Any]:
+    """What an object's options are set to, as the journal says it.
+
+    Raises:
+        SettingsError: one of them is nothing that could be written down.
+    """
+    try:
+        return strategy.model_dump(mode="json", exclude_defaults=True)
+    except PydanticSerializationError as error:
+        hint = "give the field a serializer, or declare it with Field(exclude=True)"
+        raise SettingsError(f"an option of {strategy.name} cannot be written down: {error}", hint=hint) from None
+
+
+async def model_of(
+    options: SessionOptions, settings: Settings, given: Backend | None = None
+) -> tuple[Backend | None, list[str]]:
+    """The model that the user wants, or in one line why there is none; the caller closes it.
+
+    Raises:
+        UserError: there is no such model.
+    """
+    passed: list[str] = []
+    model = settings.model
+    if options.temperature is not None:
+        model = model.model_copy(update={"temperature": options.temperature})
+    backend = given or await choose(options.llm, model, passed.append)
+    if backend is None:
+        return None, [f"no language model ({'; '.join(passed)})"] if passed else []
+    policy = BackoffPolicy(limit_s=model.timeout_s)
+    return RetryingBackend(backend, policy) if given is None else BorrowedBackend(backend, policy), []
+
+
+def decided(options: SessionOptions, settings: Settings) -> SessionOptions:
+    """The options with what the settings say of the memory, for the journal: a resume does the same."""
+    memory = settings.memory.enabled if options.memory is None else options.memory
+    cache = settings.model.cache_replies if options.cache_replies is None else options.cache_replies
+    return options.model_copy(update={"memory": memory, "cache_replies": cache})
+
+
+def memory_of(options: SessionOptions, settings: Settings) -> Memory | None:
+    """What a session may use of the memory; None where it is off."""
+    sessions, replies = bool(options.memory), bool(options.cache_replies)
+    return Memory(Database(settings.memory.place), sessions, replies) if sessions or replies else None
+
+
+def cached(backend: Backend | None, run: RunDirectory, settings: Settings) -> Backend | None:
+    """The model, with its replies kept where the user wants that.
+
+    Raises:
+        ModelError: the run's journal cannot be read.
+    """
+    if backend is None or not run.options.cache_replies:
+        return backend
+    of_a_reply: dict[str, object] = settings.model.model_dump(mode="json", include=_OF_A_REPLY)
+    if run.options.temperature is not None:
+        of_a_reply["temperature"] = run.options.temperature
+    past = answered_in(run.journal.records, run.journal.path)
+    answered = [(one.request.purpose, one.request.messages) for one in past]
+    return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)

@@ -1,1 +1,0 @@
-"""How good a search is: run again and again on recorded search spaces, and scored against random sampling."""
