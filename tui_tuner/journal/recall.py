@@ -18,6 +18,11 @@ class RecordEnds(Exception):
     """A replay has come to the end of what was recorded."""
 
 
+def system_clock() -> float:
+    """Seconds of a clock that only goes forward."""
+    return time.monotonic()
+
+
 class SessionClock:
     """Seconds since a session began, the pauses between a stop and its resume left out.
 
@@ -25,12 +30,12 @@ class SessionClock:
 
     Args:
         last: seconds of the last record; the clock runs on from it.
-        now: tells the seconds that go by; None for the system's clock.
+        now: tells the seconds that go by.
     """
 
-    def __init__(self, last: float, now: Callable[[], float] | None = None) -> None:
+    def __init__(self, last: float, now: Callable[[], float] = system_clock) -> None:
         self._base = last
-        self._now = now or time.monotonic
+        self._now = now
         self._started: float | None = None
         self._shown = 0.0
 
