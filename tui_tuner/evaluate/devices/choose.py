@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.base import Compiler
 from tui_tuner.evaluate.devices.base import Device
 from tui_tuner.evaluate.devices.kinds import DeviceChoice, RecordedKind, kind_named, kinds_for
-from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
+from tui_tuner.evaluate.devices.probe import Probe, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language, Problem
@@ -36,9 +35,7 @@ def is_recorded(text: str) -> bool:
     return f"{text.strip().lower()}:".startswith(_RECORDED)
 
 
-async def choose_device(
-    text: str, language: Language, probe: Callable[[], Awaitable[DeviceReport]] = probe_devices
-) -> tuple[DeviceChoice, str]:
+async def choose_device(text: str, language: Language, probe: Probe = probe_devices) -> tuple[DeviceChoice, str]:
     """The device that the user named or, with "auto", the best for the language, and a note for the user.
 
     Args:

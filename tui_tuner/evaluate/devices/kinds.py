@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from tui_tuner.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from tui_tuner.evaluate.compilers.base import Compiler
     from tui_tuner.evaluate.devices.base import Device
-    from tui_tuner.evaluate.devices.probe import DeviceReport
+    from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy
     from tui_tuner.problem.model import Problem
@@ -194,12 +194,7 @@ class DeviceKind:
         raise DeviceError(f"nothing builds for a device of the kind '{choice.kind}'")
 
     async def confinement(
-        self,
-        choice: DeviceChoice,
-        problem: Problem,
-        builds: Path,
-        policy: Policy,
-        probe: Callable[[], Awaitable[DeviceReport]],
+        self, choice: DeviceChoice, problem: Problem, builds: Path, policy: Policy, probe: Probe
     ) -> tuple[Path, ...] | None:
         """What a runner may read that must be confined since kernels run in it; None where none run there.
 
@@ -278,12 +273,7 @@ class OpenCLKind(DeviceKind):
         return OpenCLCompiler(choice.platform, choice.index, f"{device.architecture}, {device.name}")
 
     async def confinement(
-        self,
-        choice: DeviceChoice,
-        problem: Problem,
-        builds: Path,
-        policy: Policy,
-        probe: Callable[[], Awaitable[DeviceReport]],
+        self, choice: DeviceChoice, problem: Problem, builds: Path, policy: Policy, probe: Probe
     ) -> tuple[Path, ...] | None:
         """What a runner may read where the device is a CPU."""
         from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio.subprocess import PIPE
+from collections.abc import Awaitable, Callable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -56,6 +57,10 @@ class DeviceReport(BaseModel):
         lines += [f"opencl:{place}: {name}" for place, name in self.opencl_devices.items()]
         lines += [f"opencl: {self.opencl_problem}"] if not self.opencl_devices else []
         return lines
+
+
+Probe = Callable[[], Awaitable[DeviceReport]]
+"""Looks for devices."""
 
 
 async def probe_devices() -> DeviceReport:

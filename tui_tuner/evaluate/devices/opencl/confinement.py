@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tui_tuner.evaluate.compilers.opencl import DRIVERS
-from tui_tuner.evaluate.devices.probe import DeviceReport
+from tui_tuner.evaluate.devices.probe import Probe
 from tui_tuner.evaluate.sandbox.places import existing
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.model import Problem
@@ -18,7 +17,7 @@ async def opencl_confinement(
     problem: Problem,
     builds: Path,
     policy: Policy,
-    probe: Callable[[], Awaitable[DeviceReport]],
+    probe: Probe,
 ) -> tuple[Path, ...] | None:
     """What a confined runner must be able to read, None for a runner that is not confined.
 
