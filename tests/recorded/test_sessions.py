@@ -161,7 +161,7 @@ async def test_the_screen_says_that_its_times_are_recorded():
     prepared = await prepare("small.json.gz", {"model": None, "run_directory": "run"})
     app = TunerApp(prepared.session)
     async with app.run_test(size=(120, 36)) as pilot:
-        for _ in range(200):
+        for _ in range(5000):
             await pilot.pause(0.02)
             app.session_screen.draw()
             if app.session_screen.view_model.device is not None:

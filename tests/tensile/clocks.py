@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from tui_tuner.processes.child import Child
 from tui_tuner.tensile.running.run import RunClock, ended_within
 
 STEP_S = 0.001
+LOOK_S = 0.02
 
 
 class OwnTime:
@@ -31,13 +31,11 @@ class OwnTime:
         return self._now
 
     async def _ended_within(self, child: Child, limit_s: float | None) -> bool:
-        end = asyncio.ensure_future(ended_within(child, None))
-        while not end.done() and not (self._hangs is not None and self._hangs.exists()):
-            await asyncio.wait({end}, timeout=0.02)
-        if end.done():
-            return True
-        end.cancel()
-        assert self._hangs is not None
-        self._hangs.unlink()
-        self._now += limit_s or 0.0
-        return False
+        if limit_s is None or self._hangs is None:
+            return await ended_within(child, None)
+        while not await ended_within(child, LOOK_S):
+            if self._hangs.exists():
+                self._hangs.unlink()
+                self._now += limit_s
+                return False
+        return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from tests.tensile.sessions.world import (
     states,
     winners,
 )
+from tests.waiting import reached
 from tui_tuner.errors import JournalError
 from tui_tuner.session import events
 from tui_tuner.session.instructions import Say
@@ -64,7 +66,7 @@ class Absent:
 
     async def decide(self, proposal: Proposal) -> Decision:
         self.asked = True
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         raise AssertionError
 
 
@@ -73,13 +75,12 @@ async def test_a_run_that_is_interrupted_leaves_no_process_and_is_made_again(tmp
     world, backend = World(tmp_path, fault=f"2:offspring={child},2:hang"), model(DEEPER)
     await interrupted(world.begin(backend), lambda: child.exists() and bool(child.read_text()))
     pid = int(child.read_text())
-    for _ in range(100):
-        if not is_running(pid):
-            break
-        await asyncio.sleep(0.02)
-    else:
-        os.kill(pid, 9)
-        pytest.fail("a child of Tensile's lives on")
+    try:
+        assert await reached(lambda: not is_running(pid)), "a child of Tensile's lives on"
+    except AssertionError:
+        with suppress(ProcessLookupError):
+            os.kill(pid, 9)
+        raise
     with pytest.raises(ProcessLookupError):
         os.killpg(os.getpgid(pid) if Path(f"/proc/{pid}").exists() else pid, 0)
     assert (world.runs, kinds(world.path).count("benchmark")) == (2, 1)
