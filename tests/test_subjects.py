@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_tuner.commands.check import check_kernel
-from tui_tuner.commands.config import settings_text
 
 from tui_tuner import subjects as registry
+from tui_tuner.app.problem import check_kernel
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.headless.story import Story
-from tui_tuner.settings import Settings, load_settings
+from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 from tui_tuner.tui.subject import SubjectView
 

@@ -10,7 +10,7 @@ import pytest
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
-from tui_tuner.evaluate.devices.native.process import Ended
+from tui_tuner.evaluate.devices.native.process import ChildExit
 from tui_tuner.evaluate.devices.native.report import SharedReport
 from tui_tuner.evaluate.devices.native.verdict import checked_times
 from tui_tuner.evaluate.results import FailureKind
@@ -155,11 +155,11 @@ def ended(process: int) -> bool:
     return False
 
 
-def claim(*milliseconds: float, cpu_s: float) -> Ended:
+def claim(*milliseconds: float, cpu_s: float) -> ChildExit:
     """A child that claims these times and used so much processor time."""
     report = SharedReport(len(milliseconds))
     report.nanoseconds[:] = [int(ms * 1e6) for ms in milliseconds]
-    return Ended(report, signal=0, timed_out=False, wall_s=cpu_s, cpu_s=cpu_s)
+    return ChildExit(report, signal=0, timed_out=False, wall_s=cpu_s, cpu_s=cpu_s)
 
 
 def test_times_that_explain_less_than_half_of_what_the_system_counted_are_implausible() -> None:

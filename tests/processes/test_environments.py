@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tui_tuner.tensile.installed import check_installed
 
 from tests.llm.wires import REQUEST
 from tui_tuner.errors import DeviceError
@@ -30,7 +29,9 @@ from tui_tuner.processes.environment import (
     whole_environment,
 )
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.tensile.running import Tensile, find_tensile, run_tensile
+from tui_tuner.tensile.running.installed import check_installed
+from tui_tuner.tensile.running.program import Tensile, find_tensile
+from tui_tuner.tensile.running.run import run_tensile
 
 KEYS = ("OPENAI_API_KEY", "FAKE_API_KEY", "HF_TOKEN", "NVIDIA_API_KEY", "CUDA_SECRET", "DB_PASSWD", "SSH_AUTH_SOCK")
 MARK = "sk-0123456789-of-a-test"

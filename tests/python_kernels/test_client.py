@@ -9,7 +9,7 @@ import pytest
 from tests.python_kernels.fakes import fake_process, starts, written
 from tui_tuner.evaluate.python_kernels import process as kernel_process
 from tui_tuner.evaluate.python_kernels.client import KernelClient
-from tui_tuner.evaluate.python_kernels.messages import EvaluateConfiguration, OpenKernel
+from tui_tuner.evaluate.python_kernels.messages import KernelEvaluationRequest, KernelOpenRequest
 from tui_tuner.evaluate.python_kernels.process import KernelProcess
 
 WAIT_S = 60.0
@@ -17,7 +17,7 @@ WAIT_S = 60.0
 
 def client_of(directory: Path) -> KernelClient:
     problem = written(directory).problem
-    opening = OpenKernel(
+    opening = KernelOpenRequest(
         file=str(problem.directory / problem.kernel.source),
         kernel=problem.kernel.name,
         source=problem.source_text,
@@ -26,8 +26,8 @@ def client_of(directory: Path) -> KernelClient:
     return KernelClient(partial(KernelProcess.start, directory / "log", fake_process(directory)), opening)
 
 
-def request(client: KernelClient, num_warps: int = 4) -> EvaluateConfiguration:
-    return EvaluateConfiguration(id=client.next_number(), configuration={"num_warps": num_warps})
+def request(client: KernelClient, num_warps: int = 4) -> KernelEvaluationRequest:
+    return KernelEvaluationRequest(id=client.next_number(), configuration={"num_warps": num_warps})
 
 
 async def test_a_question_in_the_very_turn_in_which_the_last_one_is_given_up_is_answered(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explain
         await settled(pilot)
         assert "[least shared]" in screen_text(pilot.app)
         assert [row.split()[0] for row in table_text(pilot.app)[:4]] == ["6", "13", "★20", "5"]
-    assert "- *shared*: bytes of shared memory a block" in columns_help(evaluation_table.EVALUATION_COLUMNS)
+    assert "- *smem*: bytes of shared memory a block" in columns_help(evaluation_table.EVALUATION_COLUMNS)
 
 
 def test_the_help_of_the_benchmarks_explains_every_column() -> None:

@@ -85,8 +85,9 @@ class Column(Generic[RowT, ContextT]):
 
 
 def columns_help(columns: Sequence[Column[Any, Any]]) -> str:
-    """What the columns mean, an item a column, in Markdown."""
-    return "\n".join(f"- *{column.name}*: {column.explanation}" for column in columns)
+    """What the columns mean, an item a column, in Markdown; named by what stands over them where that is fixed."""
+    names = (column.heading if isinstance(column.heading, str) else column.name for column in columns)
+    return "\n".join(f"- *{name}*: {column.explanation}" for name, column in zip(names, columns, strict=True))
 
 
 def _cut(text: str, space: int) -> str:

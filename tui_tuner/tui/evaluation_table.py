@@ -52,7 +52,7 @@ EvaluationColumn = Column[EvaluationRow, EvaluationContext]
 EVALUATION_COLUMNS = (
     EvaluationColumn(
         name="number", heading="#", cell=_number, least=5, in_sight=True, order=NEWEST,
-        explanation="of the evaluation; ★ is the incumbent",
+        explanation="number of the evaluation; ★ is the incumbent",
     ),
     EvaluationColumn(
         name="configuration", heading=lambda context: context.tunables.header, most=400,
@@ -65,7 +65,7 @@ EVALUATION_COLUMNS = (
     ),
     EvaluationColumn(
         name="95% CI", heading="95% CI", cell=_interval, least=16, most=18, in_sight=True,
-        explanation="interval of the median, or why there is none",
+        explanation="where the median lies with 95 % confidence, or why there is none",
     ),
     EvaluationColumn(
         name="roofline", heading="roofline", least=9, optional=True, in_sight=True,
@@ -75,7 +75,7 @@ EVALUATION_COLUMNS = (
     EvaluationColumn(
         name="registers", heading="regs", least=5, optional=True,
         cell=lambda row, _context: "" if row.evaluation is None else count(row.evaluation.resources.registers),
-        explanation="of a thread",
+        explanation="registers of a thread",
     ),
     EvaluationColumn(
         name="spill", heading="spill", least=6, optional=True,

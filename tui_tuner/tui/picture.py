@@ -125,7 +125,7 @@ class ViewModel:
             self.review = None
 
     def _replan(self, event: events.PlanOrdered | events.ParametersFrozen) -> None:
-        """Take an order over, where steps that it does not name stay at the end; or what is held."""
+        """Take an order over, where steps that it does not name stay at the end; or what is frozen."""
         if isinstance(event, events.ParametersFrozen):
             self.frozen = event.frozen
             return

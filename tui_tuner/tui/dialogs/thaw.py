@@ -1,4 +1,4 @@
-"""The choice of a held tunable to search again."""
+"""The choice of a frozen tunable to search again."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from tui_tuner.tui.subject import SubjectView
 
 
 class PlanPane(Pane):
-    """The steps, what the selected one is about, and the tunables that are held."""
+    """The steps, what the selected one is about, and the frozen tunables."""
 
     HELP = """
 ## Plan
@@ -59,7 +59,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         self._rationales: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
-        """The list, the detail and the held tunables."""
+        """The list, the detail and the frozen tunables."""
         yield StepList()
         with VerticalScroll(id="step-detail", can_focus=False):
             yield Static(markup=False)
@@ -131,7 +131,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
 
     @on(FrozenTunablesLine.Clicked)
     def thaw(self) -> None:
-        """Let the user choose a held tunable to search again."""
+        """Let the user choose a frozen tunable to search again."""
 
         def free(name: str | None) -> None:
             if name is not None:
