@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.content import Content
 
 from tui_tuner.format import counted, factor
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.source import Source
-from tui_tuner.tui.dialogs.texts import result_text
-from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, EvaluationContents
+from tui_tuner.tui.benchmark_rows import tunables, visible_rows
+from tui_tuner.tui.best_chart import best_chart
+from tui_tuner.tui.dialogs.texts import evaluation_text, result_text
+from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable
+from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, shown_of
 from tui_tuner.tui.picture import ViewModel
+from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.subject import SubjectView
 
 _FILES = {"cuda": "kernel.cu", "opencl": "kernel.cl", "c": "kernel.cpp"}
@@ -53,3 +62,31 @@ class KernelView(SubjectView):
     def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """Speed-up, effort, and where the best kernel is."""
         return result_text(finished, view_model)
+
+
+class EvaluationContents(BenchmarkContents):
+    """In one of the orders that the columns offer."""
+
+    relevant = (events.EvaluationStarted, events.EvaluationFinished, events.IncumbentChanged, events.DeviceReady)
+
+    def __init__(self) -> None:
+        self.table: EvaluationTable = EvaluationTable()
+
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
+        """The line below says how many rows are shown, and what the short names of tunables stand for."""
+        rows = visible_rows(view_model.rows.values(), view_model.titles, self.table.orders[order], words)
+        given = view_model.baseline
+        columns = tunables(view_model.rows.values(), given.tunables if isinstance(given, Candidate) else {})
+        unit = time_label(view_model.device).partition(" (")[0]  # the chart above says it in full
+        self.table.draw(rows, EvaluationContext(columns, unit, view_model.titles))
+        return shown_of(len(rows), len(view_model.rows)) + columns.legend
+
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
+        """The best time."""
+        return best_chart(view_model.best_times, time_label(view_model.device), width, height)
+
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
+        """Configuration, times and resources, or the failure."""
+        row = view_model.rows[int(key)]
+        text = evaluation_text(row, view_model.titles.get(row.candidate, ""), time_label(view_model.device))
+        return one_line(f"evaluation {row.number}"), text
