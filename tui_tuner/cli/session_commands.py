@@ -69,12 +69,11 @@ async def tune(chosen: argparse.Namespace) -> int:
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
 
     async def begin() -> SessionSetup:
+        from tui_tuner.app.sessions import new_session
         from tui_tuner.settings import load_settings
 
         settings = load_settings()
         options = changed(settings.session, chosen)
-        from tui_tuner.app.sessions import new_session
-
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
@@ -107,15 +106,14 @@ async def resume(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     async def begin() -> SessionSetup:
+        from tui_tuner.app.sessions import resumed_session
+        from tui_tuner.commands.tensile_sessions import resumed_tensile_session
         from tui_tuner.session.options import SessionOptions
+        from tui_tuner.session.tensile.run_directory import is_tensile
         from tui_tuner.settings import load_settings
 
         settings = load_settings()
         changed(SessionOptions(), chosen)
-        from tui_tuner.app.sessions import resumed_session
-        from tui_tuner.commands.tensile_sessions import resumed_tensile_session
-        from tui_tuner.session.tensile.run_directory import is_tensile
-
         if is_tensile(chosen.run):
             return await resumed_tensile_session(chosen.run, changes(chosen), settings, chosen.tensile)
         if chosen.tensile is not None:
@@ -142,13 +140,12 @@ async def replay(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     async def begin() -> SessionSetup:
-        from tui_tuner.settings import load_settings
-
-        load_settings()  # a mistake in them is told, though nothing of them is used
         from tui_tuner.app.sessions import replayed_session
         from tui_tuner.commands.tensile_sessions import replayed_tensile_session
         from tui_tuner.session.tensile.run_directory import is_tensile
+        from tui_tuner.settings import load_settings
 
+        load_settings()  # a mistake in them is told, though nothing of them is used
         return (replayed_tensile_session if is_tensile(chosen.run) else replayed_session)(chosen.run)
 
     return await show(begin, front_end_of(chosen), str(chosen.run))
