@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.recorded.caches import write_cache
 from tui_tuner import subjects
 from tui_tuner.cli import COMMANDS, main
 from tui_tuner.cli.parsers import TUNE, CommandLine
@@ -142,10 +143,15 @@ def test_a_subject_that_is_registered_has_a_table_in_the_settings(
     assert load_settings(tmp_path / "mine.toml").table("other").patience == 7
 
 
-def test_a_command_runs_in_one_event_loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_session_is_made_and_run_in_one_event_loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    recording = write_cache(Path("small.json.gz"))
     loops = []
-    real = asyncio.new_event_loop
-    monkeypatch.setattr(asyncio.events, "new_event_loop", lambda: loops.append(real()) or loops[-1])
-    assert main(["gone.cu", "--auto"]) == 1
+    new_loop = asyncio.new_event_loop
+    monkeypatch.setattr(asyncio.events, "new_event_loop", lambda: loops.append(new_loop()) or loops[-1])
+
+    assert main([str(recording), "--auto", "--llm", "none", "--run-dir", "run"]) == 0
     assert len(loops) == 1
+    assert main(["resume", "run", "--auto"]) == 0
+    assert main(["replay", "run", "--auto"]) == 0
+    assert len(loops) == 3

@@ -11,7 +11,7 @@ from tui_tuner.cli import parsers
 from tui_tuner.cli.parsers import CommandLine
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 
-COMMANDS = ", ".join(parsers.COMMANDS)
+COMMANDS = ", ".join(parsers.COMMANDS_BY_NAME)
 """The names of all commands, for people."""
 
 
@@ -43,14 +43,14 @@ def _in_a_loop(command: Coroutine[Any, Any, int]) -> int:
 
 def _refuse_misspelt_command(words: Sequence[str]) -> None:
     first = words[0] if words else "-"
-    if first.startswith("-") or first in parsers.COMMANDS:
+    if first.startswith("-") or first in parsers.COMMANDS_BY_NAME:
         return
     from pathlib import Path
 
     from tui_tuner.problem.nearest import nearest
 
     word = Path(first)
-    near = nearest(word.name, parsers.COMMANDS)
+    near = nearest(word.name, parsers.COMMANDS_BY_NAME)
     if near is not None and not word.suffix and not word.exists():
         raise SettingsError(f"there is no command '{word}'", hint=f"did you mean '{near}'? There are: {COMMANDS}")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui_tuner.cli.parsers import COMMANDS, TUNE, CommandLine, tell
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
 from tui_tuner.errors import ExitCode
 
 Value = Literal["none", "words", "files", "directories", "other"]
@@ -49,7 +49,7 @@ def completion(chosen: argparse.Namespace) -> int:
 def completion_script(shell: str) -> str:
     """The script for `bash`, `zsh` or `fish`."""
     line = CommandLine()
-    arguments = {name: [*_arguments_of(line.parser(name))] for name in (TUNE.name, *COMMANDS)}
+    arguments = {name: [*_arguments_of(line.parser(name))] for name in (TUNE.name, *COMMANDS_BY_NAME)}
     return _SCRIPTS[shell](arguments)
 
 
@@ -61,7 +61,7 @@ def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[ShellArgument]:
         if isinstance(action, argparse._HelpAction):
             yield ShellArgument(tuple(action.option_strings), "explain the options", "none")
         else:
-            words = tuple(COMMANDS) if action.dest == "topic" else words
+            words = tuple(COMMANDS_BY_NAME) if action.dest == "topic" else words
             yield ShellArgument(tuple(action.option_strings), action.help or "", _value_of(action, words), words)
 
 
@@ -92,7 +92,7 @@ def _bash(arguments: _Arguments) -> str:
         positional = [argument for argument in known if not argument.flags]
         words = " ".join(word for argument in positional for word in argument.words)
         cases.append(f"        {name},*) flags={shlex.quote(flags)}; words={shlex.quote(words)} ;;")
-    return _BASH.format(commands="|".join(COMMANDS), words=" ".join(COMMANDS), cases="\n".join(cases))
+    return _BASH.format(commands="|".join(COMMANDS_BY_NAME), words=" ".join(COMMANDS_BY_NAME), cases="\n".join(cases))
 
 
 _BASH = """\
@@ -125,8 +125,8 @@ def _zsh(arguments: _Arguments) -> str:
     for name, known in arguments.items():
         specs = "".join(f" \\\n            {shlex.quote(spec)}" for spec in _zsh_specs(name, known))
         cases.append(f"        {name}) _arguments -s -S{specs} ;;")
-    described = " ".join(shlex.quote(f"{command.name}:{command.help}") for command in COMMANDS.values())
-    return _ZSH.format(commands="|".join(COMMANDS), described=described, cases="\n".join(cases))
+    described = " ".join(shlex.quote(f"{command.name}:{command.help}") for command in COMMANDS_BY_NAME.values())
+    return _ZSH.format(commands="|".join(COMMANDS_BY_NAME), described=described, cases="\n".join(cases))
 
 
 def _zsh_specs(name: str, known: list[ShellArgument]) -> Iterator[str]:
@@ -172,10 +172,10 @@ compdef _tuner_tui tuner-tui"""
 
 
 def _fish(arguments: _Arguments) -> str:
-    commands = " ".join(COMMANDS)
+    commands = " ".join(COMMANDS_BY_NAME)
     lines = [
         f"complete -c tuner-tui -n '__fish_is_first_arg' -a {shlex.quote(command.name)} -d {shlex.quote(command.help)}"
-        for command in COMMANDS.values()
+        for command in COMMANDS_BY_NAME.values()
     ]
     for name, known in arguments.items():
         seen = "__fish_seen_subcommand_from"

@@ -19,7 +19,7 @@ TUNE = Command(
 """What is meant where the first word is no command."""
 
 _SUBJECTS_OWN = (command for subject in subjects().values() for command in subject.commands)
-COMMANDS = {
+COMMANDS_BY_NAME = {
     command.name: command
     for command in (
         *_SUBJECTS_OWN,
@@ -69,7 +69,7 @@ COMMANDS = {
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that answers a mistake in two lines."""
+    """A parser that answers a mistake in three lines."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and exit with the code for wrong usage."""
@@ -77,7 +77,9 @@ class CommandParser(argparse.ArgumentParser):
 
         name = self.prog.removeprefix(PROGRAM).strip()
         told = f"{PROGRAM} help {name}" if name else f"{PROGRAM} --help"
-        self.exit(ExitCode.USAGE, f"{self.prog}: {' '.join(clean(message).split())}\n  `{told}` explains the options\n")
+        usage = " ".join([self.prog, *map(_shown, self._get_positional_actions()), "[OPTIONS]"])
+        reason = " ".join(clean(message).split())
+        self.exit(ExitCode.USAGE, f"usage: {usage}\n{self.prog}: {reason}\n  `{told}` explains the options\n")
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Say that some words are no arguments of the command, and which option may have been meant."""
@@ -86,6 +88,13 @@ class CommandParser(argparse.ArgumentParser):
         flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
         near = nearest(words[0].partition("=")[0], flags) if words[0].startswith("-") else None
         self.error(f"unrecognized arguments: {' '.join(words)}{f'; did you mean {near}?' if near else ''}")
+
+
+def _shown(positional: argparse.Action) -> str:
+    """A positional argument in a line of usage."""
+    choices = f"{{{','.join(map(str, positional.choices or ()))}}}"
+    name = positional.metavar if isinstance(positional.metavar, str) else choices
+    return {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} ..."}.get(str(positional.nargs), name)
 
 
 class CommandLine:
@@ -99,7 +108,7 @@ class CommandLine:
     def parser(self, name: str) -> CommandParser:
         """The parser of a command, with its options."""
         if name not in self._with_options:
-            command = TUNE if name == TUNE.name else COMMANDS[name]
+            command = TUNE if name == TUNE.name else COMMANDS_BY_NAME[name]
             prog = PROGRAM if command is TUNE else f"{PROGRAM} {name}"
             parser: CommandParser = self._commands.add_parser(name, prog=prog, description=command.help)
             parser.set_defaults(parser=parser)
@@ -113,7 +122,7 @@ class CommandLine:
         Raises:
             SystemExit: the words are wrong, or ask for help, which was then printed.
         """
-        named = words[0] if words and words[0] in {TUNE.name, *COMMANDS} else None
+        named = words[0] if words and words[0] in {TUNE.name, *COMMANDS_BY_NAME} else None
         parser = self.parser(named or TUNE.name)
         chosen, unknown = self._program.parse_known_args(words if named else [TUNE.name, *words])
         if unknown:
@@ -123,8 +132,8 @@ class CommandLine:
 
 def command_list() -> str:
     """All commands with what they do, a line each."""
-    width = max(map(len, COMMANDS))
-    return "\n".join(f"  {command.name:<{width}}  {command.help}" for command in COMMANDS.values())
+    width = max(map(len, COMMANDS_BY_NAME))
+    return "\n".join(f"  {command.name:<{width}}  {command.help}" for command in COMMANDS_BY_NAME.values())
 
 
 def tell(text: str) -> None:

@@ -71,12 +71,11 @@ async def tune(chosen: argparse.Namespace) -> int:
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
 
     async def begin() -> SessionSetup:
+        from tui_tuner.app.sessions import new_session
         from tui_tuner.settings import load_settings
 
         settings = load_settings()
         options = changed(settings.session, chosen)
-        from tui_tuner.app.sessions import new_session
-
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))

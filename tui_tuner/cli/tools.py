@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS, TUNE, CommandLine, tell
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS, list_runs
 from tui_tuner.options import Option
@@ -202,7 +202,7 @@ def explain(chosen: argparse.Namespace) -> int:
         SettingsError: there is no such command.
     """
     name = chosen.topic or TUNE.name
-    if name != TUNE.name and name not in COMMANDS:
-        raise SettingsError(f"there is no command '{name}'", hint=suggestion(name, COMMANDS, "commands"))
+    if name != TUNE.name and name not in COMMANDS_BY_NAME:
+        raise SettingsError(f"there is no command '{name}'", hint=suggestion(name, COMMANDS_BY_NAME, "commands"))
     CommandLine().parser(name).print_help()
     return ExitCode.FINISHED

@@ -105,7 +105,7 @@ class BenchmarkResults:
 
 
 def bench_search(chosen: argparse.Namespace) -> int:
-    """BenchmarkRun the command; the exit code tells whether every run came to its end.
+    """Run the command; the exit code tells whether every run came to its end.
 
     Raises:
         UserError: a data set or a strategy cannot be used.

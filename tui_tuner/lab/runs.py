@@ -88,7 +88,7 @@ def check_strategy(name: str, llm: str | None) -> None:
 
 
 def carry_out(task: BenchmarkTask) -> BenchmarkRun:
-    """BenchmarkRun a task to its end; what fails is told in the result, so that others go on."""
+    """Run a task to its end; what fails is told in the result, so that others go on."""
     began = time.monotonic()
     try:
         run = BenchmarkRun(task, tuple(asyncio.run(_found(task))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -164,14 +165,14 @@ async def recorded(tmp_path: Path) -> World:
 
 
 async def test_a_tensile_run_is_no_kernel_to_other_commands(recorded: World, here: TuneHere) -> None:
-    exported = here("export-dataset", "run")
+    exported = await asyncio.to_thread(here, "export-dataset", "run")  # a command has a loop of its own
     assert exported.code == 1
     assert "this is a run of `tuner-tui tensile`" in exported.err
     assert exported.out == ""
 
 
 async def test_a_configuration_is_no_kernel(recorded: World, here: TuneHere) -> None:
-    ended = here("gemm.yaml", "--auto", "--llm", "none")
+    ended = await asyncio.to_thread(here, "gemm.yaml", "--auto", "--llm", "none")
     assert ended.code in {1, 2}
     assert "tuner-tui tensile gemm.yaml" in ended.err
 
