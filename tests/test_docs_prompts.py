@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tui_tuner.llm.base import Message, Request
 from tui_tuner.llm.tokens import estimate, estimate_messages
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.space import SearchSpace
 from tui_tuner.resources import samples_directory
 from tui_tuner.strategies.rewriting.failures import CandidateFailed, EvaluationFailed, NoneRight, NotFaster, Rejected
 from tui_tuner.strategies.rewriting.retry import RetryPolicy
@@ -32,6 +34,23 @@ TENSILE_TEMPLATES = ROOT / "tui_tuner/tensile/prompts"
 SAMPLES = sorted(path.stem for path in samples_directory().iterdir() if path.suffix in LANGUAGES)
 MOST_TOKENS = 8000
 each_sample = pytest.mark.parametrize("name", SAMPLES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _spaces_are_counted_once() -> Iterator[None]:
+    """Many sessions about the same few spaces, and to count a large one takes a second."""
+    counted: dict[str, int | None] = {}
+    count = SearchSpace._count.func
+
+    def known(space: SearchSpace) -> int | None:
+        key = json.dumps(space.description)
+        if key not in counted:
+            counted[key] = count(space)
+        return counted[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SearchSpace, "_count", property(known))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -183,12 +183,12 @@ def test_a_signal_is_exit_code_130_and_the_command_it_prints_goes_on(tmp_path: P
         wait_until(lambda: "approve" in kinds(run), "the beginning of the search")
         process.send_signal(signal.Signals[name])
         interrupted = end_of(process)
-        assert descendants() == {}
+        wait_until(lambda: not descendants(), "the end of all that the program had started")
 
     assert interrupted.code == 130
     assert interrupted.out == ""
     last = interrupted.err.splitlines()[-1]
-    assert last.startswith("interrupted; go on with: tuner-tui resume ")
+    assert last.startswith("interrupted; go on with: tuner-tui resume "), interrupted.err
     assert not (run / "result.json").exists()
 
     if name == "SIGINT":

@@ -49,8 +49,9 @@ class Terminal:
     def presses_alone(self, key: str) -> None:
         """Press a key and let it act: read together with the next one it may mean something else."""
         self._child.send(key)
-        with Path(f"/proc/{self._child.pid}/fd/0").open("rb", buffering=0, opener=_beside) as keyboard:
-            wait_until(lambda: _unread(keyboard.fileno()) == 0, "the program reads its keys")
+        keyboard = os.open(f"/proc/{self._child.pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        wait_until(lambda: _unread(keyboard) == 0, "the program reads its keys")
+        os.close(keyboard)
         self.waits(ALONE_S)
 
     def is_left(self) -> tuple[int | None, str]:
@@ -73,10 +74,6 @@ class Terminal:
         assert "Traceback" not in everything
         assert LEAVES_SCREEN in everything
         return status, everything.rpartition(LEAVES_SCREEN)[2]
-
-
-def _beside(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK)
 
 
 def _unread(terminal: int) -> int:

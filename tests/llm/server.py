@@ -91,7 +91,7 @@ class ModelServer:
                         if answer.end == "endless":
                             outer.closing.wait(0.005)
                     if answer.end == "stall":
-                        outer.closing.wait(10)
+                        outer.closing.wait(1000)
                     elif answer.end == "clean":
                         self.wfile.write(b"0\r\n\r\n")
                 except OSError:

@@ -238,7 +238,7 @@ async def test_a_stream_that_breaks_off_within_a_call_is_no_reply_and_is_booked(
 
 async def test_silence_within_a_call_times_out(wire: Wire, server: ModelServer) -> None:
     server.answers = [Answer((*wire.start, *wire.call(0, "answer", GOOD)), end="stall")]
-    backend = wire.make(server.url, Pace(5, 0.2), structured="tools")
+    backend = wire.make(server.url, Pace(100, 0.2), structured="tools")
 
     with pytest.raises(ModelTimedOut):
         await complete(backend, REQUEST)
