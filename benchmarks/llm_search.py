@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tui_tuner.report.result import FILE, SessionOutcome
+from tui_tuner.report import FILE, SessionOutcome
 
 PROGRAM = Path(sys.executable).with_name("tuner-tui")
 MODEL_METHODS = {"llm": ["--search", "llm"], "hybrid": []}

@@ -19,8 +19,8 @@ from docs.prompting.session import sample
 from docs.prompting.templates import fixed_tokens, template_names, templates_in
 from docs.prompting.tensile import tensile_prompts
 from tui_tuner.llm.base import Message
-from tui_tuner.llm.schema import schema_instruction
-from tui_tuner.llm.tokens import estimate, estimate_messages
+from tui_tuner.llm.prices import estimate, estimate_messages
+from tui_tuner.llm.typed import schema_instruction
 
 TARGET = Path(__file__).with_name("prompts.md")
 KERNEL = "matmul"

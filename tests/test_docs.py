@@ -24,7 +24,7 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.strategies.choose import STRATEGIES, strategy_named
 from tui_tuner.subjects import subjects_with_settings
-from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import load_theme
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -14,8 +14,8 @@ from pydantic_core import PydanticUndefined
 from tests.documents import PROBLEM_FILE, ROOT, blocks
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem import model
+from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.tuning_step import TuningStep
 

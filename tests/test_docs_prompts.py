@@ -21,13 +21,19 @@ from tests.documents import ROOT
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.journal.reading import Record
 from tui_tuner.llm.base import Message, Request
-from tui_tuner.llm.tokens import estimate, estimate_messages
+from tui_tuner.llm.prices import estimate, estimate_messages
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.resources import samples_directory
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, EvaluationFailed, NoneRight, NotFaster, Rejected
-from tui_tuner.strategies.rewriting.retry import RetryPolicy
+from tui_tuner.strategies.rewriting.failures import (
+    CandidateFailed,
+    EvaluationFailed,
+    NoneRight,
+    NotFaster,
+    Rejected,
+    RetryPolicy,
+)
 
 TEMPLATES = ROOT / "tui_tuner/prompts"
 TENSILE_TEMPLATES = ROOT / "tui_tuner/tensile/prompts"

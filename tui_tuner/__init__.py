@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tui_tuner.api import Tuning, TuningResult, tune, tune_async, tuning
-    from tui_tuner.app.choices import Choices
+    from tui_tuner.api import Choices, Tuning, TuningResult, tune, tune_async, tuning
     from tui_tuner.errors import UserError
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from tui_tuner.strategies.base import Effects, Strategy
     from tui_tuner.strategies.custom import CustomStrategy
     from tui_tuner.strategies.explicit import ExplicitStrategy
-    from tui_tuner.strategies.llm_search import LlmSearchStrategy
-    from tui_tuner.strategies.one_prompt import OnePromptStrategy
+    from tui_tuner.strategies.model_strategy import OnePromptStrategy
     from tui_tuner.strategies.rewriting.extraction import UnusableKernel
     from tui_tuner.strategies.rewriting.failures import (
         BuildFailed,
@@ -39,13 +37,13 @@ if TYPE_CHECKING:
         NoneRight,
         NotFaster,
         Rejected,
+        RetryPolicy,
         RunFailed,
         SourceRefused,
         TimedOut,
         WrongResult,
     )
-    from tui_tuner.strategies.rewriting.retry import RetryPolicy
-    from tui_tuner.strategies.search import SearchStrategy
+    from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
     from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
 
 __version__ = "0.1.0"
@@ -107,23 +105,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api": ("Tuning", "TuningResult", "tune", "tune_async", "tuning"),
-    "app.choices": ("Choices",),
+    "api": ("Choices", "Tuning", "TuningResult", "tune", "tune_async", "tuning"),
     "errors": ("UserError",),
     "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
     "problem.tuning_step": ("TuningStep",),
+    "search.rounds": ("RoundOptions",),
     "session.instructions": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),
     "strategies.base": ("Effects", "Strategy"),
     "strategies.custom": ("CustomStrategy",),
     "strategies.explicit": ("ExplicitStrategy",),
+    "strategies.model_strategy": ("OnePromptStrategy",),
     "strategies.rewriting.extraction": ("UnusableKernel",),
-    "strategies.llm_search": ("LlmSearchStrategy",),
-    "strategies.one_prompt": ("OnePromptStrategy",),
-    "search.rounds": ("RoundOptions",),
-    "strategies.rewriting.retry": ("RetryPolicy",),
-    "strategies.search": ("SearchStrategy",),
+    "strategies.rewriting.failures": ("RetryPolicy",),
+    "strategies.search": ("LlmSearchStrategy", "SearchStrategy"),
     "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm.settings import ModelSettings
-from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.positions import key_lines, line_of
+from tui_tuner.problem.toml_file import key_lines, line_of
 from tui_tuner.resources import APPLICATION, settings_file
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
+from tui_tuner.text import suggestion
 
 if TYPE_CHECKING:
     from tomlkit.items import Table

@@ -1,4 +1,4 @@
-"""What sessions are about: kernels, and what rooms of their own add, each joined to the program here and only here.
+"""What sessions are about, each joined to the program here and only here; the text that is proposed, shown and edited.
 
 A subject names its parts as `module:name`, so that none of them is loaded before it is used.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+
+from pydantic import InstanceOf
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -53,7 +55,7 @@ class Subject(NamedTuple):
     Attributes:
         name: the `kind` in the headers of its journals; a journal without one is a kernel's.
         screen: a class, `tui_tuner.tui.subject.SubjectView`.
-        story: a class, `tui_tuner.headless.story.SubjectStory`.
+        story: a class, `tui_tuner.headless.SubjectStory`.
         resume: `(path, changes of the options, settings, own options by name) -> tui_tuner.app.showing.SessionSetup`.
         replay: `(path) -> SessionSetup`.
         title: what its file is, with the article.
@@ -82,7 +84,7 @@ class Subject(NamedTuple):
 KERNEL = Subject(
     name="kernel",
     screen="tui_tuner.tui.kernel_view:KernelView",
-    story="tui_tuner.headless.story:KernelStory",
+    story="tui_tuner.headless:KernelStory",
     resume="tui_tuner.app.sessions:resumed_session",
     replay="tui_tuner.app.sessions:replayed_session",
     title="a kernel",
@@ -120,3 +122,31 @@ def settings_model(name: str) -> type[BaseModel]:
     """
     model: type[BaseModel] = loaded(subjects()[name].settings)
     return model
+
+
+@runtime_checkable
+class Source(Protocol):
+    """What steps, events and the screen know of such a text."""
+
+    @property
+    def id(self) -> str:
+        """Names this text, its title aside."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The whole text."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """A few words for people."""
+        ...
+
+    def edited(self, source: str) -> Self:
+        """The same with the text as the user left it."""
+        ...
+
+
+AnySource = InstanceOf[Source]
+"""A source as a field of an event or a proposal; written with all the fields that it has."""

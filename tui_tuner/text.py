@@ -1,11 +1,28 @@
-"""Untrusted text on its way out: made safe for a terminal, and rid of paths and keys."""
+"""Untrusted text made safe for a terminal and rid of paths and keys; what to say about unknown names."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
+
+
+def nearest(word: str, known: Collection[str]) -> str | None:
+    """The known name most like the word, or None where none is like it."""
+    folded = {name.lower(): name for name in known}
+    matches = get_close_matches(word.lower(), folded, n=1)
+    return folded[matches[0]] if matches else None
+
+
+def suggestion(word: str, known: Collection[str], what: str = "names") -> str:
+    """A hint in words: the nearest known name, else all of them."""
+    match = nearest(word, known)
+    if match is not None:
+        return f"did you mean '{match}'?"
+    return f"known {what}: {', '.join(known)}" if known else f"there are no {what} here"
+
 
 _ESCAPE_SEQUENCE = re.compile(
     r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC

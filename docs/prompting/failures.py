@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Timing
-from tui_tuner.strategies.rewriting.acceptance import on_fresh_data
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, NoneRight, NotFaster, Rejected, failure_of
-from tui_tuner.strategies.rewriting.retry import RetryPolicy
+from tui_tuner.strategies.rewriting.development import on_fresh_data
+from tui_tuner.strategies.rewriting.failures import (
+    CandidateFailed,
+    NoneRight,
+    NotFaster,
+    Rejected,
+    RetryPolicy,
+    failure_of,
+)
 
 _CONFIGURATION = {"block_size_x": 32, "block_size_y": 8}
 _COMPILE = 'matmul.cu(9): error: identifier "tile_n" is undefined'

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.journal.reading import read_journal
-from tui_tuner.llm.recording import AnsweredRequest, answered_in
-from tui_tuner.llm.tokens import estimate, estimate_messages
+from tui_tuner.llm.prices import estimate, estimate_messages
+from tui_tuner.llm.replay import AnsweredRequest, answered_in
 from tui_tuner.resources import samples_directory
 
 

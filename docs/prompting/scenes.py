@@ -24,11 +24,10 @@ from tui_tuner.session.instructions import Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
-from tui_tuner.strategies.explicit import ExplicitStrategy
-from tui_tuner.strategies.llm_search import LlmSearchStrategy
-from tui_tuner.strategies.one_prompt import OnePromptStrategy
-from tui_tuner.strategies.rewriting.retry import RetryPolicy
-from tui_tuner.strategies.step_files import default_steps
+from tui_tuner.strategies.explicit import ExplicitStrategy, default_steps
+from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.rewriting.failures import RetryPolicy
+from tui_tuner.strategies.search import LlmSearchStrategy
 from tui_tuner.strategies.steps import Decision
 
 WORDS = "Keep the kernel readable: no inline PTX."

@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.evaluate.evaluator import MachineReport
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Resources, Timing
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, MachineReport, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
-from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.geometry import geometry
+from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.resources import samples_directory

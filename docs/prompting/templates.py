@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from string import Template
 
-from tui_tuner.llm.tokens import estimate
+from tui_tuner.llm.prices import estimate
 
 _GAP = "\0"
 _ROOMS = ("tui_tuner.prompts", "tui_tuner.tensile.prompts")

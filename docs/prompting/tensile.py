@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from docs.prompting.collected import Prompt
 from tui_tuner.llm.base import Request
-from tui_tuner.llm.recording import read_replies
-from tui_tuner.llm.schema import schema_of
+from tui_tuner.llm.replay import read_replies
+from tui_tuner.llm.typed import schema_of
 from tui_tuner.resources import samples_directory
 from tui_tuner.strategies.base import ATTEMPTS
 from tui_tuner.tensile.document.reading import read_configuration

@@ -16,9 +16,9 @@ from tests.documents import ROOT
 from tests.session.fakes import REWRITE, FakeEvaluator, reply, write_problem
 from tui_tuner.app import choosing, sessions
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.llm.ways import Structured
+from tui_tuner.llm.base import Structured
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.report.result import SessionOutcome
+from tui_tuner.report import SessionOutcome
 
 PYTHON_API = (ROOT / "docs/python-api.md").read_text("utf-8")
 COMING = (ROOT / "docs/coming-from-llm-kernel-tuner.md").read_text("utf-8")

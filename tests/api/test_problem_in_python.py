@@ -12,8 +12,7 @@ from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
 from tui_tuner import Argument, Kernel, Launch, Problem, Search
 from tui_tuner.app.sessions import replayed_session, resumed_session
 from tui_tuner.errors import JournalError, ProblemError
-from tui_tuner.problem.in_python import problem_text, written_in_file, written_in_python
-from tui_tuner.problem.load import load_problem, parse_problem
+from tui_tuner.problem.load import load_problem, parse_problem, problem_text, written_in_file, written_in_python
 from tui_tuner.problem.model import Reference
 from tui_tuner.settings import Settings
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.nvcc import Nvcc
-from tui_tuner.evaluate.sandbox.landlock import abi_version
+from tui_tuner.evaluate.compilers.cuda import Nvcc
+from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch

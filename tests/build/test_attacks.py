@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from tests.waiting import LIMIT_S
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.run import run_confined
 
 SECRET = "open_sesame_4711"  # noqa: S105 - what must not be seen

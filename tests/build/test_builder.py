@@ -10,13 +10,11 @@ import pytest
 
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate import build as building
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.build_cache import BuildCache
+from tui_tuner.evaluate.build import BuildCache, Builder
 from tui_tuner.evaluate.compilers.base import Recipe, include_paths, macros
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
-from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.sandbox.selftest import SandboxReport
+from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport, run_confined
 
 
 @dataclass

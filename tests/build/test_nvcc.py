@@ -8,7 +8,7 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers.nvcc import Nvcc
+from tui_tuner.evaluate.compilers.cuda import Nvcc
 from tui_tuner.evaluate.results import FailureKind
 
 SEVERAL = """

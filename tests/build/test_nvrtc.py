@@ -6,8 +6,8 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers import nvrtc
-from tui_tuner.evaluate.compilers.nvrtc import Nvrtc
+from tui_tuner.evaluate.compilers import cuda
+from tui_tuner.evaluate.compilers.cuda import Nvrtc
 from tui_tuner.evaluate.results import FailureKind
 
 SOURCE = """
@@ -84,7 +84,7 @@ async def test_a_file_outside_is_not_read_though_the_scan_is_bypassed(
 
 
 def test_without_the_packages_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(nvrtc, "_packages", lambda: None)
+    monkeypatch.setattr(cuda, "_packages", lambda: None)
 
     with pytest.raises(DeviceError, match="nvidia-cuda-nvrtc"):
         Nvrtc.find("sm_90")

@@ -13,11 +13,10 @@ import pytest
 
 from tests.waiting import GROWING_S, LIMIT_S, processor_s, reached
 from tui_tuner.errors import DeviceError, SandboxError
-from tui_tuner.evaluate.sandbox import run, selftest
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox import run
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
-from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.sandbox.selftest import SandboxReport, judge, prove
+from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport, judge, prove, run_confined
 
 REPOSITORY = Path(__file__).parents[2]
 HOLES = {
@@ -44,14 +43,14 @@ async def test_the_self_test_proves_confinement_on_a_kernel_with_landlock(policy
 
 @pytest.mark.parametrize("hole", ["read", "write"])
 async def test_the_self_test_notices_a_sandbox_with_a_hole(policy, monkeypatch, hole):
-    original = selftest.run_job
+    original = run.run_job
 
     async def leaky(job, **options):
         rights = {"read": (*job.read, *job.write), "write": job.write}
         rights[hole] = (*rights[hole], job.directory.parent)
         return await original(replace(job, **rights), **options)
 
-    monkeypatch.setattr(selftest, "run_job", leaky)
+    monkeypatch.setattr(run, "run_job", leaky)
 
     report = await prove()
 
@@ -332,7 +331,7 @@ async def test_the_sandbox_costs_little(policy, tmp_path):
 def test_an_ordinary_user_is_confined_too():
     script = (
         "import asyncio, sys\nsys.path.insert(0, sys.argv[1]); sys.dont_write_bytecode = True\n"
-        "from tui_tuner.evaluate.sandbox.selftest import prove\nprint(asyncio.run(prove()).level)"
+        "from tui_tuner.evaluate.sandbox.run import prove\nprint(asyncio.run(prove()).level)"
     )
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}
     python = next((p for p in (sys.executable, "/usr/bin/python3") if runs_as(p, nobody)), None)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate import shared_part
-from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate import build
+from tui_tuner.evaluate.build import Builder, have_shared_part
 from tui_tuner.evaluate.compilers.base import SharedPart
 from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
-from tui_tuner.evaluate.shared_part import have_shared_part
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 
@@ -35,8 +34,8 @@ async def test_it_is_made_once_and_kept_whole(policy, tmp_path, monkeypatch):
         run.append(command)
         return await run_confined(command, **options)
 
-    run_confined = shared_part.run_confined
-    monkeypatch.setattr(shared_part, "run_confined", noted)
+    run_confined = build.run_confined
+    monkeypatch.setattr(build, "run_confined", noted)
     part = a_part(tmp_path, COPY)
 
     assert [await have_shared_part(part, (), policy) for _ in range(2)] == [True, True]

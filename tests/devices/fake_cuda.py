@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.cuda.backends.base import EventPair, LoadedFunction
+from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.evaluate.results import Resources

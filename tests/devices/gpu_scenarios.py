@@ -16,10 +16,10 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_bandwidth, measure_ceilings
-from tui_tuner.evaluate.devices.cuda.clock import open_clock
 from tui_tuner.evaluate.devices.cuda.device import CudaDevice
-from tui_tuner.evaluate.requests import Executable
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.evaluate.devices.cuda.timing import open_clock
+from tui_tuner.evaluate.protocol import Executable
+from tui_tuner.problem.candidate import Geometry
 
 ONE = Geometry((1, 1, 1), (1, 1, 1))
 ALL = frozenset({0})

@@ -5,9 +5,9 @@ from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import LEAST_BYTES, measure_ceilings
-from tui_tuner.evaluate.requests import Executable
+from tui_tuner.evaluate.protocol import Executable
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Geometry
 
 ONE = Geometry((2, 1, 1), (32, 1, 1))
 

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.nvcc import Nvcc
-from tui_tuner.evaluate.compilers.nvrtc import Nvrtc
+from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
 from tui_tuner.evaluate.devices.kinds import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport

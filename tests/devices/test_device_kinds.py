@@ -11,9 +11,9 @@ from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, open_
 from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceChoice, DeviceKind, kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.memory.similarity import times_of
+from tui_tuner.memory.entry import times_of
 from tui_tuner.prompts.facts import device_facts
-from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.view_model import time_label
 
 PACKAGE = Path(tui_tuner.__file__).parent
 

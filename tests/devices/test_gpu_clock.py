@@ -2,7 +2,7 @@ import sys
 from types import SimpleNamespace
 
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.devices.cuda.clock import ClockSampler, open_clock, reasons_in
+from tui_tuner.evaluate.devices.cuda.timing import ClockSampler, open_clock, reasons_in
 
 
 class NotSupported(Exception):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.evaluate.devices.cuda.guarded_memory import (
+from tui_tuner.evaluate.devices.guarded_memory import (
     BAND,
     PATTERN,
     GuardedMemory,

@@ -9,8 +9,7 @@ from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.choose import open_device
 from tui_tuner.evaluate.devices.kinds import DeviceChoice
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Launch
 
 SOURCE = """\

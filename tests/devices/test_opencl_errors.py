@@ -1,6 +1,6 @@
 import pytest
 
-from tui_tuner.evaluate.devices.opencl.errors import fault
+from tui_tuner.evaluate.devices.opencl import fault
 from tui_tuner.evaluate.results import FailureKind
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from tui_tuner.evaluate.compilers.base import Compiler
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.device import NativeDevice
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch
 
 KERNELS = Path(__file__).parent / "kernels"

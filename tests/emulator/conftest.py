@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 from tests.emulator.bench import Bench
-from tui_tuner.evaluate.compilers.c import CCompiler
 from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
+from tui_tuner.evaluate.compilers.gnu import CCompiler
+from tui_tuner.evaluate.devices.native.child import C_FUNCTION, EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
-from tui_tuner.evaluate.devices.native.launch import C_FUNCTION, EMULATED
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

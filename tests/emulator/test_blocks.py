@@ -8,7 +8,7 @@ import pytest
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import processor_s
 from tui_tuner.evaluate.devices.base import LoadedKernel
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Geometry
 
 SOURCE = (KERNELS / "blocks.cu").read_text()
 Load = Callable[[str], LoadedKernel]

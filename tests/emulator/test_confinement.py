@@ -7,11 +7,11 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.compilers.c import CCompiler
+from tui_tuner.evaluate.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.native import child as native_child
+from tui_tuner.evaluate.devices.native.child import C_FUNCTION
 from tui_tuner.evaluate.devices.native.device import NativeDevice
-from tui_tuner.evaluate.devices.native.launch import C_FUNCTION
-from tui_tuner.evaluate.sandbox.landlock import Confinement, abi_version
+from tui_tuner.evaluate.sandbox.confinement import Confinement, abi_version
 
 ADD_ONE = "void add_one(float *x, int n) { for (int i = 0; i < n; i++) x[i] += 1; }"
 CONNECT = """

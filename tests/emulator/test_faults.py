@@ -10,11 +10,11 @@ import pytest
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
-from tui_tuner.evaluate.devices.native.process import ChildExit
-from tui_tuner.evaluate.devices.native.report import SharedReport
-from tui_tuner.evaluate.devices.native.verdict import checked_times
+from tui_tuner.evaluate.devices.native.child import ChildExit
+from tui_tuner.evaluate.devices.native.device import checked_times
+from tui_tuner.evaluate.devices.native.memory import SharedReport
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Geometry
 
 SOURCE = (KERNELS / "faults.cu").read_text()
 ONE = Geometry((1, 1, 1), (32, 1, 1))

@@ -32,7 +32,7 @@ def loaded_by(module: str, directory: Path) -> set[str]:
         "tui_tuner.problem.load",
         "tui_tuner.llm.choose",
         "tui_tuner.search.client",
-        "tui_tuner.report.tuned_kernel",
+        "tui_tuner.report",
     ],
 )
 def test_no_room_of_the_engine_loads_a_screen_or_a_vendors_package(tmp_path: Path, module: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.results import DeviceInfo, Resources
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Geometry
 
 Kernel = Callable[..., float]
 """Works on the arguments in place; returns its time, ms."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tui_tuner.evaluate.statistics import median_interval, ratio_interval, settled
+from tui_tuner.evaluate.measure import median_interval, ratio_interval, settled
 
 
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:

@@ -11,7 +11,7 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate import datasets
-from tui_tuner.evaluate.requests import Executable, LaunchShape
+from tui_tuner.evaluate.protocol import Executable, LaunchShape
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.problem.load import load_problem

@@ -5,10 +5,20 @@ import pytest
 from tests.llm.fakes import FakeBackend
 from tests.llm.wires import REQUEST
 from tui_tuner.llm.base import Chunk, Message, Request, Usage
-from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import BrokenOff, Site
-from tui_tuner.llm.prices import FREE, Counts, Price, cost, estimated_usage, price_of, worst_cost
-from tui_tuner.llm.tokens import estimate, estimate_messages, fewest
+from tui_tuner.llm.prices import (
+    FREE,
+    Counts,
+    Price,
+    cost,
+    estimate,
+    estimate_messages,
+    estimated_usage,
+    fewest,
+    price_of,
+    worst_cost,
+)
+from tui_tuner.llm.streams import complete
 
 
 @pytest.mark.parametrize(

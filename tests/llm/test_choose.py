@@ -12,8 +12,7 @@ from tests.llm.server import ModelServer
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import choose as module
 from tui_tuner.llm.choose import SPECS, choose
-from tui_tuner.llm.hosts import is_loopback, ollama_url, shown
-from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.settings import ModelSettings, is_loopback, ollama_url, shown
 
 KEY = "sk-test-0123456789abcdefghij"
 TAGS = {

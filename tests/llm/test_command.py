@@ -12,8 +12,8 @@ from tests.llm.wires import REQUEST, SCHEMA
 from tests.waiting import GROWING_S, LIMIT_S
 from tui_tuner.llm.base import Chunk, Reply
 from tui_tuner.llm.command import CommandBackend
-from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, ServerFault, Unreachable
+from tui_tuner.llm.streams import complete
 
 
 def python(code: str, limit_s: float = LIMIT_S) -> CommandBackend:

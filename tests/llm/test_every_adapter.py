@@ -10,7 +10,6 @@ import pytest
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import INPUT, KEY, OUTPUT, QUICK, REQUEST, SCHEMA, WIRES, Wire
 from tui_tuner.llm.base import Backend, Stop
-from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,
@@ -22,8 +21,7 @@ from tui_tuner.llm.errors import (
     TransportError,
     Unreachable,
 )
-from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
-from tui_tuner.llm.streams import Pace
+from tui_tuner.llm.streams import BackoffPolicy, Pace, RetryingBackend, complete
 
 GOOD = '{"factor": 4}'
 

@@ -9,8 +9,8 @@ import pytest
 from tests.llm.wires import REQUEST
 from tui_tuner.errors import ModelError
 from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
-from tui_tuner.llm.complete import complete
 from tui_tuner.llm.replay import ReplayBackend
+from tui_tuner.llm.streams import complete
 
 OTHER = replace(REQUEST, messages=(Message("user", "And now?"),))
 PLAN = Request("plan", (Message("user", "Plan."),))

@@ -7,9 +7,8 @@ import pytest
 from tests.llm.fakes import FakeBackend, said
 from tests.llm.wires import REQUEST
 from tui_tuner.llm.base import Chunk
-from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Site, TransportError
-from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
+from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend, complete
 
 SITE = Site("fake", "http://localhost")
 FAST = BackoffPolicy(base_s=0.001)

@@ -7,7 +7,7 @@ import jsonschema  # type: ignore[import-untyped]  # its stubs are not installed
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.llm.schema import schema_of
+from tui_tuner.llm.typed import schema_of
 
 
 class Size(StrEnum):

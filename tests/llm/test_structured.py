@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from tests.llm.fakes import FakeCall
 from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, Unreachable
-from tui_tuner.llm.schema import schema_of
 from tui_tuner.llm.structured import NoUsableReply, ask
+from tui_tuner.llm.typed import schema_of
 
 
 class Tunable(BaseModel):

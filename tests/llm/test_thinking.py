@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_tuner.llm.finding import json_text
-from tui_tuner.llm.thinking import split_thinking
+from tui_tuner.llm.streams import split_thinking
+from tui_tuner.llm.structured import json_text
 
 JSON = '{"factor": 4}'
 DRAFT = '{"factor": 8}'

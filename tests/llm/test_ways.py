@@ -11,8 +11,7 @@ import pytest
 
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import ANTHROPIC, OPENAI, OUTPUT, REQUEST, SCHEMA, WIRES, Wire, refused
-from tui_tuner.llm.base import Backend, Chunk, Reply, Stop
-from tui_tuner.llm.complete import complete
+from tui_tuner.llm.base import Backend, Chunk, Reply, Stop, Structured
 from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,
@@ -22,10 +21,8 @@ from tui_tuner.llm.errors import (
     ServerFault,
     TransportError,
 )
-from tui_tuner.llm.finding import json_text
-from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
-from tui_tuner.llm.streams import Pace
-from tui_tuner.llm.ways import Structured
+from tui_tuner.llm.streams import BackoffPolicy, Pace, RetryingBackend, complete
+from tui_tuner.llm.structured import json_text
 
 GOOD = '{"factor": 4}'
 OTHER = '{"factor": 8}'

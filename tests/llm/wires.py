@@ -9,12 +9,11 @@ from typing import Any, Protocol
 
 from tests.llm.server import Answer
 from tui_tuner.llm.anthropic import AnthropicBackend
-from tui_tuner.llm.base import Backend, Message, Request
+from tui_tuner.llm.base import Backend, Message, Request, Structured
 from tui_tuner.llm.ollama import OllamaBackend
 from tui_tuner.llm.openai import Dialect, OpenAIBackend
 from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import Pace
-from tui_tuner.llm.ways import Structured
 
 KEY = "sk-test-0123456789abcdefghij"
 SCHEMA = {

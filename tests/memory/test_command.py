@@ -14,9 +14,8 @@ from tests.end_to_end.program import Ended, ModelDouble, kinds, tuner_tui
 from tests.memory.entries import entry, features
 from tui_tuner.llm.base import Reply as ModelReply
 from tui_tuner.llm.base import Request
-from tui_tuner.memory.database import Database
-from tui_tuner.memory.replies import KeptReplies
-from tui_tuner.memory.sessions import RememberedSessions
+from tui_tuner.memory.memory import KeptReplies
+from tui_tuner.memory.sessions import Database, RememberedSessions
 
 Program = Callable[..., Ended]
 FILE = Path("data/tuner-tui/memory.sqlite3")

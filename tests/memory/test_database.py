@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.memory.entries import entry
-from tui_tuner.memory.database import VERSION, Database, MemoryUnusable
-from tui_tuner.memory.sessions import RememberedSessions
+from tui_tuner.memory.sessions import VERSION, Database, MemoryUnusable, RememberedSessions
 
 WRITER = """
 import sys
 from pathlib import Path
 from tests.memory.entries import entry
-from tui_tuner.memory.database import Database
+from tui_tuner.memory.sessions import Database
 from tui_tuner.memory.sessions import RememberedSessions
 sessions = RememberedSessions(Database(Path(sys.argv[1]), wait_s=240.0))
 print("ready", flush=True)

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.memory.entries import A100, EMULATOR, H200, entry, features, sample, wanted
-from tui_tuner.memory.database import Database
 from tui_tuner.memory.entry import MemoryEntry
-from tui_tuner.memory.memory import Memory
-from tui_tuner.memory.recollection import MOST_LINES, MOST_SEEDS, lines_of, ranked, seeds_of
-from tui_tuner.memory.sessions import RememberedSessions
+from tui_tuner.memory.memory import MOST_LINES, MOST_SEEDS, Memory, lines_of, ranked, seeds_of
+from tui_tuner.memory.sessions import Database, RememberedSessions
 from tui_tuner.problem.candidate import baseline
 
 HERE = "matmul on NVIDIA H200 (same tunables): block_size_x=64, block_size_y=4: 1.5 ms, 8.4x [8.3, 8.5]"

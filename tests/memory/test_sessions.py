@@ -11,8 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.memory.entries import entry, features
-from tui_tuner.memory.database import Database, MemoryUnusable
-from tui_tuner.memory.sessions import RememberedSessions
+from tui_tuner.memory.sessions import Database, MemoryUnusable, RememberedSessions
 
 
 @pytest.fixture

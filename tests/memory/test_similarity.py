@@ -8,8 +8,7 @@ import pytest
 
 from tests.memory.entries import A100, EMULATOR, H200, features, sample
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.memory.features import features_of
-from tui_tuner.memory.similarity import THRESHOLD, WEIGHTS, device_factor, similarity, times_of
+from tui_tuner.memory.entry import THRESHOLD, WEIGHTS, device_factor, features_of, similarity, times_of
 from tui_tuner.problem.model import Work
 
 SOURCE = """\

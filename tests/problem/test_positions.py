@@ -4,7 +4,7 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tuner.problem.positions import key_lines, line_of
+from tui_tuner.problem.toml_file import key_lines, line_of
 
 TEXT = '''\
 # [not.a.table]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problem.test_contradiction import COMPARISONS, SMALL
+from tui_tuner.problem.contradiction import MOST_COMBINATIONS, without_tautologies
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.tautologies import MOST_COMBINATIONS, without_tautologies
 
 TUNABLES = {"block_size_x": [32, 64, 128], "vector": [1, 2, 4], "layout": ["row", "column"]}
 

@@ -11,26 +11,20 @@ import pytest
 
 from tests.llm.wires import REQUEST
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers import nvrtc
+from tui_tuner.evaluate.compilers import cuda
+from tui_tuner.evaluate.compilers.cuda import Nvcc
 from tui_tuner.evaluate.compilers.gnu import find_gnu
-from tui_tuner.evaluate.compilers.nvcc import Nvcc
 from tui_tuner.evaluate.devices import probe
-from tui_tuner.evaluate.python_kernels.process import KernelProcess, ProcessOptions
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import ConfinedCommand, run_job
 from tui_tuner.evaluate.supervisor import RunnerProcess
 from tui_tuner.llm.command import CommandBackend
-from tui_tuner.llm.complete import complete
+from tui_tuner.llm.streams import complete
+from tui_tuner.processes import confined_environment, driver_environment, environment_without_keys, whole_environment
 from tui_tuner.processes.child import Child, run_on_terminal
-from tui_tuner.processes.environment import (
-    confined_environment,
-    driver_environment,
-    environment_without_keys,
-    whole_environment,
-)
+from tui_tuner.python_kernels.client import KernelProcess, ProcessOptions
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.tensile.running.installed import check_installed
-from tui_tuner.tensile.running.program import Tensile, find_tensile
+from tui_tuner.tensile.running.program import Tensile, check_installed, find_tensile
 from tui_tuner.tensile.running.run import run_tensile
 
 KEYS = ("OPENAI_API_KEY", "FAKE_API_KEY", "HF_TOKEN", "NVIDIA_API_KEY", "CUDA_SECRET", "DB_PASSWD", "SSH_AUTH_SOCK")
@@ -127,7 +121,7 @@ def test_a_compiler_that_is_asked_for_its_version(
 ) -> None:
     if compiler == "nvrtc":
         monkeypatch.setattr(sys, "executable", str(script))
-        assert nvrtc._ask(script.parent) == ""
+        assert cuda._ask(script.parent) == ""
     elif compiler == "nvcc":
         with pytest.raises(DeviceError):
             Nvcc.find("sm_90", script)

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
-from tui_tuner.evaluate.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Resources, Timing
-from tui_tuner.prompts.ranking import MeasuredConfiguration, failures, noise, ranking
-from tui_tuner.prompts.regions import shared_facts, untried_facts, value_facts
+from tui_tuner.evaluate.roofline import Occupancy, Waves
+from tui_tuner.prompts.ranking import (
+    MeasuredConfiguration,
+    failures,
+    noise,
+    ranking,
+    shared_facts,
+    untried_facts,
+    value_facts,
+)
 
 NAMES = ["a", "text"]
 

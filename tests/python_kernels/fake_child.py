@@ -14,8 +14,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tui_tuner.evaluate.channel import ChannelClosed, receive, send
-from tui_tuner.evaluate.python_kernels.messages import (
+from tui_tuner.evaluate.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.problem.model import Configuration
+from tui_tuner.python_kernels.messages import (
     DescriptionAnswer,
     DescriptionRequest,
     ForgetRequest,
@@ -29,9 +31,6 @@ from tui_tuner.evaluate.python_kernels.messages import (
     KernelPhase,
     KernelRequest,
 )
-from tui_tuner.evaluate.requests import Frame, UserErrorAnswer
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
-from tui_tuner.problem.model import Configuration
 
 DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="helion 1.4.0", toolchain="helion 1.4.0, fake")
 LIMIT_S = 0.5

@@ -1,5 +1,7 @@
 """The kernel's process with torch, where it is installed; a made-up kernel on the CPU stands in for one on a GPU."""
 
+# ruff: noqa: E402 - after the check for torch
+
 from __future__ import annotations
 
 import socket
@@ -12,24 +14,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from tui_tuner.evaluate.channel import receive, send  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child import bench, builds  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child import service as child_service  # noqa: E402
-from tui_tuner.evaluate.python_kernels.child.kernel import (  # noqa: E402
-    Arguments,
-    KernelFault,
-    ReadyKernel,
-    ReportCompiled,
-    TunableKernel,
-)
-from tui_tuner.evaluate.python_kernels.messages import (  # noqa: E402
+from tui_tuner.evaluate.protocol import receive, send
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind
+from tui_tuner.problem.model import Configuration
+from tui_tuner.python_kernels.child import bench
+from tui_tuner.python_kernels.child import service as child_service
+from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel
+from tui_tuner.python_kernels.messages import (
     KernelComparisonRequest,
     KernelDescription,
     KernelEvaluationRequest,
     KernelOpenRequest,
 )
-from tui_tuner.evaluate.results import DeviceInfo, FailureKind  # noqa: E402
-from tui_tuner.problem.model import Configuration  # noqa: E402
 
 
 class Ready(ReadyKernel):
@@ -120,8 +116,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     monkeypatch.setattr(child_service, "check_device", lambda: None)
     monkeypatch.setattr(child_service, "device_info", lambda f: DeviceInfo(kind="cuda", name="Fake", backend=f))
     monkeypatch.setattr(bench, "EventTimer", CpuTimer)
-    monkeypatch.setattr(builds, "die_with_parent", lambda: None)
-    monkeypatch.setattr(builds.driver, "_active", type("Driver", (), {})(), raising=False)
+    monkeypatch.setattr(child_service, "die_with_parent", lambda: None)
+    monkeypatch.setattr(child_service.driver, "_active", type("Driver", (), {})(), raising=False)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     ours, theirs = socket.socketpair()
@@ -217,7 +213,7 @@ def test_two_configurations_are_timed_in_turns_on_fresh_arguments(service):
 
 def test_the_users_file_says_what_is_missing(tmp_path: Path):
     from tui_tuner.errors import ProblemError
-    from tui_tuner.evaluate.python_kernels.child.file import UserFile
+    from tui_tuner.python_kernels.child.kernel import UserFile
 
     file = tmp_path / "kernel_without.py"
     file.write_text("x = 1\n\ndef arguments():\n    raise ValueError('no data')\n", "utf-8")
@@ -237,7 +233,7 @@ def test_the_users_file_says_what_is_missing(tmp_path: Path):
 
 
 def test_the_telling_line_of_a_compilers_words_is_found():
-    from tui_tuner.evaluate.python_kernels.child.faults import telling_line
+    from tui_tuner.python_kernels.child.kernel import telling_line
 
     reason = "ptxas fatal   : (C7600) Register allocation failed"
     ptxas = f"PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n{reason}"

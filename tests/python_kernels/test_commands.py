@@ -9,7 +9,7 @@ from tests.python_kernels.fakes import narrow
 from tui_tuner.app.problem import check_kernel, check_options
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
-from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
+from tui_tuner.python_kernels.evaluator import visible_gpu
 from tui_tuner.session.options import SessionOptions
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"

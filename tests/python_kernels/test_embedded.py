@@ -8,15 +8,19 @@ import pytest
 
 from tests.python_kernels.fake_child import DEVICE, milliseconds
 from tests.python_kernels.fakes import narrow, written
-from tui_tuner.embedded.batches import BatchingEvaluator, EmbeddedComparison, EmbeddedEvaluation, EmbeddedStart
-from tui_tuner.embedded.choices import EmbeddedChoices
-from tui_tuner.embedded.session_thread import SessionThread
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.evaluate.evaluator import MachineReport
-from tui_tuner.evaluate.results import Comparison, Evaluation, Timing
+from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport, Timing
 from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.in_python import Written
+from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Configuration
+from tui_tuner.python_kernels.session_thread import (
+    BatchingEvaluator,
+    EmbeddedChoices,
+    EmbeddedComparison,
+    EmbeddedEvaluation,
+    EmbeddedStart,
+    SessionThread,
+)
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings
 

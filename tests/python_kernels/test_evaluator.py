@@ -10,13 +10,12 @@ import pytest
 from tests.python_kernels.fake_child import milliseconds
 from tests.python_kernels.fakes import fake_process, starts, written
 from tui_tuner.errors import DeviceError, ProblemError, UserError
-from tui_tuner.evaluate.python_kernels.describe import describe, python_problem
-from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
-from tui_tuner.evaluate.python_kernels.process import ProcessOptions
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration
-from tui_tuner.processes.environment import environment_without_keys
+from tui_tuner.processes import environment_without_keys
+from tui_tuner.python_kernels.client import ProcessOptions
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, describe, python_problem
 
 
 class Machine:

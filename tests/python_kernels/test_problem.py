@@ -5,9 +5,9 @@ import random
 import pytest
 
 from tests.python_kernels.fakes import DESCRIBED, description, written
-from tui_tuner.evaluate.python_kernels.names import gathered
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
+from tui_tuner.python_kernels.messages import gathered
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

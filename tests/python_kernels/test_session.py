@@ -8,8 +8,8 @@ import tomli
 from tests.python_kernels.fakes import SOURCE, fake_process, narrow, starts
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session, replayed_session
-from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
 from tui_tuner.headless import ApproveAll
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions
 from tui_tuner.session import events
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings

@@ -9,8 +9,7 @@ from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.problem.in_python import Written
-from tui_tuner.problem.load import parse_problem
+from tui_tuner.problem.load import Written, parse_problem
 
 FIRST = {"block_size_x": 32, "tile": 1, "layout": "row"}
 TUNABLES = """

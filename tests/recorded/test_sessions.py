@@ -156,7 +156,7 @@ async def test_a_run_goes_on_with_the_same_content_only(recording, monkeypatch):
 
 
 async def test_the_screen_says_that_its_times_are_recorded():
-    from tui_tuner.app.choices import prepare
+    from tui_tuner.api import prepare
 
     prepared = await prepare("small.json.gz", {"model": None, "run_directory": "run"})
     app = TunerApp(prepared.session)

@@ -16,7 +16,7 @@ import tomli
 
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.recording import read_replies
+from tui_tuner.llm.replay import read_replies
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
 

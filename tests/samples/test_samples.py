@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.geometry import geometry
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem

@@ -10,8 +10,8 @@ from tests.recorded.caches import write_cache
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.bench_search import marks, means, space_result
-from tui_tuner.lab.recorded_spaces import RecordedSpace, load, recorded_space
 from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, carry_out, check_strategy, run_all
+from tui_tuner.lab.scores import RecordedSpace, load, recorded_space
 
 FIRST = 8.0
 """The time of the default configuration."""

@@ -14,8 +14,7 @@ from tests.strategies.branch import (
     silence,
 )
 from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, first, more, proposal, rounds
-from tui_tuner.strategies.llm_search import LlmSearchStrategy
-from tui_tuner.strategies.search import SearchStrategy
+from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
 
 LLM = LlmSearchStrategy()
 STEP = "Tune the parameters of the kernel as given"

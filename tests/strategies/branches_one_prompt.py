@@ -24,7 +24,7 @@ from tests.strategies.branch import (
 )
 from tests.strategies.world import kernel, rewrite
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.strategies.one_prompt import OnePromptStrategy
+from tui_tuner.strategies.model_strategy import OnePromptStrategy
 from tui_tuner.strategies.search import SearchStrategy
 
 ONE = OnePromptStrategy()

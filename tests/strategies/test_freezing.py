@@ -10,7 +10,7 @@ from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Timing
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.strategies.parameters.freezing import freeze, spreads, to_freeze
+from tui_tuner.strategies.parameters import freeze, spreads, to_freeze
 
 DEVICE = {"sizes": {"n": 4096}, "max_threads": 1024}
 TUNABLES = {"block_size_x": [32, 64, 128, 256], "unroll": [1, 2, 4], "layout": ["row", "column"], "stages": [1, 2]}

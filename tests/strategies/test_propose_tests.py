@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tui_tuner.llm.base import Message
-from tui_tuner.llm.reading import read
-from tui_tuner.llm.schema import schema_of
+from tui_tuner.llm.structured import read
+from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import InputFill, Problem, Test
 from tui_tuner.strategies import propose_tests as proposing
 from tui_tuner.strategies.propose_tests import MOST_TESTS, TestsReply, faults_of_tests, propose_tests

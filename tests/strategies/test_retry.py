@@ -10,9 +10,9 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, FailureStage, Timing
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.choose import strategy_named
-from tui_tuner.strategies.one_prompt import OnePromptStrategy
+from tui_tuner.strategies.model_strategy import OnePromptStrategy
 from tui_tuner.strategies.rewriting import failures
-from tui_tuner.strategies.rewriting.acceptance import challenge_incumbent
+from tui_tuner.strategies.rewriting.development import challenge_incumbent
 from tui_tuner.strategies.rewriting.failures import (
     BuildFailed,
     CandidateFailed,
@@ -23,11 +23,11 @@ from tui_tuner.strategies.rewriting.failures import (
     NoneRight,
     NotFaster,
     Rejected,
+    RetryPolicy,
     RunFailed,
     WrongResult,
     failure_of,
 )
-from tui_tuner.strategies.rewriting.retry import RetryPolicy
 from tui_tuner.strategies.steps import Step, StepState
 
 

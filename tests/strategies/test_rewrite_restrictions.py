@@ -8,8 +8,7 @@ from tests.problem.examples import KERNEL, PROBLEM
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.strategies.base import FaultyReply
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
-from tui_tuner.strategies.rewriting.rewrite_faults import read_rewrite
+from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply, read_rewrite
 
 
 @pytest.fixture(scope="module")

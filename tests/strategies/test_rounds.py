@@ -15,17 +15,16 @@ from tests.strategies.world import Script, Told, World, assert_replay_tells_the_
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
 from tui_tuner.llm.base import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
-from tui_tuner.llm.schema import schema_of
-from tui_tuner.llm.tokens import estimate_messages
+from tui_tuner.llm.prices import estimate_messages
+from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.llm_search import LlmSearchStrategy
-from tui_tuner.strategies.parameters.rounds.fallback import pattern_batch, random_batch
-from tui_tuner.strategies.parameters.rounds.progress import Progress
-from tui_tuner.strategies.parameters.rounds.reply import reply_type
+from tui_tuner.strategies.rounds.asking import reply_type
+from tui_tuner.strategies.rounds.rounds import Progress, pattern_batch, random_batch
+from tui_tuner.strategies.search import LlmSearchStrategy
 
 ROOM = 1400
 """Tokens that a prompt may have in a small context."""

@@ -8,8 +8,8 @@ from tests.strategies.branch import TUNED
 from tests.strategies.world import FIXED, kernel, played, rewrite
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session.events import EvaluationFinished
-from tui_tuner.strategies.one_prompt import OnePromptStrategy
-from tui_tuner.strategies.parameters import searching
+from tui_tuner.strategies import parameters
+from tui_tuner.strategies.model_strategy import OnePromptStrategy
 
 VALUES = [2**i for i in range(16)]
 WIDE = ("one_prompt", rewrite(kernel(2, tunables="matters work"), [("matters", VALUES, 1), ("work", VALUES, 1)]))
@@ -29,7 +29,7 @@ class Seeded(SearchClient):
 @pytest.mark.parametrize("method", ["brute_force", "random_sample", "genetic_algorithm"])
 async def test_the_last_tuning_searches_with_another_seed_and_what_is_known_costs_nothing(tmp_path, method):
     Seeded.seeds = []
-    with patch.object(searching, "Search", Seeded):
+    with patch.object(parameters, "Search", Seeded):
         told, _ = await played(
             tmp_path, OnePromptStrategy(), [WIDE], problem=FIXED, search=method, max_evaluations=30, seed=7
         )

@@ -7,8 +7,8 @@ import pytest
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 from tui_tuner.session.events import CandidateProposed
-from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.subjects import Source
 from tui_tuner.tensile.events import BenchmarkOutput, ConfigurationText
 
 TEXTS = [

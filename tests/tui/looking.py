@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.evaluation_table import EvaluationTable
-from tui_tuner.tui.panes.pane import Pane
-from tui_tuner.tui.panes.step_list import StepList
+from tui_tuner.tui.kernel_view import EvaluationTable
+from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.plan_pane import StepList
 
 
 def screen_text(app: TunerApp) -> str:

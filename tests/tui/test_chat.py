@@ -15,7 +15,7 @@ from tui_tuner.session import events
 from tui_tuner.session.instructions import Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.panes.chat_inputs import ReasonInput, SayInput
+from tui_tuner.tui.chat_pane import ReasonInput, SayInput
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 WORDS = "load 16 bytes [b]at once"

@@ -11,11 +11,10 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
-from tui_tuner.tui import evaluation_table
+from tui_tuner.tui import kernel_view
+from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, columns_help
-from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn
-from tui_tuner.tui.kernel_view import KernelView
-from tui_tuner.tui.panes.benchmarks import BenchmarksPane
+from tui_tuner.tui.kernel_view import EVALUATION_COLUMNS, EvaluationColumn, KernelView
 
 
 def many_evaluations(number: int) -> list[Entry]:
@@ -51,7 +50,7 @@ SHARED_MEMORY = EvaluationColumn(
 async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explained(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation_table, "EVALUATION_COLUMNS", (*EVALUATION_COLUMNS, SHARED_MEMORY))
+    monkeypatch.setattr(kernel_view, "EVALUATION_COLUMNS", (*EVALUATION_COLUMNS, SHARED_MEMORY))
     async with started(ScriptedRun(many_evaluations(20), stays=True), size=(240, 50)) as pilot:
         assert all(row.endswith(" 8192") for row in table_text(pilot.app))
         assert " smem" in screen_text(pilot.app)
@@ -59,7 +58,7 @@ async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explain
         await settled(pilot)
         assert "[least shared]" in screen_text(pilot.app)
         assert [row.split()[0] for row in table_text(pilot.app)[:4]] == ["6", "13", "★20", "5"]
-    assert "- *smem*: bytes of shared memory a block" in columns_help(evaluation_table.EVALUATION_COLUMNS)
+    assert "- *smem*: bytes of shared memory a block" in columns_help(kernel_view.EVALUATION_COLUMNS)
 
 
 def test_the_help_of_the_benchmarks_explains_every_column() -> None:

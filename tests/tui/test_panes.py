@@ -15,10 +15,10 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Proposal, Step, StepState
 from tui_tuner.tui.chat_entries import Fold
-from tui_tuner.tui.dialogs.message import MessageDialog
-from tui_tuner.tui.evaluation_table import EvaluationTable
-from tui_tuner.tui.panes.chat import ChatLog
-from tui_tuner.tui.panes.kernel import KernelPane
+from tui_tuner.tui.chat_pane import ChatLog
+from tui_tuner.tui.dialogs import MessageDialog
+from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.kernel_view import EvaluationTable
 
 
 async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started) -> None:

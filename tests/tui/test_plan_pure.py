@@ -12,9 +12,8 @@ from tests.tui import plans
 from tui_tuner.session import events
 from tui_tuner.session.instructions import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.picture import ViewModel
-from tui_tuner.tui.plan_changes import Direction, StepWords, added, moved, refusal
-from tui_tuner.tui.plan_lines import MARKS, frozen_text, step_lines
+from tui_tuner.tui.plan_lines import MARKS, Direction, StepWords, added, frozen_text, moved, refusal, step_lines
+from tui_tuner.tui.view_model import ViewModel
 
 PLAN = [
     Step(id=1, title="done", state=StepState.ACCEPTED),

@@ -11,19 +11,24 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.benchmark_rows import FASTEST, NEWEST, matches, short_names, tunables, visible_rows
-from tui_tuner.tui.best_chart import best_chart, chart_rows, sampled
-from tui_tuner.tui.diff_rows import changed_lines, diff_rows
-from tui_tuner.tui.diff_view import diff_content
-from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationContext
-from tui_tuner.tui.formatting import time_label
+from tui_tuner.tui.chat_entries import completed, markdown_text, readable
+from tui_tuner.tui.columns import best_chart, chart_rows, sampled
 from tui_tuner.tui.header import header_line
-from tui_tuner.tui.kernel_view import KernelView
-from tui_tuner.tui.key_line import key_line
-from tui_tuner.tui.markdown_text import markdown_text
-from tui_tuner.tui.picture import EvaluationRow, ViewModel
+from tui_tuner.tui.kernel_pane import changed_lines, diff_content, diff_rows
+from tui_tuner.tui.kernel_view import (
+    EVALUATION_COLUMNS,
+    FASTEST,
+    NEWEST,
+    EvaluationContext,
+    KernelView,
+    matches,
+    short_names,
+    tunables,
+    visible_rows,
+)
+from tui_tuner.tui.keys import key_line
 from tui_tuner.tui.plan_lines import step_lines
-from tui_tuner.tui.reply_text import completed, readable
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
 def view_model_of(entries: list[object]) -> ViewModel:

@@ -10,9 +10,9 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs.quit import QuitDialog
-from tui_tuner.tui.panes.kernel import KernelPane
-from tui_tuner.tui.panes.pane import Pane
+from tui_tuner.tui.dialogs import QuitDialog
+from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.panes import Pane
 
 
 async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(started: Started) -> None:

@@ -9,22 +9,20 @@ from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
-from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.llm.base import Backend
 from tui_tuner.llm.choose import choose
-from tui_tuner.llm.recording import answered_in
-from tui_tuner.llm.reply_cache import CachedBackend
-from tui_tuner.llm.retry import BackoffPolicy, RetryingBackend
-from tui_tuner.memory.database import Database
-from tui_tuner.memory.memory import Memory
-from tui_tuner.memory.replies import KeptReplies
+from tui_tuner.llm.replay import CachedBackend, answered_in
+from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
+from tui_tuner.memory.memory import KeptReplies, Memory
+from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
+from tui_tuner.search.methods import MODEL_METHODS
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import found_anywhere, spec_of, strategy_named
-from tui_tuner.strategies.parameters.methods import MODEL_METHODS
 
 _CHOOSES_ONLY = "llm_search"
 """What runs in place of a strategy that would rewrite a kernel that cannot be rewritten."""

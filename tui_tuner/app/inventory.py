@@ -1,11 +1,13 @@
-"""What there is: devices, sandbox and models of this machine, and the strategies with their options."""
+"""What there is: devices, sandbox and models of this machine, strategies with their options, what is remembered."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import shlex
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -14,12 +16,94 @@ from pydantic_core import PydanticSerializationError
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose
+from tui_tuner.memory.memory import KeptReplies
+from tui_tuner.memory.sessions import Database, RememberedSessions, StoredEntry
 from tui_tuner.resources import settings_file
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import all_strategies
 from tui_tuner.subjects import loaded, subjects
+
+_HEAD = ("id", "date", "kernel", "device", "speed-up", "best configuration")
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """What is to be forgotten.
+
+    Attributes:
+        ids: sessions by their numbers.
+        kernel: the sessions of kernels of this name.
+        everything: all sessions and all cached replies.
+        replies: all cached replies.
+    """
+
+    ids: Sequence[int] = ()
+    kernel: str | None = None
+    everything: bool = False
+    replies: bool = False
+
+    def check(self) -> None:
+        """Whether it names something.
+
+        Raises:
+            SettingsError: it does not.
+        """
+        if not (self.ids or self.kernel or self.everything or self.replies):
+            hint = "name ids of `tuner-tui memory list`, --kernel NAME, --replies or --all"
+            raise SettingsError("nothing is named that is to be forgotten", hint=hint)
+
+
+def session_lines(file: Path) -> Iterator[str]:
+    """A table of the sessions that are remembered, the newest first; nothing where there are none.
+
+    Raises:
+        MemoryUnusable: the file cannot be read.
+    """
+    rows = [_row(remembered) for remembered in RememberedSessions(Database(file)).all()]
+    if rows:
+        widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
+        for row in (_HEAD, *rows):
+            yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def reply_line(file: Path) -> str:
+    """How many replies are cached, and their size.
+
+    Raises:
+        MemoryUnusable: the file cannot be read.
+    """
+    count, size = KeptReplies(Database(file)).count()
+    return f"{counted_in_lines(count, 'cached reply', 'cached replies')}, {size / 1024:.0f} KiB, in {file}"
+
+
+def forget(file: Path, what: Forgetting) -> str:
+    """Forget, and say what was forgotten.
+
+    Raises:
+        SettingsError: nothing is named.
+        MemoryUnusable: a session that is named is not there, or the file cannot be written.
+    """
+    what.check()
+    told = []
+    if what.ids or what.kernel or what.everything:
+        sessions = RememberedSessions(Database(file))
+        count = sessions.forget(what.ids, kernel=what.kernel, everything=what.everything)
+        told.append(counted_in_lines(count, "session"))
+    if what.replies or what.everything:
+        told.append(counted_in_lines(KeptReplies(Database(file)).forget(), "cached reply", "cached replies"))
+    return f"forgot {' and '.join(told)}"
+
+
+def _row(remembered: StoredEntry) -> tuple[str, ...]:
+    entry = remembered.entry
+    if entry is None:
+        return (str(remembered.id), "?", "?", "?", "?", "cannot be read: forget it")
+    unit = " (CPU)" if entry.is_cpu else ""
+    best, factor = configuration_words(entry.best.configuration, between=" "), factor_in_prompts(entry.speedup)
+    return (str(remembered.id), entry.created[:10], entry.features.kernel, f"{entry.device}{unit}", factor, best)
 
 
 async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:

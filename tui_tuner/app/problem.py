@@ -10,21 +10,18 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
-from tui_tuner.evaluate.python_kernels.describe import python_problem
-from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
-from tui_tuner.evaluate.python_kernels.names import split_name
-from tui_tuner.evaluate.python_kernels.process import ProcessOptions
-from tui_tuner.evaluate.recorded.cache_file import check_file, is_cache_name
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
-from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.problem.in_python import Written, written_in_file
+from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.nearest import nearest
-from tui_tuner.search.methods import method_named
+from tui_tuner.python_kernels.client import ProcessOptions
+from tui_tuner.python_kernels.evaluator import python_problem, visible_gpu
+from tui_tuner.python_kernels.messages import split_name
+from tui_tuner.search.methods import MODEL_METHODS, method_named
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.strategies.parameters.methods import MODEL_METHODS
 from tui_tuner.subjects import subjects
+from tui_tuner.text import nearest
 
 
 def problem_of(kernel: Path | None, device: str = "auto") -> Written:

@@ -23,15 +23,14 @@ from tui_tuner.app.problem import check_options, problem_of, with_recording
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import JournalError, UserError
 from tui_tuner.evaluate.devices.choose import recorded_file
-from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
-from tui_tuner.evaluate.python_kernels.evaluator import PythonEvaluator, PythonOptions
-from tui_tuner.evaluate.python_kernels.gpu import visible_gpu
-from tui_tuner.evaluate.python_kernels.process import ProcessOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
+from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.journal.reading import FILE
-from tui_tuner.problem.in_python import Written
+from tui_tuner.problem.load import Written
+from tui_tuner.python_kernels.client import ProcessOptions
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, visible_gpu
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session

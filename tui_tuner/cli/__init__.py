@@ -47,7 +47,7 @@ def _refuse_misspelt_command(words: Sequence[str]) -> None:
         return
     from pathlib import Path
 
-    from tui_tuner.problem.nearest import nearest
+    from tui_tuner.text import nearest
 
     word = Path(first)
     near = nearest(word.name, parsers.COMMANDS_BY_NAME)

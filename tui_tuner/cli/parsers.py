@@ -83,7 +83,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Say that some words are no arguments of the command, and which option may have been meant."""
-        from tui_tuner.problem.nearest import nearest
+        from tui_tuner.text import nearest
 
         flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
         near = nearest(words[0].partition("=")[0], flags) if words[0].startswith("-") else None

@@ -13,9 +13,9 @@ from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS, list_runs
 from tui_tuner.options import Option
-from tui_tuner.problem.nearest import suggestion
 from tui_tuner.resources import DEFAULT_SETTINGS, settings_file
 from tui_tuner.subjects import loaded, subjects_with_settings
+from tui_tuner.text import suggestion
 
 _STRATEGY_FILE = Path("my_strategy.py")
 """Where a first strategy goes, in the current directory, unless the user names another file."""
@@ -123,7 +123,7 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
 
 def memory(chosen: argparse.Namespace) -> int:
     """List or forget what is remembered."""
-    from tui_tuner.app.memory import Forgetting, forget, reply_line, session_lines
+    from tui_tuner.app.inventory import Forgetting, forget, reply_line, session_lines
     from tui_tuner.settings import load_settings
 
     file = load_settings().memory.place

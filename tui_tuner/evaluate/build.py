@@ -1,4 +1,4 @@
-"""Build configurations in the sandbox: many at once, each only once."""
+"""Build configurations in the sandbox: many at once, each only once, with what all builds of a toolchain share."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import hashlib
 import json
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from tui_tuner.evaluate.build_cache import BuildCache
-from tui_tuner.evaluate.build_log import compile_failure
-from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe
+from pydantic import ValidationError
+
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.shared_part import have_shared_part
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Language
 
@@ -147,3 +149,111 @@ class Builder:
 def _was_killed(done: CommandResult) -> bool:
     """Whether something from outside ended the compiler, which says nothing about the source."""
     return done.returncode < 0 or _KILLED.search(done.output) is not None
+
+
+_WORK, _NEW = "work-", ".new-"
+
+
+class BuildCache:
+    """Finished builds, failed ones included.
+
+    Args:
+        directory: made if it is missing, readable by its owner only.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def load(self, key: str) -> Build | None:
+        """The build with this key and the time it once took; None if missing, damaged or without its artifact."""
+        try:
+            build = Build.model_validate_json(self._record(key).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        artifact = build.artifact and self._directory / build.artifact
+        if build.key != key or (build.failure is None and not (artifact and artifact.is_file())):
+            return None
+        return build.model_copy(update={"artifact": artifact and str(artifact), "cached": True})
+
+    def store(self, build: Build, artifact: Path | None = None) -> Build:
+        """Keep a build; the record appears last and at once, so a broken write is never read.
+
+        Args:
+            build: without an artifact of its own yet.
+            artifact: the file to keep.
+
+        Returns:
+            The build with the kept artifact's path.
+        """
+        self._make()
+        name = None if artifact is None else f"{build.key}{artifact.suffix}"
+        if artifact is not None and name is not None:
+            self._write(self._directory / name, artifact.read_bytes())
+        record = build.model_copy(update={"artifact": name})
+        self._write(self._record(build.key), record.model_dump_json().encode())
+        return build.model_copy(update={"artifact": name and str(self._directory / name)})
+
+    def work_directory(self) -> tempfile.TemporaryDirectory[str]:
+        """A new directory to build in, by its absolute path."""
+        self._make()
+        return tempfile.TemporaryDirectory(dir=self._directory.resolve(), prefix=_WORK, ignore_cleanup_errors=True)
+
+    def remove_leftovers(self) -> None:
+        """Remove what a killed process was working on; no other process may be building into this cache."""
+        for directory in self._directory.glob(f"{_WORK}*"):
+            shutil.rmtree(directory, ignore_errors=True)
+        for file in self._directory.glob(f"{_NEW}*"):
+            file.unlink(missing_ok=True)
+
+    def _make(self) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def _record(self, key: str) -> Path:
+        return self._directory / f"{key}.json"
+
+    def _write(self, path: Path, content: bytes) -> None:
+        descriptor, name = tempfile.mkstemp(dir=self._directory, prefix=_NEW)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+async def have_shared_part(part: SharedPart, read: Sequence[Path], policy: Policy) -> bool:
+    """Make it if it is missing; whether it is there now.
+
+    Several programs may make it at once: the first that is done is kept.
+
+    Args:
+        read: what its commands read.
+    """
+    if part.directory.is_dir():
+        return True
+    try:
+        part.directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = Path(tempfile.mkdtemp(dir=part.directory.parent.resolve(), prefix=".new-"))
+    except OSError:  # no home, no room, or not ours: builds are whole, and slower
+        return False
+    try:
+        return await _made(part, made, read, policy) and _kept(part, made)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+async def _made(part: SharedPart, directory: Path, read: Sequence[Path], policy: Policy) -> bool:
+    for name, text in part.files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    for command in part.commands:
+        done = await run_confined(command, directory=directory, policy=policy, read=read)
+        if done.returncode != 0:
+            return False
+    return True
+
+
+def _kept(part: SharedPart, made: Path) -> bool:
+    with suppress(OSError):  # another program was quicker
+        made.rename(part.directory)
+    return part.directory.is_dir()

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
-from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
-from tui_tuner.evaluate.launches import launch_shapes
-from tui_tuner.evaluate.requests import (
+from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ComparisonAnswer,
     ComparisonRequest,
@@ -23,14 +22,15 @@ from tui_tuner.evaluate.requests import (
     EvaluationAnswer,
     EvaluationRequest,
     Executable,
+    LaunchShape,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
+from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, MachineReport
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
-from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.candidate import Candidate, Geometry, baseline, geometry
+from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 
@@ -218,3 +218,35 @@ class LocalEvaluator:
         except RunnerDied as died:
             raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
         return answer.device if isinstance(answer, DeviceAnswer) else device
+
+
+def launch_shapes(
+    candidate: Candidate, configuration: Configuration, problem: Problem, device: DeviceInfo
+) -> list[LaunchShape] | Failure:
+    """One launch for each test and, last, the timed size; a failure where the configuration is invalid."""
+    try:
+        for restriction in candidate.restrictions:
+            if not evaluate(restriction, {**problem.sizes, **configuration}):
+                return _invalid(f"breaks the restriction {restriction}")
+        launches = [geometry(candidate.launch, sizes, configuration) for sizes in test_sizes(problem)]
+    except ExpressionError as error:
+        return _invalid(str(error))
+    return _beyond_limits(launches[-1], device) or [
+        LaunchShape(grid=launch.grid, block=launch.block, shared_bytes=launch.shared_bytes) for launch in launches
+    ]
+
+
+def _beyond_limits(launch: Geometry, device: DeviceInfo) -> Failure | None:
+    if not kind_named(device.kind).has_blocks:
+        return None
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    if device.max_threads_per_block is not None and threads > device.max_threads_per_block:
+        return _invalid(f"{threads} threads a block, the device has {device.max_threads_per_block}")
+    limit = device.shared_bytes_optin
+    if limit is not None and launch.shared_bytes > limit:
+        return _invalid(f"{launch.shared_bytes} bytes of shared memory a block, the device has {limit}")
+    return None
+
+
+def _invalid(message: str) -> Failure:
+    return Failure(kind=FailureKind.INVALID, message=message)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tui_tuner.evaluate.results import Timing
-from tui_tuner.evaluate.statistics import median_interval, ratio_interval, settled
 
 TimeLaunches = Callable[[int], list[float]]
 """Times so many launches, ms each."""
@@ -121,3 +120,38 @@ def _decided(times: list[tuple[float, float]], patience: Patience, delta: float)
     if high / low - 1 < delta / 2:
         return True
     return len(times) >= patience.pairs and not low <= 1 + delta <= high
+
+
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+
+
+def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
+    """Median of the samples with the ends of its 95 % percentile bootstrap interval.
+
+    The resampling is seeded by the number of samples, so equal samples give equal intervals.
+
+    Raises:
+        ValueError: there are no samples.
+    """
+    if not samples:
+        raise ValueError("no samples")
+    values = np.asarray(samples, dtype=np.float64)
+    rng = np.random.default_rng(len(values))
+    medians = np.median(rng.choice(values, size=(RESAMPLES, len(values))), axis=1)
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(medians, [tail, 1 - tail])
+    return float(np.median(values)), float(low), float(high)
+
+
+def ratio_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Median ratio first / second over pairs of times, with its 95 % interval, taken in log space."""
+    logs = [float(np.log(first / second)) for first, second in pairs]
+    median, low, high = (float(np.exp(value)) for value in median_interval(logs))
+    return median, low, high
+
+
+def settled(samples: Sequence[float], precision: float) -> bool:
+    """Whether the interval's half width is below `precision`, relative to the median."""
+    median, low, high = median_interval(samples)
+    return (high - low) / 2 <= precision * median

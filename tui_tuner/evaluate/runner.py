@@ -1,6 +1,6 @@
 """The runner process: it alone holds the device, and it can be killed.
 
-Started as `python -m tui_tuner.evaluate.runner FD`; speaks frames of `tui_tuner.evaluate.requests` over
+Started as `python -m tui_tuner.evaluate.runner FD`; speaks frames of `tui_tuner.evaluate.protocol` over
 the socket FD until that is closed. Its standard output and error are the device libraries' own.
 """
 
@@ -14,13 +14,12 @@ from collections.abc import Callable
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.channel import ChannelClosed, receive, send
 from tui_tuner.evaluate.devices.base import Device, DeviceFault
 from tui_tuner.evaluate.devices.choose import open_device
 from tui_tuner.evaluate.devices.kinds import DeviceChoice
-from tui_tuner.evaluate.rehearsal import Rehearsal
-from tui_tuner.evaluate.requests import (
+from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
+    ChannelClosed,
     ComparisonRequest,
     DeviceAnswer,
     EvaluationAnswer,
@@ -32,9 +31,11 @@ from tui_tuner.evaluate.requests import (
     RehearsalRequest,
     RunnerRequest,
     UserErrorAnswer,
+    receive,
+    send,
 )
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.evaluate.workbench import Rehearsal, Workbench
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0

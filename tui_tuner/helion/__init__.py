@@ -8,7 +8,7 @@ Importing it also adds `TunerTuiSearch` to what HELION_AUTOTUNER may name.
 """
 
 try:
-    from tui_tuner.helion.plug_in import NAME, TunerTuiSearch, autotune
+    from tui_tuner.python_kernels.helion_plug_in import NAME, TunerTuiSearch, autotune
 except ImportError as error:
     if (error.name or "").startswith("tui_tuner"):
         raise

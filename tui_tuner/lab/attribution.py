@@ -19,8 +19,8 @@ from tui_tuner.lab.dataset_example import (
     RoundChoices,
     StepOutcome,
 )
-from tui_tuner.llm.finding import json_text
-from tui_tuner.llm.thinking import split_thinking
+from tui_tuner.llm.streams import split_thinking
+from tui_tuner.llm.structured import json_text
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events

@@ -10,11 +10,9 @@ from dataclasses import asdict, dataclass
 
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.lab import RANDOM
-from tui_tuner.lab.recorded_spaces import RecordedSpace, load, recorded_space
 from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, check_strategy, run_all
-from tui_tuner.lab.scores import Estimate, estimate, mean_of
-from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS
-from tui_tuner.strategies.parameters.methods import MODEL_METHODS
+from tui_tuner.lab.scores import Estimate, RecordedSpace, estimate, load, mean_of, recorded_space
+from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS, MODEL_METHODS
 from tui_tuner.text import clean
 
 _ALL = "all"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tui_tuner.cli.options import factor
 from tui_tuner.lab import RANDOM
-from tui_tuner.search.methods import DEFAULT_METHOD
-from tui_tuner.strategies.parameters.methods import MODEL_METHODS
+from tui_tuner.search.methods import DEFAULT_METHOD, MODEL_METHODS
 
 
 def add_bench_search(parser: argparse.ArgumentParser) -> None:

@@ -1,32 +1,31 @@
 """`tuner-tui export-dataset`: sessions as conversations with their measured outcome, one line of JSON a call.
 
-The prompts of a run's journal are joined with what a replay of it shows.
-"""
+The prompts of a run's journal are joined with what a replay of it shows."""
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from tui_tuner.app.sessions import KernelSessionSetup, replayed_session
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
-from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, MachineReport
 from tui_tuner.format import counted_in_lines
 from tui_tuner.headless import ApproveAll
-from tui_tuner.journal.reading import journal_of
+from tui_tuner.journal.reading import Record, journal_of, read_journal
 from tui_tuner.lab.attribution import Attribution, ModelCall
 from tui_tuner.lab.dataset_example import Example, Meta, SessionResult, TurnOfTalk
-from tui_tuner.lab.questions import questions_in
-from tui_tuner.llm.recording import RecordedCall
+from tui_tuner.llm.replay import RecordedCall, call_of, fault_in, is_call
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.strategies.steps import Decision
 from tui_tuner.text import clean
 
 
@@ -254,3 +253,42 @@ def _meta(call: ModelCall, frame: _SessionFrame, run: RunDirectory) -> Meta:
             speedup=None if end is None else end.speedup,
         ),
     )
+
+
+_RESULTS: Mapping[str, TypeAdapter[Any]] = {
+    "evaluate": TypeAdapter(Evaluation),
+    "compare": TypeAdapter(Comparison),
+    "approve": TypeAdapter(Decision),
+}
+
+
+def questions_in(file: Path) -> list[RecordedCall]:
+    """All calls in their order; of one that was repeated when the run was resumed, the last.
+
+    Raises:
+        JournalError: the file is no journal or a line of it is damaged; file and line are named.
+    """
+    calls: dict[str, RecordedCall] = {}
+    for record in read_journal(file).records:
+        try:
+            if is_call(record):
+                calls[record.key] = call_of(record)
+            else:
+                _check(record)
+        except (ValidationError, KeyError) as error:
+            hint = "restore the file from a copy"
+            what = fault_in(error) if isinstance(error, ValidationError) else f"it lacks {error}"
+            raise JournalError(f"is damaged here: {what}", hint=hint, file=file, line=record.line) from None
+    return list(calls.values())
+
+
+def _check(record: Record) -> None:
+    if record.kind == "device":
+        _check_device(record.result)
+    elif record.kind in _RESULTS and record.is_done:
+        _RESULTS[record.kind].validate_python(record.result)
+
+
+def _check_device(result: Mapping[str, Any]) -> None:
+    known = {name: result[name] for name in ("device", "sandbox", "note", "given")}
+    TypeAdapter(MachineReport).validate_python({**known, "tests": result.get("tests", [])})

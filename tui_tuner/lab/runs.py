@@ -17,16 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.app.choices import Choices, prepare
+from tui_tuner.api import Choices, prepare
 from tui_tuner.errors import ModelError, SettingsError, UserError
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.headless import ApproveAll
 from tui_tuner.lab import RANDOM
-from tui_tuner.lab.recorded_spaces import RecordedSpace, load
+from tui_tuner.lab.scores import RecordedSpace, load
 from tui_tuner.search.client import SearchClient
-from tui_tuner.search.methods import METHODS, method_named
+from tui_tuner.search.methods import METHODS, MODEL_METHODS, method_named
 from tui_tuner.session import events
-from tui_tuner.strategies.parameters.methods import MODEL_METHODS
 
 _SESSION_STRATEGY = "llm_search"
 

@@ -7,16 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Chunk, Request, Stop
-from tui_tuner.llm.errors import Site, TransportError
-from tui_tuner.llm.faults import connection_fault, status_fault
-from tui_tuner.llm.hosts import is_loopback, shown
-from tui_tuner.llm.ladder import Ladder
+from tui_tuner.llm.base import Chunk, Request, Stop, Way
+from tui_tuner.llm.errors import Site, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, usage
-from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.settings import ModelSettings, is_loopback, shown
 from tui_tuner.llm.streams import Pace, guarded
-from tui_tuner.llm.tools import TOOL, TOOL_DESCRIPTION, Calls, worded
-from tui_tuner.llm.ways import Way
+from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, Ladder, worded
 
 if TYPE_CHECKING:
     from anthropic import AsyncStream

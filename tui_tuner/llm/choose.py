@@ -11,8 +11,7 @@ from pathlib import Path
 
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm.base import Backend
-from tui_tuner.llm.hosts import ollama_url, shown
-from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm.settings import ModelSettings, ollama_url, shown
 
 SPECS = (
     "auto",
@@ -111,8 +110,7 @@ async def _served(provider: str, model: str | None, settings: ModelSettings) -> 
 
 
 async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
-    from tui_tuner.llm.ollama import OllamaBackend
-    from tui_tuner.llm.ollama_models import installed_models, pick
+    from tui_tuner.llm.ollama import OllamaBackend, installed_models, pick
 
     address = settings.base_url or os.environ.get("OLLAMA_HOST")
     try:

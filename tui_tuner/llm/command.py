@@ -12,10 +12,10 @@ from collections.abc import AsyncGenerator, Sequence
 from tui_tuner.llm.base import Chunk, Message, Request, Stop
 from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, Unreachable
 from tui_tuner.llm.prices import estimated_usage
-from tui_tuner.llm.schema import repeating_schema
 from tui_tuner.llm.streams import Pace, closing, guarded
+from tui_tuner.llm.typed import repeating_schema
+from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import Child, Program, start
-from tui_tuner.processes.environment import whole_environment
 from tui_tuner.text import redact
 
 _PIECE = 4096  # bytes

@@ -1,29 +1,27 @@
-"""Ollama over its own API, which alone can set the size of the context."""
+"""Ollama over its own API, which alone can set the size of the context, and the models that a server has."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tui_tuner.llm.base import Chunk, Message, Request, Stop, Usage
-from tui_tuner.llm.errors import ContextTooLong, Site, TransportError
-from tui_tuner.llm.faults import connection_fault, status_fault
-from tui_tuner.llm.hosts import is_loopback, shown
-from tui_tuner.llm.ladder import Ladder
-from tui_tuner.llm.prices import Counts, estimated_usage, usage
-from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.errors import ModelError
+from tui_tuner.llm.base import Chunk, Message, Request, Stop, Usage, Way
+from tui_tuner.llm.errors import ContextTooLong, Site, TransportError, connection_fault, status_fault
+from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
+from tui_tuner.llm.settings import ModelSettings, is_loopback, shown
 from tui_tuner.llm.streams import Pace, closing, guarded
-from tui_tuner.llm.tokens import estimate, estimate_messages, fewest
-from tui_tuner.llm.tools import Calls, function_tool, worded
-from tui_tuner.llm.ways import Way
+from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
 
 if TYPE_CHECKING:
     import ollama
+
 
 _PACE = Pace(first_s=600, between_s=120)  # a cold model loads for minutes; a schema restarts it after thinking
 _CONNECT_S = 5
@@ -157,3 +155,59 @@ def _pieces(message: ollama.Message, calls: Calls) -> Iterator[Chunk]:
         yield calls.prose(message.content)
     for call in message.tool_calls or ():
         yield calls.whole(call.function.name, json.dumps(call.function.arguments, ensure_ascii=False))
+
+
+_PROBE_S = 2.0
+_NOT_FOR_CHAT = ("embed", "bert", "rerank")
+
+
+@dataclass(frozen=True)
+class InstalledModel:
+    """A model that the server holds; `size` in bytes."""
+
+    name: str
+    size: int
+
+
+async def installed_models(url: str) -> list[InstalledModel]:
+    """Ask the server for its models.
+
+    Raises:
+        ModelError: it does not answer, or not as Ollama does.
+    """
+    try:
+        async with httpx.AsyncClient(timeout=_PROBE_S, trust_env=not is_loopback(url)) as client:
+            answer = await client.get(f"{url}/api/tags")
+            answer.raise_for_status()
+            return [InstalledModel(str(model["name"]), int(model["size"])) for model in answer.json()["models"]]
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"no Ollama answers at {shown(url)} ({type(error).__name__})", hint="start it with: ollama serve"
+        ) from None
+
+
+def pick(models: list[InstalledModel], wanted: str | None) -> str:
+    """Return the model to use: the wanted one, else the largest that can chat and runs here.
+
+    Raises:
+        ModelError: there is none.
+    """
+    if wanted is not None:
+        return _wanted(models, wanted)
+    suitable = [model for model in models if _suits(model.name)]
+    if not suitable:
+        raise ModelError("Ollama has no model to chat with", hint="get one, as with: ollama pull qwen3-coder")
+    return max(suitable, key=lambda model: model.size).name
+
+
+def _wanted(models: list[InstalledModel], wanted: str) -> str:
+    names = [model.name for model in models]
+    if wanted in names or f"{wanted}:latest" in names:
+        return wanted
+    near = get_close_matches(wanted, names, n=1)
+    meant = f"did you mean '{near[0]}'? Otherwise " if near else ""
+    raise ModelError(f"Ollama has no model '{wanted}'", hint=f"{meant}get it with: ollama pull {wanted}")
+
+
+def _suits(name: str) -> bool:
+    return not name.endswith("cloud") and not any(word in name.lower() for word in _NOT_FOR_CHAT)

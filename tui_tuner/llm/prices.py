@@ -1,9 +1,10 @@
-"""What a call costs: known prices by model, and the books of one call."""
+"""What a call costs: tokens estimated, known prices by model, and the books of one call."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,9 +12,8 @@ from typing import Any
 
 import tomli
 
-from tui_tuner.llm.base import Request, Usage
-from tui_tuner.llm.hosts import is_loopback
-from tui_tuner.llm.tokens import estimate, estimate_messages
+from tui_tuner.llm.base import Message, Request, Usage
+from tui_tuner.llm.settings import is_loopback
 
 _DATE_SUFFIX = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
 
@@ -100,3 +100,26 @@ def _table() -> dict[str, dict[str, Price]]:
     content: dict[str, Any] = tomli.loads(text)
     providers = {name: table for name, table in content.items() if isinstance(table, dict)}
     return {name: {model: Price(**row) for model, row in table.items()} for name, table in providers.items()}
+
+
+_CHARACTERS_A_TOKEN = 3  # cautious: English and code have about four
+_MOST_CHARACTERS_A_TOKEN = 6
+_TOKENS_A_MESSAGE = 8  # role markers of the chat template
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens the text has, rather too many than too few."""
+    # Scripts that take several bytes a character take up to a token for each.
+    wide = sum(character > "\u07ff" for character in text)
+    return wide + -(-(len(text) - wide) // _CHARACTERS_A_TOKEN)
+
+
+def estimate_messages(messages: Iterable[Message]) -> int:
+    """Return about how many tokens a conversation has, rather too many than too few."""
+    return sum(estimate(message.content) + _TOKENS_A_MESSAGE for message in messages)
+
+
+def fewest(messages: Iterable[Message]) -> int:
+    """Return a number of tokens that the conversation surely exceeds."""
+    # Tokenizers merge runs of blanks, so indentation counts once.
+    return sum(len(re.sub(r"\s+", " ", message.content)) // _MOST_CHARACTERS_A_TOKEN for message in messages)

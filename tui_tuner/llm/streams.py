@@ -1,15 +1,178 @@
-"""What all streams share: time limits, translated errors, and proof that the reply is whole."""
+"""What all streams share: time limits, thoughts told from answers, the whole reply, the retry policy around a call."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import random
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tui_tuner.llm.base import Chunk
-from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, Site, TransportError
+from tui_tuner.llm.base import Backend, Chunk, Reply, Request, Stop, Usage
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Site, TransportError
+from tui_tuner.llm.prices import estimated_usage
+
+OnRetry = Callable[[int, int, float, TransportError], None]
+"""Called before a pause with: the next attempt, of how many, the pause in seconds, what went wrong."""
+
+
+@dataclass(frozen=True)
+class BackoffPolicy:
+    """How often and how fast.
+
+    Attributes:
+        tries: attempts at most, the first included.
+        base_s: first pause in seconds; each further one is twice as long, all with jitter.
+        longest_s: the longest pause of our own choice, in seconds.
+        limit_s: wall-clock limit of a call, pauses included, in seconds.
+    """
+
+    tries: int = 3
+    base_s: float = 0.5
+    longest_s: float = 8.0
+    limit_s: float = 900.0
+
+    def pause(self, attempt: int, error: TransportError) -> float:
+        """Return the seconds to wait after this attempt (from 1) failed."""
+        jitter = random.uniform(0.5, 1.5)  # noqa: S311 (spreads load, guards nothing)
+        own = min(self.longest_s, self.base_s * 2.0 ** (attempt - 1)) * jitter
+        asked = error.retry_after if isinstance(error, RateLimited) else None
+        return own if asked is None else max(own, asked)
+
+
+class RetryingBackend:
+    """A back end that tries again; a reply of which words were already shown is never repeated."""
+
+    def __init__(self, backend: Backend, policy: BackoffPolicy | None = None, on_retry: OnRetry | None = None) -> None:
+        self._backend = backend
+        self._policy = policy or BackoffPolicy()
+        self._on_retry = on_retry
+        self.name = backend.name
+        self.context_tokens = backend.context_tokens
+
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk]:
+        """Send the request, again where that can help; see `Backend.stream`."""
+        deadline = asyncio.get_running_loop().time() + self._policy.limit_s
+        attempt, begun = 1, False
+        while True:
+            try:
+                async with closing(self._until(deadline, request)) as chunks:
+                    async for chunk in chunks:
+                        begun = True
+                        yield chunk
+                return
+            except TransportError as error:
+                if begun or not await self._paused(attempt, error, deadline):
+                    raise
+            attempt += 1
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._backend.aclose()
+
+    async def _until(self, deadline: float, request: Request) -> AsyncGenerator[Chunk]:
+        async with closing(self._backend.stream(request)) as chunks:
+            while True:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        chunk = await anext(chunks, None)
+                except TimeoutError:
+                    reason = f"no whole reply within {self._policy.limit_s:g} s"
+                    raise ModelTimedOut(reason, Site(self.name, "")) from None
+                # The true size of the context is known only after a call.
+                self.context_tokens = self._backend.context_tokens
+                if chunk is None:
+                    return
+                yield chunk
+
+    async def _paused(self, attempt: int, error: TransportError, deadline: float) -> bool:
+        """Wait before the next attempt; False if there shall be none."""
+        policy = self._policy
+        pause = policy.pause(attempt, error)
+        left = deadline - asyncio.get_running_loop().time()
+        if not error.retryable or attempt >= policy.tries or pause >= left:
+            return False
+        if self._on_retry is not None:
+            self._on_retry(attempt + 1, policy.tries, pause, error)
+        await asyncio.sleep(pause)
+        return True
+
+
+# The spellings that chat clients and inference servers know: DeepSeek's, Qwen's and most fine-tunes', then those of
+# ByteDance's Seed, Mistral's Magistral, OpenThinker and Kimi-VL.
+_NAMES = "think|thinking|thought|reason|reasoning|seed:think"
+_OPEN = re.compile(rf"<(?:{_NAMES})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷", re.IGNORECASE)
+_CLOSE = re.compile(rf"</(?:{_NAMES})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷", re.IGNORECASE)
+_WORD = re.compile(r"\S")
+_BLOCK = re.compile(r"```.*?\n[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
+_DECODER = json.JSONDecoder()
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """Split a reply into answer and thoughts, where a model writes its thoughts between tags.
+
+    What follows the last thought is the answer; where nothing follows, what stands before it is.
+    A template may have opened the first thought itself: a closing tag alone makes a thought of
+    all before it. A thought that never closes takes the rest. Tags inside JSON or a fenced block
+    with which the answer begins belong to it. In doubt it is a thought, for a draft must not be
+    taken for the answer.
+    """
+    before: list[str] = []
+    answer: list[str] = []
+    thoughts: list[str] = []
+    at, found = 0, False
+    while True:
+        at = _begin(text, at)
+        end = _end(text, at)
+        if end is not None:
+            answer.append(text[at:end])
+            at = end
+            continue
+        is_broken = not answer and text.startswith(("{", "```"), at)
+        close = None if is_broken else _CLOSE.search(text, at)
+        if close is None:
+            break
+        if _OPEN.search(text, at, close.start()) is None:
+            thoughts += [*before, *answer]
+            before = []
+        else:
+            before += answer
+        thoughts.append(_OPEN.sub("", text[at : close.start()], count=1))
+        answer, at, found = [], close.end(), True
+    rest, opened, thought = (text[at:], "", "") if is_broken else _partition(text[at:])
+    if not found and not opened:
+        return text, ""
+    behind = "".join([*answer, rest])
+    if behind.strip():
+        return behind, "".join([*before, *thoughts, thought])
+    return "".join(before), "".join([*thoughts, thought])
+
+
+def _begin(text: str, at: int) -> int:
+    """Return where the next word begins."""
+    word = _WORD.search(text, at)
+    return len(text) if word is None else word.start()
+
+
+def _end(text: str, at: int) -> int | None:
+    """Return where the JSON object or fenced block ends that begins there; None if there is no whole one."""
+    if text.startswith("{", at):
+        try:
+            return _DECODER.raw_decode(text, at)[1]
+        except (ValueError, RecursionError):
+            return None
+    block = _BLOCK.match(text, at)
+    return None if block is None else block.end()
+
+
+def _partition(text: str) -> tuple[str, str, str]:
+    """Split at the first opening tag."""
+    tag = _OPEN.search(text)
+    return (text, "", "") if tag is None else (text[: tag.start()], tag[0], text[tag.end() :])
+
 
 T = TypeVar("T")
 
@@ -74,3 +237,37 @@ async def paced(chunks: AsyncIterator[Chunk], pace: Pace) -> AsyncGenerator[Chun
                 return
             yield chunk
             limit = pace.between_s
+
+
+async def complete(backend: Backend, request: Request, on_chunk: Callable[[Chunk], None] | None = None) -> Reply:
+    """Send the request and wait for the whole reply.
+
+    Args:
+        on_chunk: called with each piece as it arrives.
+
+    Raises:
+        TransportError: no reply, or one that broke off; its `usage` books what had arrived.
+    """
+    text: list[str] = []
+    thinking: list[str] = []
+    stop, usage, notice = Stop.COMPLETE, Usage(), ""
+    try:
+        async with closing(backend.stream(request)) as chunks:
+            async for chunk in chunks:
+                text.append(chunk.text)
+                thinking.append(chunk.thinking)
+                stop, usage, notice = chunk.stop or stop, chunk.usage or usage, chunk.notice or notice
+                if on_chunk is not None:
+                    on_chunk(chunk)
+    except TransportError as error:
+        said = "".join(thinking + text)
+        if said and error.usage is None:
+            error.usage = estimated_usage(backend.name, request, said)
+        raise
+    answer, aside = split_thinking(_whole(text))
+    return Reply(answer, _whole(thinking) + aside, stop, usage, notice)
+
+
+def _whole(pieces: list[str]) -> str:
+    """The pieces as one text; half of a character pair, which no file can hold, becomes a question mark."""
+    return "".join(pieces).encode("utf-8", "replace").decode("utf-8")

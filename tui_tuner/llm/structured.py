@@ -1,17 +1,18 @@
-"""Asking for a typed reply: what is wrong with one is put back to the model, all faults at once."""
+"""A typed reply: found in the text, checked, and what is wrong with it put back to the model, all faults at once."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
-from tui_tuner.llm.reading import Unreadable, read
-from tui_tuner.llm.schema import schema_of
-from tui_tuner.llm.thinking import split_thinking
+from tui_tuner.llm.streams import split_thinking
+from tui_tuner.llm.typed import schema_of
 
 T = TypeVar("T", bound=BaseModel)
 CallModel = Callable[[Request], Awaitable[Reply]]
@@ -114,3 +115,156 @@ def _put_back(reply: Reply, problems: list[str]) -> tuple[Message, Message]:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _KEPT_OF_A_CUT_REPLY else f"{text[:_KEPT_OF_A_CUT_REPLY]}\n[cut off]"
+
+
+_LARGEST_REPLY = 1_000_000  # characters
+_FENCE = "```"
+_OBJECT = re.compile(r'\{\s*"[^"\\\n]{1,80}"\s*:')  # and not just any brace: prose has code in it
+_NOT_ONE = "the reply is not one JSON object; answer with the JSON object and nothing else"
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A text without its fenced blocks, and these as pairs of label and content."""
+
+    prose: str
+    blocks: list[tuple[str, str]]
+
+
+def json_text(text: str) -> str:
+    """Return the JSON in a reply: the whole text, its last `json` block, its only bare block, or its only object.
+
+    Where an object begins that is broken, the text from there on is returned, for the parser to name the place.
+
+    Raises:
+        ValueError: there is none, or no telling which; its message is meant for the model.
+    """
+    body = text.strip()
+    if not body:
+        raise ValueError("the reply is empty; answer with the JSON object")
+    if len(body) > _LARGEST_REPLY:
+        raise ValueError(f"the reply has more than {_LARGEST_REPLY} characters")
+    if body.startswith("{"):
+        return _only_object(body, 0)
+    parts = _parts(body)
+    labelled = [content for label, content in parts.blocks if label == "json"]
+    if labelled:
+        return labelled[-1]
+    bare = [content for label, content in parts.blocks if not label and content.lstrip().startswith("{")]
+    if bare:
+        return _single(bare)
+    begin = _OBJECT.search(parts.prose)
+    if begin is None or not _is_balanced(parts.prose[: begin.start()]):
+        raise ValueError(_NOT_ONE)
+    return _only_object(parts.prose, begin.start())
+
+
+def _single(blocks: list[str]) -> str:
+    if len(blocks) > 1:
+        raise ValueError(_NOT_ONE)
+    return blocks[0]
+
+
+def _only_object(text: str, begin: int) -> str:
+    """Return the object that begins there, if no other follows."""
+    try:
+        _, end = _DECODER.raw_decode(text, begin)
+    except (ValueError, RecursionError):
+        return text[begin:]
+    rest = text[end:]
+    if _OBJECT.search(rest):
+        raise ValueError("the reply holds several JSON objects; answer with one")
+    return text[begin:end] if _is_balanced(rest) else text[begin:]
+
+
+def _is_balanced(prose: str) -> bool:
+    """Whether no bracket is open or left over, so that what stands beside it is not a part of something larger."""
+    return all(prose.count(opening) == prose.count(closing) for opening, closing in ("{}", "[]"))
+
+
+def _parts(text: str) -> _Parts:
+    """Take a text apart; a fence inside a JSON string is never at a line's start."""
+    blocks: list[tuple[str, str]] = []
+    label: str | None = None
+    prose: list[str] = []
+    lines: list[str] = []
+    for line in text.split("\n"):
+        fence = line.strip()
+        if label is None and fence.startswith(_FENCE):
+            label, lines = fence.removeprefix(_FENCE).strip().lower(), []
+        elif label is not None and fence == _FENCE:
+            blocks.append((label, "\n".join(lines)))
+            label = None
+        else:
+            (prose if label is None else lines).append(line)
+    if label is not None:  # models forget the last fence; whether the JSON is whole, the parser knows
+        blocks.append((label, "\n".join(lines)))
+    return _Parts("\n".join(prose), blocks)
+
+
+_MOST_PROBLEMS = 20
+
+
+class Unreadable(Exception):
+    """A reply without a usable value; `problems` lists every fault found."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def read(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None = None) -> T:
+    """Return the value that the text holds.
+
+    Args:
+        check: returns what is wrong with a value that has the right form.
+
+    Raises:
+        Unreadable: no JSON, broken JSON, the wrong form, or refused by `check`.
+    """
+    try:
+        found = json_text(text)
+    except ValueError as error:
+        raise Unreadable([str(error)]) from None
+    _refuse_odd_json(found)
+    try:
+        value = reply_type.model_validate_json(found, strict=True)
+    except ValidationError as error:
+        raise Unreadable(_problems(error)) from None
+    problems = [] if check is None else check(value)
+    if problems:
+        raise Unreadable(problems[:_MOST_PROBLEMS])
+    return value
+
+
+def _refuse_odd_json(text: str) -> None:
+    """Refuse what a lenient parser would pass: repeated keys, NaN, lone surrogates, bottomless nesting."""
+    try:
+        json.loads(text.encode(), object_pairs_hook=_distinct, parse_constant=_finite)
+    except RecursionError:
+        raise Unreadable(["the JSON is nested too deeply"]) from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise Unreadable([f"the JSON is broken at {place}: {error.msg}"]) from None
+    except ValueError as error:
+        raise Unreadable([f"the JSON cannot be used: {error}"]) from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    repeated = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []
+    if repeated:
+        raise ValueError(f"keys given twice: {', '.join(repeated)}")
+    return dict(pairs)
+
+
+def _finite(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _problems(error: ValidationError) -> list[str]:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in faults]
+    more = len(lines) - _MOST_PROBLEMS
+    return lines if more <= 0 else [*lines[:_MOST_PROBLEMS], f"and {more} more"]

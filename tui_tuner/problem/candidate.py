@@ -1,15 +1,89 @@
-"""A candidate: source, launch and search space, as given or as a model proposed them."""
+"""A candidate (source, launch and search space), and the grid and block of its launches."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.problem.model import Configuration, Launch, Problem, Value
+from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
 from tui_tuner.problem.space import SearchSpace
+
+AXES = ("x", "y", "z")
+GRID_LIMITS = (2**31 - 1, 65535, 65535)
+MAX_SHARED_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Blocks of the grid, threads of a block along x, y, z, and dynamic shared memory in bytes."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int = 0
+
+
+def geometry(launch: Launch, sizes: Mapping[str, int], configuration: Configuration) -> Geometry:
+    """The launch geometry of a configuration at the given sizes.
+
+    Raises:
+        ExpressionError: an expression fails or a number is outside what any device launches.
+    """
+    names = {**sizes, **configuration}
+    block = _three([_positive(e, names, "block size") for e in _block_expressions(launch, configuration)])
+    grid = _three(_grid(launch, names, block))
+    for axis, blocks, limit in zip(AXES, grid, GRID_LIMITS, strict=True):
+        if blocks > limit:
+            raise ExpressionError(f"{blocks} blocks along {axis}: more than the {limit} that can be launched")
+    shared_bytes = _integer(launch.shared_memory, names, "shared memory")
+    if not 0 <= shared_bytes <= MAX_SHARED_BYTES:
+        raise ExpressionError(f"{shared_bytes} bytes of shared memory: outside 0 to {MAX_SHARED_BYTES}")
+    return Geometry(grid, block, shared_bytes)
+
+
+def _block_expressions(launch: Launch, configuration: Configuration) -> list[Expression]:
+    if launch.block_size is not None:
+        return launch.block_size
+    return [f"block_size_{axis}" if f"block_size_{axis}" in configuration else 1 for axis in AXES]
+
+
+def _grid(launch: Launch, names: Mapping[str, object], block: tuple[int, int, int]) -> list[int]:
+    if launch.grid is not None:
+        return [_positive(e, names, "grid") for e in launch.grid]
+    divisors = (launch.grid_div_x, launch.grid_div_y, launch.grid_div_z)
+    blocks = []
+    for elements, expressions, threads in zip(launch.problem_size, divisors, block, strict=False):
+        divisor = threads
+        if expressions is not None:
+            divisor = math.prod(_positive(e, names, "grid divisor") for e in expressions)
+        blocks.append(-(-_positive(elements, names, "problem size") // divisor))
+    return blocks
+
+
+def _three(numbers: list[int]) -> tuple[int, int, int]:
+    x, y, z = [*numbers, 1, 1][:3]
+    return x, y, z
+
+
+def _positive(expression: Expression, names: Mapping[str, object], what: str) -> int:
+    number = _integer(expression, names, what)
+    if number < 1:
+        raise ExpressionError(f"{what} '{expression}' is {number}: it must be at least 1")
+    return number
+
+
+def _integer(expression: Expression, names: Mapping[str, object], what: str) -> int:
+    number = evaluate(expression, names)
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ExpressionError(f"{what} '{expression}' is {number!r}: a whole number is needed")
+    return number
 
 
 class Candidate(BaseModel):

@@ -1,18 +1,22 @@
-"""Checks of a problem: its arguments are those of the kernel, and have shapes and values at all sizes."""
+"""Checks of a problem: its arguments are those of the kernel, and have shapes and values at all sizes and tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.argument_values import array_bytes, check_value
-from tui_tuner.problem.c_types import type_words
-from tui_tuner.problem.check_names import every_run
-from tui_tuner.problem.check_tests import check_test_inputs
-from tui_tuner.problem.expressions import ExpressionError, check
-from tui_tuner.problem.fills import fill_fault
-from tui_tuner.problem.model import Argument, Problem
-from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.place import KeyLocations
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.candidate import geometry
+from tui_tuner.problem.check_launch import all_tests, every_run
+from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
+from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, fill_of, poisoned
+from tui_tuner.problem.model import Argument, InputFill, Problem, Test
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, type_words
+from tui_tuner.problem.toml_file import KeyLocations, KeyPath
+from tui_tuner.text import suggestion
 
 MAX_BYTES = 2**40
 
@@ -31,7 +35,7 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
             raise place.error(f"argument '{argument.name}' {reason}", "arguments", index, key, hint=hint)
         if fault := fill_fault(argument):
             raise place.error(fault.message, "arguments", index, fault.key, hint=fault.hint)
-        _check_names(argument, index, problem, place)
+        _check_argument_names(argument, index, problem, place)
     if not any(argument.output for argument in problem.arguments):
         message = "no argument is an output, so nothing could be verified"
         raise place.error(message, "arguments", hint="add output = true to each array that the kernel writes")
@@ -98,7 +102,7 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
     return None
 
 
-def _check_names(argument: Argument, index: int, problem: Problem, place: KeyLocations) -> None:
+def _check_argument_names(argument: Argument, index: int, problem: Problem, place: KeyLocations) -> None:
     expressions = [("shape", i, e) for i, e in enumerate(argument.shape or [])]
     expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
     for key, position, expression in expressions:
@@ -125,3 +129,127 @@ def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int
     key = "shape" if argument.shape is not None else "value"
     hint = f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items())}"
     return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=hint)
+
+
+@dataclass(frozen=True)
+class FillFault:
+    """What is wrong with a fill: at which key, why, and the way out."""
+
+    key: str
+    message: str
+    hint: str
+
+
+def fill_fault(argument: Argument) -> FillFault | None:
+    """The first mistake in `fill`, `low` and `high`, as far as it does not depend on sizes."""
+    is_float = np.issubdtype(np.dtype(argument.dtype), np.floating)
+    if argument.shape is None:
+        if argument.fill is not None:
+            return FillFault("fill", "a scalar has no fill", "take fill out")
+    elif fill_of(argument) in ("normal", "uniform") and not is_float:
+        message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
+        return FillFault("fill", message, 'use fill = "integers" with low and high')
+    for key in ("low", "high"):
+        if getattr(argument, key) is not None and fill_of(argument) not in ("uniform", "integers"):
+            return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
+    return None
+
+
+@dataclass(frozen=True)
+class TestFault:
+    """What is wrong with a test: where in it, why, and the way out."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    path: KeyPath
+    message: str
+    hint: str
+
+
+def check_test_inputs(problem: Problem, place: KeyLocations) -> None:
+    """Refuse `inputs` of tests that name no array or fill it with what it does not hold.
+
+    Raises:
+        ProblemError: for the first of them.
+    """
+    for path, base, test in all_tests(problem):
+        for fault in input_faults(base, test):
+            raise place.error(fault.message, *path, *fault.path, hint=fault.hint)
+
+
+def faults_of_test(problem: Problem, test: Test) -> Iterator[TestFault]:
+    """Why a test that no loader has checked cannot be run; nothing if it can."""
+    named = [*_size_faults(problem, test), *input_faults(problem, test)]
+    yield from named or _value_faults(problem.at(test))
+
+
+def input_faults(problem: Problem, test: Test) -> Iterator[TestFault]:
+    """What is wrong with the `inputs` of a test."""
+    arguments = {argument.name: argument for argument in problem.arguments}
+    arrays = [name for name, argument in arguments.items() if argument.shape is not None]
+    at = problem.at(test)
+    filled = {argument.name: argument for argument in at.arguments}
+    for name, fill in test.inputs.items():
+        if name not in arguments:
+            hint = suggestion(name, arrays, "arrays")
+            yield TestFault(("inputs", name), f"the kernel has no argument '{name}'", hint)
+        elif name not in arrays:
+            hint = f"only arrays are filled: {', '.join(arrays)}"
+            yield TestFault(("inputs", name), f"the argument '{name}' is a scalar and has no fill", hint)
+        elif poisoned(arguments[name]):
+            message = f"the output '{name}' starts poisoned, so that what is not written is found"
+            hint = "take it out; an array that the kernel also reads needs fill in [[arguments]]"
+            yield TestFault(("inputs", name), message, hint)
+        else:
+            yield from _fill_faults(filled[name], fill, at)
+
+
+def _fill_faults(argument: Argument, fill: InputFill, at: Problem) -> Iterator[TestFault]:
+    path: KeyPath = ("inputs", argument.name)
+    if fault := fill_fault(argument):
+        yield TestFault((*path, fault.key), f"'{argument.name}': {fault.message}", fault.hint)
+        return
+    try:
+        check(0 if fill.high is None else fill.high, at.sizes)
+    except ExpressionError as error:
+        yield TestFault((*path, "high"), str(error), "bounds may use the names of [sizes]")
+        return
+    if fill_of(argument) in ("uniform", "integers"):
+        try:
+            bounds_of(argument, at.sizes)
+        except ExpressionError as error:
+            yield TestFault(path, f"'{argument.name}': {error}", _at(at))
+
+
+def _size_faults(problem: Problem, test: Test) -> Iterator[TestFault]:
+    for name, value in test.sizes.items():
+        if name not in problem.sizes:
+            hint = suggestion(name, problem.sizes, "sizes")
+            yield TestFault(("sizes", name), f"'{name}' is not in [sizes]", hint)
+        elif not 1 <= value < INTEGER_LIMIT:
+            yield TestFault(("sizes", name), f"'{name}' is not from 1 up, or has more than 63 bits", "change it")
+
+
+def _value_faults(at: Problem) -> Iterator[TestFault]:
+    """What has no value at the sizes of a test."""
+    for argument in at.arguments:
+        try:
+            check_value(argument, at.sizes)
+        except ExpressionError as error:
+            yield TestFault(("sizes",), f"argument '{argument.name}': {error}", _at(at))
+    try:
+        geometry(at.launch, at.sizes, at.default_configuration)
+    except ExpressionError as error:
+        yield TestFault(("sizes",), f"the launch: {error}", _at(at))
+    for amount in () if at.work is None else (at.work.flops, at.work.bytes):
+        try:
+            value = evaluate(amount, at.sizes)
+        except ExpressionError as error:
+            yield TestFault(("sizes",), f"the work: {error}", _at(at))
+        else:
+            if isinstance(value, str) or value < 0:
+                yield TestFault(("sizes",), f"the work is {value!r}: an amount is a number from 0 up", _at(at))
+
+
+def _at(at: Problem) -> str:
+    return f"at the sizes {', '.join(f'{name} = {value}' for name, value in at.sizes.items()) or 'of the kernel'}"

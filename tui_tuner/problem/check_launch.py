@@ -1,15 +1,151 @@
-"""Checks of a problem: launch geometry and work can be computed at all sizes."""
+"""Checks of a problem: names, search space, steps, launch geometry and work can be used and computed at all sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from tui_tuner.problem.check_names import every_run
+from tui_tuner.problem.candidate import geometry
+from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
-from tui_tuner.problem.geometry import geometry
-from tui_tuner.problem.model import Expression, Problem
-from tui_tuner.problem.place import KeyLocations
-from tui_tuner.problem.positions import KeyPath
+from tui_tuner.problem.model import Configuration, Expression, Problem, Test, Value
+from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.toml_file import KeyLocations, KeyPath
+from tui_tuner.problem.tunables import value_faults, why_no_size, why_no_tunable
+from tui_tuner.problem.tuning_step import TuningStep, step_faults
+from tui_tuner.text import suggestion
+
+
+def check_steps(steps: Sequence[TuningStep], place: KeyLocations) -> None:
+    """Refuse steps that cannot be worked through, whatever the kernel.
+
+    Raises:
+        ProblemError: for the first mistake.
+    """
+    for fault in step_faults(steps):
+        raise place.error(fault.message, "steps", *fault.path, hint=fault.hint)
+
+
+def check_steps_of_problem(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
+    """Refuse steps that cannot be worked through, or whose tunables have names that mean something in the kernel.
+
+    Raises:
+        ProblemError: for the first mistake.
+    """
+    check_steps(problem.steps, place)
+    for index, step in enumerate(problem.steps):
+        for name, values in step.tune_params.items():
+            check_tunable(problem, name, values, signature, place, ("steps", index, "tune_params", name))
+
+
+def check_names(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
+    """Refuse names that cannot be used, values that make no sense, and sizes nobody knows.
+
+    Raises:
+        ProblemError: for the first of them.
+    """
+    for name in problem.sizes:
+        if reason := why_no_size(name):
+            raise place.error(reason, "sizes", name, hint="choose another name for this size")
+    for name, values in problem.tunables.items():
+        check_tunable(problem, name, values, signature, place, ("tunables", name))
+    for path, sizes in _other_sizes(problem):
+        for name in sizes:
+            if name not in problem.sizes:
+                hint = suggestion(name, problem.sizes, "sizes")
+                raise place.error(f"'{name}' is not in [sizes]", *path, name, hint=hint)
+
+
+def check_tunable(
+    problem: Problem, name: str, values: Sequence[Value], signature: KernelSignature, place: KeyLocations, path: KeyPath
+) -> None:
+    """Refuse a tunable with an impossible name or value; the path is that of its key.
+
+    Raises:
+        ProblemError: for the first mistake.
+    """
+    reason = why_no_tunable(name, problem.language)
+    if name in problem.sizes:
+        reason = f"'{name}' is a size and a tunable"
+    elif name == signature.name:
+        reason = f"'{name}' is the kernel's own name"
+    elif name in {parameter.name for parameter in signature.parameters}:
+        reason = f"'{name}' is an argument of the kernel"
+    if reason is not None:
+        raise place.error(reason, *path, hint="choose another name: a tunable becomes a macro for the compiler")
+    for fault in value_faults(name, values):
+        raise place.error(fault.message, *path, fault.index, hint=fault.hint)
+
+
+def _other_sizes(problem: Problem) -> Iterator[tuple[KeyPath, Mapping[str, int]]]:
+    """Every place that gives sizes new values."""
+    if problem.emulator is not None:
+        yield ("emulator", "sizes"), problem.emulator.sizes
+    for path, _, test in all_tests(problem):
+        yield (*path, "sizes"), test.sizes
+
+
+def all_tests(problem: Problem) -> Iterator[tuple[KeyPath, Problem, Test]]:
+    """Every test of the file: its place, the problem whose sizes it changes, and the test."""
+    for index, test in enumerate(problem.tests):
+        yield ("tests", index), problem, test
+    if problem.emulator is not None:
+        emulated = problem.on_emulator()
+        for index, test in enumerate(problem.emulator.tests or []):
+            yield ("emulator", "tests", index), emulated, test
+
+
+def every_run(problem: Problem) -> Iterator[tuple[KeyPath, Problem]]:
+    """The problem at all sizes it will run at, with the place that names them."""
+    yield ("sizes",), problem
+    for path, base, test in all_tests(problem):
+        yield (*path, "sizes"), base.at(test)
+    if problem.emulator is not None:
+        yield ("emulator", "sizes"), problem.on_emulator()
+
+
+def check_space(problem: Problem, place: KeyLocations) -> None:
+    """Refuse restrictions with unknown names, an empty space, and defaults outside of it.
+
+    Raises:
+        ProblemError: for the first mistake.
+    """
+    known = [*problem.tunables, *problem.sizes]
+    for index, restriction in enumerate(problem.search.restrictions):
+        try:
+            check(restriction, known)
+        except ExpressionError as error:
+            hint = "restrictions may use the names of [tunables] and [sizes]"
+            raise place.error(str(error), "search", "restrictions", index, hint=hint) from None
+    for name in problem.defaults:
+        if name not in problem.tunables:
+            hint = suggestion(name, problem.tunables, "tunables")
+            raise place.error(f"there is no tunable '{name}'", "defaults", name, hint=hint)
+    space = SearchSpace(problem.tunables, problem.search.restrictions, sizes=problem.sizes)
+    first = space.enumerate_valid(1)
+    if not first:
+        why = why_empty(problem.tunables, problem.search.restrictions, sizes=problem.sizes)
+        message = f"the restrictions leave no configuration: {why}"
+        raise place.error(message, "search", "restrictions", hint="loosen one of them, or add values to [tunables]")
+    _check_defaults(problem, space, first[0], place)
+
+
+def _check_defaults(problem: Problem, space: SearchSpace, valid: Configuration, place: KeyLocations) -> None:
+    for name, value in problem.defaults.items():
+        values = problem.tunables[name]
+        if not any(type(value) is type(v) and value == v for v in values):
+            message = f"the default {name} = {value!r} is not among its values"
+            raise place.error(message, "defaults", name, hint=f"choose one of {', '.join(map(repr, values))}")
+    reason = space.is_valid(problem.default_configuration)
+    if reason is not None:
+        example = ", ".join(f"{name} = {_toml(value)}" for name, value in valid.items())
+        message = f"the default configuration {reason}"
+        hint = f"the first value of each tunable is its default unless [defaults] names it; valid is: {example}"
+        raise place.error(message, "defaults" if problem.defaults else "tunables", hint=hint)
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def check_launch(problem: Problem, place: KeyLocations) -> None:
@@ -19,9 +155,9 @@ def check_launch(problem: Problem, place: KeyLocations) -> None:
         ProblemError: a name is unknown, or a number is not possible.
     """
     for path, expression in _launch_expressions(problem):
-        _check_names(expression, [*problem.sizes, *problem.tunables], path, place, "[sizes] and [tunables]")
+        _check_launch_names(expression, [*problem.sizes, *problem.tunables], path, place, "[sizes] and [tunables]")
     for path, expression in _work_expressions(problem):
-        _check_names(expression, list(problem.sizes), path, place, "[sizes]")
+        _check_launch_names(expression, list(problem.sizes), path, place, "[sizes]")
     for _, at in every_run(problem):
         _check_geometry(problem, at.sizes, place)
         _check_work(problem, at.sizes, place)
@@ -42,7 +178,9 @@ def _work_expressions(problem: Problem) -> Iterator[tuple[KeyPath, Expression]]:
         yield ("work", "bytes"), problem.work.bytes
 
 
-def _check_names(expression: Expression, known: list[str], path: KeyPath, place: KeyLocations, source: str) -> None:
+def _check_launch_names(
+    expression: Expression, known: list[str], path: KeyPath, place: KeyLocations, source: str
+) -> None:
     try:
         check(expression, known)
     except ExpressionError as error:

@@ -1,14 +1,64 @@
-"""Why a search space is empty, in words: the condition that nothing satisfies, or those that contradict each other."""
+"""What is wrong with the restrictions of a search space: why it is empty, and what restricts nothing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
-from tui_tuner.problem.expressions import conjuncts, names_in
+from tui_tuner.problem.expressions import ExpressionError, conjuncts, names_in, parse, respelt
 from tui_tuner.problem.model import Launch, Value
 from tui_tuner.problem.space import SearchSpace
+
+MOST_COMBINATIONS = 20_000
+"""Combinations of the values that a part of a restriction names; with more of them it is kept unseen."""
+
+
+def without_tautologies(
+    restrictions: Sequence[str], tunables: Mapping[str, Sequence[Value]], sizes: Mapping[str, int]
+) -> list[str]:
+    """The parts of the restrictions that are joined by `and`, each once, without those that always hold.
+
+    A part always holds if it does for every combination of the values of the tunables that it names, at these
+    sizes. What cannot be read or names what is not known is kept as it is: it is refused elsewhere, with the reason.
+    """
+    kept: dict[str, str] = {}
+    for restriction in restrictions:
+        for part in _stated(restriction):
+            if not _always_holds(part, tunables, sizes):
+                kept.setdefault(_normal(part), part)
+    return list(kept.values())
+
+
+def _stated(restriction: str) -> tuple[str, ...]:
+    try:
+        return conjuncts(restriction)
+    except ExpressionError:
+        return (restriction,)
+
+
+def _normal(part: str) -> str:
+    try:
+        return respelt(part)
+    except ExpressionError:
+        return part
+
+
+def _always_holds(part: str, tunables: Mapping[str, Sequence[Value]], sizes: Mapping[str, int]) -> bool:
+    try:
+        condition = parse(part)
+        if not condition.names <= {*tunables, *sizes}:
+            return False
+        named = [name for name in tunables if name in condition.names]
+        if math.prod(len(tunables[name]) for name in named) > MOST_COMBINATIONS:
+            return False
+        combinations = product(*(tunables[name] for name in named))
+        return all(condition.value({**sizes, **dict(zip(named, values, strict=True))}) for values in combinations)
+    except ExpressionError:
+        return False
+
 
 MOST_VALUES = 12
 """Values of a tunable that are listed before some are left out."""

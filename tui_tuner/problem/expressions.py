@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tui_tuner.problem.expression_nodes import ExpressionError, ExpressionValue, NodeFunction, build, number
-from tui_tuner.problem.nearest import suggestion
+from tui_tuner.text import suggestion
 
 __all__ = ["ExpressionError", "Parsed", "check", "conjuncts", "evaluate", "names_in", "parse", "respelt"]
 

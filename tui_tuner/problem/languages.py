@@ -1,14 +1,25 @@
 """The languages that kernels are compiled from: what each is called, and what reading a source needs to know of it.
 
-A language is one object here, and a compiler of `tui_tuner.evaluate.compilers` builds it for a kind of device.
-"""
+A language is one object here, and a compiler of `tui_tuner.evaluate.compilers` builds it for a kind of device."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from tui_tuner.problem.table import CompiledLanguage
+from pydantic import ConfigDict
+
+Value = bool | int | float | str
+"""A value of a tunable parameter."""
+Language = Literal["cuda", "opencl", "c", "python", "recorded"]
+"""What a kernel is written in; `python`: Helion or Triton; `recorded`: whatever it was, its times are on file."""
+CompiledLanguage = Literal["cuda", "opencl", "c"]
+"""A language whose kernels this program builds and launches, and a model may rewrite."""
+COMPILED: tuple[CompiledLanguage, ...] = get_args(CompiledLanguage)
+
+TABLE = ConfigDict(extra="forbid", frozen=True)
+"""Every table is immutable and refuses unknown keys."""
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,172 @@
-"""Loading a problem: the file beside the kernel, read, validated and checked against the kernel."""
+"""Loading a problem: the file beside the kernel, read, validated and checked; and one that was made in Python."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args, get_origin
+
+import tomlkit
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import check_arguments
-from tui_tuner.problem.check_launch import check_launch
-from tui_tuner.problem.check_names import check_names
-from tui_tuner.problem.check_space import check_space
-from tui_tuner.problem.check_steps import check_steps_of_problem
-from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.problem.model import Problem
-from tui_tuner.problem.place import KeyLocations
+from tui_tuner.problem.check_launch import check_launch, check_names, check_space, check_steps_of_problem
+from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
+from tui_tuner.problem.model import Problem, type_names
 from tui_tuner.problem.reference import find_reference
 from tui_tuner.problem.signature import find_kernel
-from tui_tuner.problem.table import COMPILED, Language
-from tui_tuner.problem.toml_file import read_text, read_toml
-from tui_tuner.problem.validation import validated
+from tui_tuner.problem.toml_file import KeyLocations, read_text, read_toml, written
+from tui_tuner.text import suggestion
+
+_OF_NO_FILE = {"directory", "source_text"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A problem that passed every check.
+
+    Attributes:
+        text: the text of the problem file.
+        file: where that file is, or would be.
+    """
+
+    problem: Problem
+    text: str
+    file: Path
+
+
+def written_in_file(path: Path) -> Written:
+    """The problem of a `.toml` file, or of the one beside a kernel's file.
+
+    Raises:
+        ProblemError: as of `load_problem`.
+    """
+    problem, file = load_problem(path), path.with_suffix(".toml")
+    return Written(problem, read_text(file), file)
+
+
+def written_in_python(problem: Problem) -> Written:
+    """Check a problem that was put together in Python; its kernel may be text that is in no file.
+
+    Raises:
+        ProblemError: what it says is not possible, or its kernel's file is missing.
+    """
+    kernel = problem.kernel
+    file = problem.directory / kernel.source.with_suffix(".toml")
+    if kernel.language is None and kernel.source.suffix not in LANGUAGES:
+        raise ProblemError(f"Problem: the ending of '{kernel.source}' says no language", hint="give Kernel a language")
+    text = problem_text(problem)
+    try:
+        checked = parse_problem(text, directory=problem.directory, file=file, source_text=_source_of(problem))
+        if checked.reference is not None:
+            find_reference(checked)
+    except ProblemError as error:  # the line is that of a file that nobody wrote
+        raise ProblemError(f"Problem: {error.message}", hint=error.hint) from None
+    return Written(checked, text, file)
+
+
+def problem_text(problem: Problem) -> str:
+    """The problem as its file would say it, what is default left out."""
+    tables = problem.model_dump(mode="json", exclude=_OF_NO_FILE, exclude_defaults=True, exclude_none=True)
+    if not problem.is_compiled:
+        tables = {name: table for name, table in tables.items() if table or name not in ("launch", "arguments")}
+    return tomlkit.dumps(tables)
+
+
+def _source_of(problem: Problem) -> str:
+    if problem.source_text:
+        return problem.source_text
+    file = problem.directory / problem.kernel.source
+    if not file.is_file():
+        hint = "give Problem a source_text, or the directory that the file is in"
+        raise ProblemError(f"the kernel's file {file} is missing", hint=hint)
+    return read_text(file)
+
+
+ModelType = TypeVar("ModelType", bound=BaseModel)
+_NOT_IN_THE_FILE = frozenset({"directory", "source_text"})
+
+
+def validated(tables: Mapping[str, Any], place: KeyLocations, directory: Path) -> Problem:
+    """The problem with the kernel's text still missing.
+
+    Raises:
+        ProblemError: for the first mistake in the text.
+    """
+    for key in _NOT_IN_THE_FILE & tables.keys():
+        raise _unknown_key(Problem, place, (key,))
+    return validated_as(Problem, {**tables, "directory": directory}, place)
+
+
+def validated_as(model: type[ModelType], tables: Mapping[str, Any], place: KeyLocations) -> ModelType:
+    """The tables of a file as a model.
+
+    Raises:
+        ProblemError: for the first mistake in the text.
+    """
+    try:
+        return model.model_validate(tables)
+    except ValidationError as error:
+        raise _first_mistake(model, error, place) from None
+
+
+def _first_mistake(model: type[BaseModel], error: ValidationError, place: KeyLocations) -> ProblemError:
+    details = error.errors(include_url=False)
+    details.sort(key=lambda detail: detail["type"] != "extra_forbidden")  # a misspelt key explains a missing one
+    first = details[0]
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(model, place, first["loc"])
+    path = place.known_part(first["loc"])
+    where = f"[{written(path)}]" if path else "the file"
+    if first["type"] == "missing":
+        needed = _what_is_needed(model, first["loc"])
+        return place.error(f"{where} needs '{first['loc'][-1]}'", *path, hint=needed)
+    same_place = [detail for detail in details if place.known_part(detail["loc"]) == path]
+    reasons = dict.fromkeys(_plain(detail["msg"]) for detail in same_place)
+    return place.error(f"{where}: {', or '.join(reasons)}", *path, hint=_near_dtype(first))
+
+
+def _unknown_key(model: type[BaseModel], place: KeyLocations, path: tuple[str | int, ...]) -> ProblemError:
+    fields = _table_at(model, path[:-1]).model_fields
+    known = [key for key in fields if len(path) > 1 or key not in _NOT_IN_THE_FILE]
+    table = f" in [{written(path[:-1])}]" if len(path) > 1 else ""
+    return place.error(f"unknown key '{path[-1]}'{table}", *path, hint=suggestion(str(path[-1]), known, "keys"))
+
+
+def _table_at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel]:
+    """The model of the table at a path."""
+    table = model
+    for part in path:
+        if isinstance(part, str) and part in table.model_fields:
+            table = _model_within(table.model_fields[part].annotation) or table
+    return table
+
+
+def _model_within(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_within(part))), None)
+
+
+def _plain(message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    return message[0].lower() + message[1:]
+
+
+def _what_is_needed(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+    annotation = _table_at(model, path[:-1]).model_fields[str(path[-1])].annotation
+    if _model_within(annotation) is None:
+        return f"add {path[-1]} = …"
+    return f"add a table [[{path[-1]}]]" if get_origin(annotation) is list else f"add a table [{path[-1]}]"
+
+
+def _near_dtype(detail: ErrorDetails) -> str | None:
+    if detail["type"] != "literal_error" or detail["loc"][-1] != "dtype":
+        return None
+    return suggestion(str(detail["input"]), get_args(type_names), "dtypes")
 
 
 def load_problem(path: Path) -> Problem:

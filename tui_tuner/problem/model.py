@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.problem.table import COMPILED, TABLE
-from tui_tuner.problem.table import Language as Language  # noqa: PLC0414 - part of the model for all who import it
-from tui_tuner.problem.table import Value as Value  # noqa: PLC0414 - likewise
+from tui_tuner.problem.languages import COMPILED, LANGUAGES, TABLE
+from tui_tuner.problem.languages import Language as Language  # noqa: PLC0414 - part of the model for all who import it
+from tui_tuner.problem.languages import Value as Value  # noqa: PLC0414 - likewise
 from tui_tuner.problem.tuning_step import TuningStep
 
 type_names = Literal[

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from tui_tuner.problem.component import ListedComponent
+from tui_tuner.problem.component import ListedComponent, by_depth
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.problem.nearest import nearest
-from tui_tuner.problem.rules import by_depth
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.value_order import exact, exact_key, in_order, is_ordinal, steps_between
+from tui_tuner.problem.tunables import exact, exact_key, in_order, is_ordinal, steps_between
+from tui_tuner.text import nearest
 
 STEPS = 100_000
 """Values tried in a repair before nothing is taken to be near."""

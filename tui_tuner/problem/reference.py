@@ -15,7 +15,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.nearest import suggestion
+from tui_tuner.text import suggestion
 
 
 @dataclass(frozen=True)

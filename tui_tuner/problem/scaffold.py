@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem import guesses
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
+from tui_tuner.problem.tunables import why_no_size
 
 _CHECK = "  # a guess: check"
 
@@ -52,7 +55,7 @@ def _chosen_name(source: str, language: Language, kernel: str | None, file: Path
         hint = f"choose one with --kernel NAME: {', '.join(found)}"
         raise ProblemError(f"there are {len(found)} kernels in this file", hint=hint, file=file)
     name = next(iter(found), "") if kernel is None else kernel
-    return name + guesses.template_arguments(found[name]) if name in found else name
+    return name + template_arguments(found[name]) if name in found else name
 
 
 def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
@@ -64,7 +67,7 @@ def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
                 file=file,
                 line=signature.line,
             )
-    if not guesses.outputs(signature):
+    if not outputs(signature):
         raise ProblemError(
             f"{signature.name}() has no array to write to, so nothing could be verified",
             hint="a pointer without const is an output",
@@ -92,8 +95,8 @@ def _lines(signature: KernelSignature, name: str, language: Language, file: Path
 def _sizes(signature: KernelSignature) -> Iterator[str]:
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
-    extent = guesses.extents(signature).timed
-    yield from (f"{name} = {extent}{_CHECK}" for name in guesses.size_names(signature))
+    extent = extents_of(signature).timed
+    yield from (f"{name} = {extent}{_CHECK}" for name in size_names(signature))
 
 
 def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
@@ -102,22 +105,22 @@ def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
     if not COMPILED_LANGUAGES[language].has_blocks:
         yield "problem_size = [1]"
         return
-    names = guesses.size_names(signature)
-    elements = [names[min(axis, len(names) - 1)] for axis in range(guesses.dimensions(signature))]
+    names = size_names(signature)
+    elements = [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
     yield f"problem_size = {json.dumps(elements)}{_CHECK}"
     if _own_block_names(signature):
-        yield f"block_size = {json.dumps(guesses.usual_block(signature))}{_CHECK}"
+        yield f"block_size = {json.dumps(usual_block(signature))}{_CHECK}"
 
 
 def _own_block_names(signature: KernelSignature) -> bool:
     """Whether the kernel uses the names of the block's tunables for arguments of its own."""
     names = {parameter.name for parameter in signature.parameters}
-    return any(f"block_size_{axis}" in names for axis in guesses.AXES)
+    return any(f"block_size_{axis}" in names for axis in AXES)
 
 
 def _arguments(signature: KernelSignature) -> Iterator[str]:
-    written = guesses.outputs(signature)
-    sizes = guesses.size_names(signature)
+    written = outputs(signature)
+    sizes = size_names(signature)
     for position, parameter in enumerate(signature.parameters, 1):
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
@@ -126,7 +129,7 @@ def _arguments(signature: KernelSignature) -> Iterator[str]:
         if not parameter.pointer:
             yield f"value = {_scalar(parameter, sizes)}"
             continue
-        yield f"shape = {json.dumps(guesses.array_shape(signature, parameter))}{_CHECK}"
+        yield f"shape = {json.dumps(array_shape(signature, parameter))}{_CHECK}"
         if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
             if written[parameter.name]:
@@ -145,24 +148,24 @@ def _fill(parameter: KernelParameter) -> str:
 
 
 def _tunables(signature: KernelSignature) -> Iterator[str]:
-    values = guesses.block_values(signature)
-    names = [f"block_size_{axis}" for axis in guesses.AXES[: len(values)]]
+    values = block_values(signature)
+    names = [f"block_size_{axis}" for axis in AXES[: len(values)]]
     yield ""
     yield "[tunables]  # values to try; each becomes a macro of this name for the compiler"
     yield from (f"{name} = {choice}{_CHECK}" for name, choice in zip(names, values, strict=True))
     yield ""
     yield "[defaults]  # the configuration of the kernel as it is"
-    start = guesses.usual_block(signature)
+    start = usual_block(signature)
     yield from (f"{name} = {value}{_CHECK}" for name, value in zip(names, start, strict=True))
     if len(names) > 1:
         yield ""
         yield "[search]  # what every configuration must satisfy"
-        yield f'restrictions = ["{" * ".join(names)} <= {guesses.most_threads(signature)}"]'
+        yield f'restrictions = ["{" * ".join(names)} <= {most_threads(signature)}"]'
 
 
 def _checks(signature: KernelSignature, language: Language) -> Iterator[str]:
-    extents = guesses.extents(signature)
-    names = guesses.size_names(signature)
+    extents = extents_of(signature)
+    names = size_names(signature)
     yield ""
     yield "[[tests]]  # other sizes at which results are checked; best are some that no block size divides"
     yield f"sizes = {_inline(names, extents.tested)}{_CHECK}"
@@ -182,3 +185,112 @@ def _checks(signature: KernelSignature, language: Language) -> Iterator[str]:
 
 def _inline(names: list[str], extent: int) -> str:
     return "{ " + ", ".join(f"{name} = {extent}" for name in names) + " }"
+
+
+AXES = "xyz"
+_BLOCK_VALUES = {
+    1: [[32, 64, 128, 256, 512, 1024]],
+    2: [[16, 32, 64, 128], [1, 2, 4, 8, 16]],
+    3: [[8, 16, 32, 64], [1, 2, 4, 8], [1, 2, 4]],
+}
+_USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
+_EXTENT = {1: 2**20, 2: 1024, 3: 128}
+_ODD_EXTENT = {1: 2**20 - 7, 2: 1000, 3: 100}
+_EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
+_TEMPLATE_ARGUMENTS = {"typename": "float", "class": "float", "bool": "true"}
+
+
+def dimensions(signature: KernelSignature) -> int:
+    """How many dimensions of threads or blocks the kernel asks for, 1 to 3."""
+    calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
+    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", signature.body)
+    return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
+
+
+def size_names(signature: KernelSignature) -> list[str]:
+    """The integer scalars that may be sizes; `n` where there is none."""
+    names = [
+        p.name
+        for p in signature.parameters
+        if not p.pointer and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
+    ]
+    return [name for name in names if name and why_no_size(name) is None] or ["n"]
+
+
+def array_shape(signature: KernelSignature, parameter: KernelParameter) -> list[str]:
+    """An array over the sizes, with one extent for each dimension or size, three at most."""
+    names = size_names(signature)
+    axes = _array_axes(signature)
+    shape = [names[min(axis, len(names) - 1)] for axis in range(axes)]
+    if parameter.width > 1:
+        shape[-1] = f"{parameter.width} * {shape[-1]}"
+    return shape
+
+
+def _array_axes(signature: KernelSignature) -> int:
+    return min(3, max(dimensions(signature), min(2, len(size_names(signature)))))
+
+
+class Extents(NamedTuple):
+    """A value for every size: for timing and for a test, and the same two for the emulator."""
+
+    timed: int
+    tested: int
+    emulated: int
+    emulated_test: int
+
+
+def extents_of(signature: KernelSignature) -> Extents:
+    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that."""
+    axes = _array_axes(signature)
+    timed, emulated = _EXTENT[axes], _EMULATED_EXTENT[axes]
+    guarded = re.search(r"\bif\b", signature.body) is not None
+    if not guarded:
+        return Extents(timed, timed // 2, emulated, emulated // 2)
+    return Extents(timed, _ODD_EXTENT[axes], emulated, emulated * 3 // 4 - 1)
+
+
+def outputs(signature: KernelSignature) -> dict[str, bool]:
+    """The arrays that the kernel seems to write, and whether it seems to read them too."""
+    writable = [p.name for p in signature.parameters if p.pointer and not p.const]
+    counted = {name: _writes(name, signature.body) for name in writable}
+    written = [name for name in writable if sum(counted[name])] or writable
+    mentions = {name: len(re.findall(rf"\b{re.escape(name)}\b", signature.body)) for name in written}
+    return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
+
+
+def _writes(name: str, body: str) -> tuple[int, int]:
+    """How often an array is assigned to, and how often changed in place or passed by address."""
+    if not name:
+        return 0, 0
+    element = rf"(?:\b{re.escape(name)}\s*\[[^;=]*\]|\*\s*{re.escape(name)}\b)(?:\s*\.\s*\w+)?\s*"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b"
+    return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
+
+
+def block_values(signature: KernelSignature) -> list[list[int]]:
+    """Values of the block size along each axis that `__launch_bounds__` allows."""
+    most = most_threads(signature)
+    return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[dimensions(signature)]]
+
+
+def usual_block(signature: KernelSignature) -> list[int]:
+    """The block to start from."""
+    usual, values = _USUAL_BLOCK[dimensions(signature)], block_values(signature)
+    allowed = all(start in choice for start, choice in zip(usual, values, strict=True))
+    if not allowed or math.prod(usual) > most_threads(signature):
+        return [choice[0] for choice in values]
+    return usual
+
+
+def most_threads(signature: KernelSignature) -> int:
+    """Threads of a block at most."""
+    first = (signature.launch_bounds or "").split(",")[0].strip()
+    return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
+
+
+def template_arguments(signature: KernelSignature) -> str:
+    """Arguments for the template parameters that have no default, as in "<float, 16>"."""
+    needed = [text for text in signature.template if "=" not in text]
+    arguments = [_TEMPLATE_ARGUMENTS.get(text.split()[0], "16") for text in needed]
+    return f"<{', '.join(arguments)}>" if signature.template else ""

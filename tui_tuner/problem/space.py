@@ -1,4 +1,4 @@
-"""The search space of a kernel: which configurations of its tunables are valid."""
+"""The search space of a kernel: which configurations of its tunables are valid, and random ones of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Any
 
-from tui_tuner.problem.component import Assignment, Component, ListedComponent, RuledComponent
+from tui_tuner.problem.component import (
+    Assignment,
+    Component,
+    ListedComponent,
+    Restriction,
+    RuledComponent,
+    SpaceRule,
+    ThreadLimit,
+    Verdicts,
+)
 from tui_tuner.problem.expressions import check, conjuncts, parse
-from tui_tuner.problem.grouping import groups
 from tui_tuner.problem.model import Configuration, Launch, Value
-from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.rules import Restriction, SpaceRule, ThreadLimit, Verdicts
-from tui_tuner.problem.value_order import exact_key
+from tui_tuner.problem.tunables import exact_key
+from tui_tuner.text import suggestion
 
 MANY = 1_000_000
 """A space with more configurations than this is called large, and is not said to have an exact number."""
@@ -225,3 +232,29 @@ class SearchSpace:
         order = (name for component in self.components for name in component.names)
         bound = dict(zip(order, (value for part in choice for value in part), strict=True))
         return {name: bound[name] for name in self.tunables}
+
+
+def groups(names: Sequence[str], rules: Sequence[SpaceRule]) -> list[list[str]]:
+    """The tunables that no rule connects, apart from each other, each group in the order in which it is best bound.
+
+    The first group is empty: it is that of the rules about sizes alone.
+    """
+    connected: list[set[str]] = [{name} for name in names]
+    for rule in rules:
+        touched = [group for group in connected if group & rule.names]
+        if len(touched) > 1:
+            connected = [group for group in connected if group not in touched] + [set().union(*touched)]
+    position = {name: index for index, name in enumerate(names)}
+    connected.sort(key=lambda group: min(position[name] for name in group))
+    return [[], *(_binding_order(group, names, rules) for group in connected)]
+
+
+def _binding_order(group: Collection[str], names: Sequence[str], rules: Sequence[SpaceRule]) -> list[str]:
+    """Next is always a tunable of the rule that can be applied soonest."""
+    order: list[str] = []
+    while len(order) < len(group):
+        free = [name for name in names if name in group and name not in order]
+        pending = [rule.names - set(order) for rule in rules if rule.names & set(free)]
+        soonest = min(pending, key=len, default=frozenset(free))
+        order.extend(name for name in free if name in soonest)
+    return order

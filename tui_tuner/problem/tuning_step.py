@@ -9,11 +9,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.positions import KeyPath
-from tui_tuner.problem.reserved import why_no_tunable
-from tui_tuner.problem.table import COMPILED, TABLE, CompiledLanguage, Value
-from tui_tuner.problem.tunable_values import value_faults
+from tui_tuner.problem.languages import COMPILED, TABLE, CompiledLanguage, Value
+from tui_tuner.problem.toml_file import KeyPath
+from tui_tuner.problem.tunables import value_faults, why_no_tunable
+from tui_tuner.text import suggestion
 
 PLACEHOLDERS = ("kernel", "name")
 """What a template may ask for with a dollar in front."""

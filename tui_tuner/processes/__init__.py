@@ -1,5 +1,49 @@
-"""Child processes: what they inherit, how they are started and read, how they and all they started are ended.
+"""Every child process is started here; what it inherits is one of a few named policies.
 
 Every program that is started is started here. A part that is native code of a candidate forks by itself, see
 `evaluate.devices.native` and `evaluate.sandbox`.
 """
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "AUTH")
+_KEPT_FOR_DRIVERS = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+_KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "OCL_", "POCL_", "OMP_", "LC_")
+
+
+def confined_environment(program: str, directory: Path | str) -> dict[str, str]:
+    """For what is confined: nothing of the user's, no keys, no flags, no library paths.
+
+    Args:
+        program: the program to run; its directory is searched first.
+        directory: the work directory, which is home and holds temporary files.
+    """
+    work = os.fspath(directory)
+    return {
+        "PATH": f"{os.path.dirname(program)}:/usr/local/bin:/usr/bin:/bin",  # noqa: PTH120 - pathlib loads slowly
+        "HOME": work,
+        "TMPDIR": work,
+        "LANG": "C.UTF-8",
+    }
+
+
+def driver_environment() -> dict[str, str]:
+    """For what loads a driver of a device: what steers drivers and finds libraries, and nothing else."""
+    return {
+        name: value
+        for name, value in environment_without_keys().items()
+        if name in _KEPT_FOR_DRIVERS or name.startswith(_KEPT_PREFIXES)
+    }
+
+
+def environment_without_keys() -> dict[str, str]:
+    """For toolchains and libraries, which too many variables steer to name them: all but what could be a key."""
+    return {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
+
+
+def whole_environment() -> dict[str, str]:
+    """For the user's own programs, as an editor or a command-line assistant, which needs its keys: everything."""
+    return dict(os.environ)

@@ -9,8 +9,8 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words
-from tui_tuner.problem.argument_values import fill_of, poisoned
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.inputs import fill_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 
 SHOWN = 8

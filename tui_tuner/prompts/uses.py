@@ -1,4 +1,4 @@
-"""Where a kernel's code uses its tunables: the few lines that tell most of what each of them does."""
+"""Where a kernel's code uses its tunables, and what each use tells about them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,111 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 
+from tree_sitter import Node
+
+from tui_tuner.problem.languages import COMPILED
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.source_text import code_only, spaces
-from tui_tuner.problem.table import COMPILED
-from tui_tuner.prompts.use_kinds import Use, by_tree, by_words
+from tui_tuner.problem.syntax import code_only, parse, spaces
+
+
+class Use(IntEnum):
+    """What a use of a tunable tells, the most telling first."""
+
+    SHARED_ARRAY = 1
+    INDEX = 2
+    LOOP = 3
+    CONDITION = 4
+    ARRAY = 5
+    CONSTANT = 6
+    PRAGMA = 7
+    OTHER = 8
+    PARAMETER = 9
+
+
+_SHARED = re.compile(r"\b(?:__shared__|__local|local)\b")
+_THREAD = re.compile(r"\b(?:blockIdx|threadIdx|blockDim|get_(?:global|local|group)_(?:id|size)|program_id|arange)\b")
+_BOUNDS = re.compile(r"\b(?:__launch_bounds__|__cluster_dims__|__maxnreg__|__attribute__)\b")
+_FIELDS: dict[str, tuple[Use, tuple[str, ...]]] = {
+    "for_statement": (Use.LOOP, ("initializer", "condition", "update")),
+    "while_statement": (Use.LOOP, ("condition",)),
+    "do_statement": (Use.LOOP, ("condition",)),
+    "if_statement": (Use.CONDITION, ("condition",)),
+    "switch_statement": (Use.CONDITION, ("condition",)),
+    "conditional_expression": (Use.CONDITION, ("condition",)),
+    "preproc_if": (Use.CONDITION, ("condition",)),
+    "preproc_elif": (Use.CONDITION, ("condition",)),
+    "subscript_expression": (Use.INDEX, ("index", "indices")),
+    "array_declarator": (Use.ARRAY, ("size",)),
+}
+_WHOLE = {
+    "preproc_def": Use.CONSTANT,
+    "preproc_function_def": Use.CONSTANT,
+    "preproc_call": Use.PRAGMA,
+    "parameter_declaration": Use.PARAMETER,
+}
+_IN_WORDS = (
+    (re.compile(r"^\s*(?:async\s+)?(?:for|while)\b"), Use.LOOP),
+    (re.compile(r"^\s*#\s*(?:if|elif)\b|^\s*(?:else\s+)?(?:if|elif)\b"), Use.CONDITION),
+    (re.compile(r"^\s*#\s*pragma\b"), Use.PRAGMA),
+    (re.compile(r"^\s*\w+\s*:[^=]*,?\s*$"), Use.PARAMETER),
+    (re.compile(r"^\s*(?:#\s*define\b|(?:const|constexpr)\b)"), Use.CONSTANT),
+)
+
+
+def by_words(code: str) -> Callable[[int, str], Use]:
+    """Uses by the words of their line, where there is no grammar."""
+
+    def use_at(offset: int, name: str) -> Use:
+        line = code[code.rfind("\n", 0, offset) + 1 : (code + "\n").index("\n", offset)]
+        if _SHARED.search(line):
+            return Use.SHARED_ARRAY
+        found = (use for pattern, use in _IN_WORDS if pattern.search(line))
+        return next(found, Use.INDEX if _THREAD.search(line) or _in_brackets(line, name) else Use.OTHER)
+
+    return use_at
+
+
+def _in_brackets(line: str, name: str) -> bool:
+    return any(re.search(rf"\b{re.escape(name)}\b", inner) for inner in re.findall(r"\[([^\]]*)\]", line))
+
+
+def by_tree(code: str, language: Language) -> Callable[[int, str], Use]:
+    """Uses by their place in the syntax tree."""
+    root = parse(code, language)
+
+    def use_at(offset: int, name: str) -> Use:
+        if _BOUNDS.search(code[code.rfind("\n", 0, offset) + 1 : offset]):
+            return Use.PRAGMA
+        node = root.descendant_for_byte_range(offset, offset + len(name))
+        return min(_uses_around(node, code), default=Use.OTHER)
+
+    return use_at
+
+
+def _uses_around(node: Node | None, code: str) -> Iterator[Use]:
+    """What the nodes around an identifier make of it, up to its statement."""
+    while node is not None and node.parent is not None and node.type != "compound_statement":
+        parent = node.parent
+        use, fields = _FIELDS.get(parent.type, (Use.OTHER, ()))
+        if any(node in parent.children_by_field_name(field) for field in fields):
+            yield _shared_or(use, parent, code)
+        elif parent.type in _WHOLE:
+            yield _WHOLE[parent.type]
+        elif parent.type == "declaration":
+            text = code[parent.start_byte : parent.end_byte]
+            yield Use.INDEX if _THREAD.search(text) else Use.CONSTANT
+        node = parent
+
+
+def _shared_or(use: Use, array: Node, code: str) -> Use:
+    """An array's declaration in shared memory, or the use as it is; `parse` blanks what OpenCL calls local."""
+    if use is not Use.ARRAY:
+        return use
+    start = max(code.rfind(mark, 0, array.start_byte) for mark in ";{}")
+    return Use.SHARED_ARRAY if _SHARED.search(code, start + 1, array.start_byte) else use
+
 
 LINES = 4
 """Lines a tunable at most."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import UserError
+from tui_tuner.processes import environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
-from tui_tuner.processes.environment import environment_without_keys
 
 LINE_LIMIT = 2**26
 SAID_LINES = 8

@@ -1,4 +1,4 @@
-"""The search methods on offer, which of them is the default, and when the whole space is searched instead.
+"""The search methods on offer, with a model and without, and when the whole space is searched instead.
 
 The default is the strongest on three exhaustively measured spaces (a convolution on an A100, dedispersion on an
 MI250X, a matrix multiply on an RTX 3090): with 85 evaluations the surrogate reaches 0.95 of the optimum, the best of
@@ -84,3 +84,34 @@ def method_for(name: str, valid: int, max_evaluations: int) -> Method:
     """
     method = method_named(name)
     return METHODS[BRUTE_FORCE] if valid <= max_evaluations else method
+
+
+LLM, HYBRID = "llm", "hybrid"
+MODEL_METHODS = {
+    LLM: "a model chooses, round by round",
+    HYBRID: f"a model's rounds, then {DEFAULT_METHOD} from all that they found",
+}
+"""Methods that need a model, beside those of `tui_tuner.search.methods`."""
+
+
+@dataclass(frozen=True)
+class Methods:
+    """What searches.
+
+    Attributes:
+        rounds: whether a model chooses first.
+        local: the method without a model that comes after, or alone; None for none.
+    """
+
+    rounds: bool
+    local: str | None
+
+
+def methods_of(name: str) -> Methods:
+    """What a method that the user named means."""
+    match name:
+        case "llm":
+            return Methods(rounds=True, local=None)
+        case "hybrid":
+            return Methods(rounds=True, local=DEFAULT_METHOD)
+    return Methods(rounds=False, local=name)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Protocol
 
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.problem.value_order import exact, exact_key
+from tui_tuner.problem.tunables import exact, exact_key
 
 TunableNumber = int | float
 

@@ -73,14 +73,21 @@ def _search(parent: Parent) -> str:
 
 def _by_surrogate(message: dict[str, Any], parent: Parent) -> str:
     from tui_tuner.problem.space import SearchSpace
-    from tui_tuner.search.surrogate import SurrogateJob, run  # SciPy takes its time to import
+    from tui_tuner.search.surrogate import (
+        SurrogateJob,
+        run,  # SciPy takes its time to import
+    )
 
     del message["method"]
     return run(SurrogateJob(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
 
 
 def _by_kernel_tuner(message: dict[str, Any], parent: Parent) -> str:
-    from tui_tuner.search.strategy import StrategyJob, run, seed_everything  # kernel_tuner takes its time to import
+    from tui_tuner.search.kernel_tuner_strategy import (
+        StrategyJob,
+        run,
+        seed_everything,  # kernel_tuner takes its time to import
+    )
 
     seed_everything(message.pop("seed"))
     points = [tuple(point) for point in message.pop("points")]

@@ -11,13 +11,12 @@ from pydantic import TypeAdapter
 from tui_tuner.errors import ModelError
 from tui_tuner.journal.recall import Recall
 from tui_tuner.llm.base import Backend, Chunk, Message, Reply, Request
-from tui_tuner.llm.complete import complete
 from tui_tuner.llm.errors import TransportError
-from tui_tuner.llm.prices import worst_cost
+from tui_tuner.llm.prices import estimate_messages, worst_cost
+from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
-from tui_tuner.llm.tokens import estimate_messages
 from tui_tuner.session import events
-from tui_tuner.session.budget import Budget
+from tui_tuner.session.options import Budget
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
 
 _REPLY = TypeAdapter(Reply)

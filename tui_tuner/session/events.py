@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.source import AnySource
 from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.subjects import AnySource
 
 
 class Event(BaseModel):

@@ -15,7 +15,7 @@ from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.search.methods import DEFAULT_METHOD
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.source import Source
+from tui_tuner.subjects import Source
 
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""

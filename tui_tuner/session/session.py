@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from tui_tuner import __version__
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
-from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.evaluate.results import Comparison, Evaluator
+from tui_tuner.format import time_unit
 from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm.base import Backend
 from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
-from tui_tuner.report.result import SessionOutcome
-from tui_tuner.report.tuned_kernel import write_as_written, write_best
-from tui_tuner.session.conclusion import conclude
+from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.stream import EventStream
-from tui_tuner.strategies.base import BudgetSpent, ModelFailed, Strategy
+from tui_tuner.strategies.base import BudgetSpent, Incumbent, ModelFailed, Strategy
 from tui_tuner.strategies.choose import fault_of
 from tui_tuner.strategies.propose_tests import propose_tests
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
-from tui_tuner.strategies.steps import Approver
+from tui_tuner.strategies.steps import Approver, Factor
 from tui_tuner.subjects import KERNEL, Subject
 
 
@@ -157,3 +157,56 @@ class Session(EventStream):
     def _started(self) -> SessionStarted:
         problem = self._run.problem
         return self._begun(str(problem.kernel.source), problem.language, self._strategy.name, baseline(problem))
+
+
+UNCHANGED: Factor = (1.0, 1.0, 1.0)
+
+
+async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
+    """Time the best against the kernel as given, and against that kernel with its own parameters tuned.
+
+    Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
+    """
+    best, tuned = effects.incumbent, effects.tuned_baseline
+    given = Incumbent(effects.baseline, effects.bench.given, UNCHANGED)
+    comparison = None if best.evaluation == effects.bench.given else await _against(effects, given)
+    over_tuned = None
+    if tuned is not None and best.evaluation != tuned.evaluation:
+        over_tuned = _factor(await _against(effects, tuned))
+    speedup = UNCHANGED if comparison is None else _factor(comparison)
+    return SessionOutcome(
+        program=__version__,
+        kernel=str(run.problem.kernel.source),
+        status="finished" if speedup[1] > 1 else "no_improvement",
+        reason=reason,
+        strategy=strategy,
+        model=run.model,
+        seed=run.options.seed,
+        device=effects.bench.device,
+        sandbox=effects.bench.sandbox,
+        time_unit=time_unit(cpu=effects.bench.device.cpu_times),
+        baseline=effects.bench.given,
+        baseline_tuned=None if tuned is None else tuned.evaluation,
+        best=best.evaluation,
+        best_title=title_of(best.candidate),
+        speedup=speedup,
+        speedup_over_tuned=over_tuned,
+        comparison=comparison,
+        evaluations=effects.budget.evaluations,
+        builds=sum(e.build_ms > 0 for e in effects.bench.all_evaluations()),
+        failures=count_failures(effects.bench.all_evaluations()),
+        model_calls=effects.budget.model_calls,
+        cost=effects.budget.cost,
+        elapsed_s=effects.elapsed,
+    )
+
+
+async def _against(effects: SessionEffects, old: Incumbent) -> Comparison:
+    best = effects.incumbent
+    return await effects.compare(old, best.candidate, best.evaluation)
+
+
+def _factor(comparison: Comparison) -> Factor:
+    if comparison.failure is not None:
+        return UNCHANGED
+    return comparison.ratio, comparison.low, comparison.high

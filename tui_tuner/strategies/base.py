@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.llm.base import Message
-from tui_tuner.memory.recollection import Recollection
+from tui_tuner.memory.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.rounds import RoundOptions
-from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Decision, Factor, Step
+from tui_tuner.subjects import Source
 
 ATTEMPTS = 3
 """Calls for one question at most, where a strategy does not say otherwise."""

@@ -19,9 +19,8 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.explicit import ExplicitStrategy
-from tui_tuner.strategies.llm_search import LlmSearchStrategy
-from tui_tuner.strategies.one_prompt import OnePromptStrategy
-from tui_tuner.strategies.search import SearchStrategy
+from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
 
 STRATEGIES: dict[str, type[Strategy]] = {
     strategy.name: strategy

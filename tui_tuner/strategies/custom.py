@@ -10,19 +10,21 @@ from pydantic import BaseModel, ConfigDict
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts.render import question
+from tui_tuner.prompts import question
 from tui_tuner.strategies.base import Effects, ReplyType
+from tui_tuner.strategies.best import best_of
 from tui_tuner.strategies.history import Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.parameters.best import best_of
-from tui_tuner.strategies.parameters.held import freeze_settled
-from tui_tuner.strategies.parameters.searching import search_parameters
-from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject, rejected
-from tui_tuner.strategies.rewriting.carrying_out import StepBrief, carry_out
-from tui_tuner.strategies.rewriting.development import StartingPoint
-from tui_tuner.strategies.rewriting.extraction import kernel_in
+from tui_tuner.strategies.parameters import freeze_settled, search_parameters
+from tui_tuner.strategies.rewriting.development import (
+    StartingPoint,
+    StepBrief,
+    carry_out,
+    challenge_or_reject,
+    rejected,
+)
+from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
 from tui_tuner.strategies.rewriting.failures import Rejected
-from tui_tuner.strategies.rewriting.fixing import AskPrompt, with_parameters, with_restrictions
 from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.steps import Step, StepState
 

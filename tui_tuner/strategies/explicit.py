@@ -1,6 +1,6 @@
 """Strategy `explicit`: the steps of a list, in their order; the model says of each if it is worth doing, then does it.
 
-    next step whose dependencies are settled --none--> end
+next step whose dependencies are settled --none--> end
         v
     dependency refused or rejected, or not for this device --yes--> skipped
         v
@@ -17,22 +17,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.check_launch import check_steps
+from tui_tuner.problem.languages import TABLE
+from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
-from tui_tuner.prompts.render import question, render
+from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.rewriting.carrying_out import StepBrief, best_so_far, carry_out, kernel_of
-from tui_tuner.strategies.rewriting.development import StartingPoint
+from tui_tuner.strategies.rewriting.development import StartingPoint, StepBrief, best_so_far, carry_out, kernel_of
 from tui_tuner.strategies.situation import situation
-from tui_tuner.strategies.step_files import default_steps, steps_prompt
 from tui_tuner.strategies.steps import Step, StepState
 
 ENABLING_FROM = 0.5
@@ -225,3 +230,47 @@ def _unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | No
     if taken:
         return f"its parameter {', '.join(sorted(taken))} is a size or an argument of this kernel"
     return None
+
+
+_DEFAULT = "default_steps.toml"
+
+
+class _Steps(BaseModel):
+    """All that a file of steps holds."""
+
+    model_config = TABLE
+
+    steps: Annotated[list[TuningStep], Field(min_length=1)]
+
+
+def load_steps(file: Path) -> list[TuningStep]:
+    """The steps of a user's TOML file with `[[steps]]`, in their order.
+
+    Raises:
+        ProblemError: the file cannot be read, or what it says is not possible; with line and way out.
+    """
+    return _steps(read_text(file), file)
+
+
+def default_steps() -> list[TuningStep]:
+    """The steps that are taken where nobody gives any."""
+    return _steps(files("tui_tuner.strategies").joinpath(_DEFAULT).read_text(encoding="utf-8"), Path(_DEFAULT))
+
+
+def steps_prompt(template: str, *, kernel: str, name: str) -> str:
+    """What the model shall do in a step: its template with `$kernel` and `$name` filled.
+
+    Other dollars stay as they are: the user may have changed the words on the screen.
+
+    Args:
+        kernel: the kernel's source.
+        name: the kernel's name.
+    """
+    return Template(template).safe_substitute(kernel=kernel, name=name).strip()
+
+
+def _steps(text: str, file: Path) -> list[TuningStep]:
+    tables, place = read_toml(text, file)
+    steps = validated_as(_Steps, tables, place).steps
+    check_steps(steps, place)
+    return steps

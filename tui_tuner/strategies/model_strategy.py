@@ -1,4 +1,4 @@
-"""What all strategies that ask a model share: the retry policy, and how evaluations are shared out."""
+"""What all strategies that ask a model share, and the simplest of them, `one_prompt`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer, field_validator
 
+from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects, Strategy
-from tui_tuner.strategies.parameters.searching import narrowed, space_of
-from tui_tuner.strategies.rewriting.failures import failure_named
-from tui_tuner.strategies.rewriting.retry import RetryPolicy
+from tui_tuner.strategies.history import facts_from_memory
+from tui_tuner.strategies.parameters import narrowed, space_of
+from tui_tuner.strategies.rewriting.development import RewriteJob, StartingPoint, develop
+from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
 from tui_tuner.strategies.search import tune_baseline, tune_parameters
+from tui_tuner.strategies.situation import rewrite_answer, situation
 
 BASELINE_SHARE = 4
 """One in so many of the evaluations is spent on the kernel as given."""
@@ -64,3 +67,21 @@ def share_of(session: Effects, steps_to_come: int) -> int:
     """Evaluations for one step, where so many others are still to come."""
     left = session.budget.evaluations_left
     return min(left, max(LEAST_EVALUATIONS, left // (steps_to_come + 2)))
+
+
+class OnePromptStrategy(ModelStrategy):
+    """Tune the kernel as given, then let the model rewrite it, with what went wrong told to the next attempt."""
+
+    name: ClassVar[str] = "one_prompt"
+
+    async def run(self, session: Effects) -> None:
+        """One step; the first rewrite that is accepted ends it."""
+        await tune_baseline_first(session)
+        step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
+        evaluations = max(1, session.budget.evaluations_left * 2 // 3)
+        facts = situation(session, session.baseline, await facts_from_memory(session))
+        prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
+        start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
+        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)
+        await develop(session, step, job, self.retry_policy)
+        await tune_incumbent_last(session)

@@ -7,13 +7,13 @@ from typing import Protocol, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.evaluate.proposed import why_unusable
+from tui_tuner.evaluate.given import why_unusable
 from tui_tuner.llm.base import Message
-from tui_tuner.problem.argument_values import array_bytes
 from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Fill, InputFill, Problem, Test
+from tui_tuner.prompts import question, render
 from tui_tuner.prompts.facts import fill_facts, launch_facts, size_facts
-from tui_tuner.prompts.render import question, render
 from tui_tuner.strategies.base import ATTEMPTS, ReplyType
 
 MOST_TESTS = 6

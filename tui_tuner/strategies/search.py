@@ -1,16 +1,42 @@
-"""Strategy `search`: no model, one of kernel_tuner's searches over the problem's own tunables."""
+"""Strategies that leave the code: `search` without a model, `llm_search` with one.
+
+The rounds follow the public design of an LLM-first parallel autotuner for Helion; `docs/llm-search.md` says where they
+differ and why. The code of the kernel stays as it is.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.search.methods import DEFAULT_METHOD, Methods, methods_of
 from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
-from tui_tuner.strategies.parameters.best import best_of
-from tui_tuner.strategies.parameters.methods import Methods
-from tui_tuner.strategies.parameters.searching import narrowed, search_parameters, space_of
-from tui_tuner.strategies.rewriting.acceptance import challenge_or_reject
+from tui_tuner.strategies.best import best_of
+from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
+from tui_tuner.strategies.rewriting.development import challenge_or_reject
 from tui_tuner.strategies.steps import Step, StepState
+
+
+class LlmSearchStrategy(Strategy):
+    """Search the tunables of the kernel as given by a model's rounds and what `--search` names after them.
+
+    `--search llm` leaves the model alone; the settings of the rounds are the session's, `[session.rounds]`.
+    """
+
+    name: ClassVar[str] = "llm_search"
+    needs_model: ClassVar[bool] = True
+
+    async def run(self, session: Effects) -> None:
+        """One step: rounds, local search, finalists, challenge.
+
+        Raises:
+            ModelFailed: the model gave nothing and the fallback is `error`.
+        """
+        methods = replace(methods_of(session.options.search or DEFAULT_METHOD), rounds=True)
+        await tune_baseline(session, session.budget.evaluations_left, methods)
 
 
 class SearchStrategy(Strategy):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.prompts import render
 from tui_tuner.prompts.facts import device_facts, launch_facts, measurement_facts, size_facts
-from tui_tuner.prompts.render import render
 from tui_tuner.strategies.base import Effects
-from tui_tuner.strategies.parameters.searching import narrowed
+from tui_tuner.strategies.parameters import narrowed
 
 
 def situation(session: Effects, candidate: Candidate, history: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.source import AnySource, Source
+from tui_tuner.subjects import AnySource, Source
 
 SourceType = TypeVar("SourceType", bound=Source)
 Factor = tuple[float, float, float]

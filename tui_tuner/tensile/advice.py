@@ -7,7 +7,7 @@ from pathlib import Path
 from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm.base import Backend, Request
-from tui_tuner.llm.complete import complete
+from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.settings import Settings

@@ -24,7 +24,7 @@ _LAUNCH: dict[str, Any] = {
 
 
 class ConfigurationText(BaseModel):
-    """The text of a configuration as it is proposed, shown and edited; a `tui_tuner.source.Source`.
+    """The text of a configuration as it is proposed, shown and edited; a `tui_tuner.subjects.Source`.
 
     Attributes:
         source: the whole file.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from tui_tuner.llm.base import Message
-from tui_tuner.llm.tokens import estimate_messages
-from tui_tuner.prompts.render import question, render
+from tui_tuner.llm.prices import estimate_messages
+from tui_tuner.prompts import question, render
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
 from tui_tuner.tensile.document.edits import alternative_text
 from tui_tuner.tensile.history import History, MeasuredRound

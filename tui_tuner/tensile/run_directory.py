@@ -13,9 +13,8 @@ from tui_tuner.errors import JournalError
 from tui_tuner.journal import reading as journals
 from tui_tuner.journal.journal import Journal
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes
-from tui_tuner.tensile.document.sizes import ProblemSizes
 from tui_tuner.tensile.options import TensileOptions
 from tui_tuner.tensile.subject import TENSILE
 

@@ -9,17 +9,16 @@ from textual.widget import Widget
 
 from tui_tuner.format import counted, duration, factor, factor_interval
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
-from tui_tuner.source import Source
 from tui_tuner.strategies.steps import Step
+from tui_tuner.subjects import Source
 from tui_tuner.tensile.events import BenchmarkFinished
 from tui_tuner.tensile.outcome import outcome_words, round_words
 from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.tensile.screen_table import SizeContents
 from tui_tuner.tui.chat_entries import Fold, note_entry
-from tui_tuner.tui.dialogs.texts import model_effort, pairs_table, way_on
-from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents
-from tui_tuner.tui.picture import ViewModel
-from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.subject import BenchmarkContents, SubjectView
+from tui_tuner.tui.texts import model_effort, pairs_table, way_on
+from tui_tuner.tui.view_model import ViewModel
 
 _CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.session.events import ApprovalAsked, ApprovalGiven, CandidateProposed, Event, SessionStarted
-from tui_tuner.source import Source
+from tui_tuner.subjects import Source
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, SizeKey, SizeOutcome, Winner, mean_gain, mean_speed
 

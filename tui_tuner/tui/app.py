@@ -22,15 +22,14 @@ from textual.types import CSSPathType
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
 
 from tui_tuner.subjects import loaded
-from tui_tuner.tui.bindings import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.starting import StartingScreen
 from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
 
 if TYPE_CHECKING:
     from tui_tuner.tui.approval import ApprovalDesk
     from tui_tuner.tui.screen import SessionScreen
-    from tui_tuner.tui.source import EventSource
-    from tui_tuner.tui.subject import SubjectView
+    from tui_tuner.tui.subject import EventSource, SubjectView
 
 INTERRUPTED = "interrupted"
 
@@ -41,7 +40,7 @@ class TunerApp(App[str]):
     Args:
         run: the session to show; it runs while the app does.
         theme: name of a theme.
-        keymap: keys for names of bindings, see `tui_tuner.tui.bindings`.
+        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
         grace_s: keys pressed so soon after a question appeared do not answer it; seconds.
         clock: seconds, monotonic.
         starting: whether an empty frame stands there first, while what draws the session is loaded.
@@ -173,7 +172,7 @@ class TunerApp(App[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
-        from tui_tuner.tui.dialogs.quit import QuitDialog
+        from tui_tuner.tui.dialogs import QuitDialog
 
         if self._starting:
             await self._leave(True)

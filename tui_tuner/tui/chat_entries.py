@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -23,10 +27,9 @@ from tui_tuner.session.events import (
     UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tui.markdown_text import markdown_text
-from tui_tuner.tui.plain import plain
-from tui_tuner.tui.reply_text import readable
+from tui_tuner.text import clean
 from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.texts import plain
 
 _YOU = Content.styled("you> ", "bold $text-accent")
 
@@ -162,3 +165,126 @@ class ReplyEntry(Vertical):
             ("model> ", "bold $text-primary"), markdown_text(readable(self._text)), (self._usage, "$foreground-muted")
         )
         self.query_one(".words", Static).update(words)
+
+
+_INLINE = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+_BULLET = re.compile(r"(\s*)[-*]\s+(.*)")
+
+
+def _inline_markdown(line: str) -> Content:
+    parts: list[Content] = []
+    end = 0
+    for match in _INLINE.finditer(line):
+        code, strong = match.groups()
+        parts.append(Content(line[end : match.start()]))
+        parts.append(Content.styled(code, "$text-accent") if code else Content.styled(strong, "bold"))
+        end = match.end()
+    return Content("").join([*parts, Content(line[end:])])
+
+
+def _markdown_line(line: str) -> Content:
+    if heading := _HEADING.fullmatch(line):
+        return Content.styled(heading.group(1), "bold")
+    if bullet := _BULLET.fullmatch(line):
+        return Content(f"{bullet.group(1)}• ") + _inline_markdown(bullet.group(2))
+    if line.startswith("▸ "):
+        return Content.styled(line, "$text-primary")
+    return _inline_markdown(line)
+
+
+def markdown_text(text: str) -> Content:
+    """Headings, bullets, `code` and **strong** words styled; code fences as plain lines; blank lines once."""
+    lines: list[Content] = []
+    fenced = False
+    for line in clean(text).strip().expandtabs(4).split("\n"):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced:
+            lines.append(Content.styled(f"  {line}", "$text-accent"))
+        elif line.strip() or (lines and lines[-1]):
+            lines.append(_markdown_line(line))
+    return Content("\n").join(lines)
+
+
+FOLDED_FROM = 4
+"""Code of at least so many lines is folded: it is shown in the kernel pane."""
+
+_FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def _folded(lines: int) -> str:
+    return f"▸ kernel, {lines} lines → pane 1"
+
+
+def _fold_fence(match: re.Match[str]) -> str:
+    lines = match.group(1).rstrip("\n").count("\n") + 1
+    return match.group(0) if lines < FOLDED_FROM else _folded(lines)
+
+
+def completed(text: str) -> str:
+    """The beginning of a JSON text with what is open closed, so that it can be parsed."""
+    closers: list[str] = []
+    in_string = escaped = False
+    for character in text:
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            closers.append("}" if character == "{" else "]")
+        elif character in "}]" and closers:
+            closers.pop()
+    stem = text[:-1] if in_string and escaped else text
+    return stem + ('"' if in_string else "") + "".join(reversed(closers))
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """The reply as an object, also while it still arrives; None if it is none."""
+    body = text.strip()
+    body = re.sub(r"^```(?:json)?\s*\n?|\n?```$", "", body)
+    if not body.startswith("{"):
+        return None
+    for candidate in (
+        body,
+        completed(body),
+        completed(body + " null"),
+        completed(re.sub(r",\s*\"?[^\"]*\"?$", "", body)),
+    ):
+        try:
+            value = json.loads(candidate, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        return value if isinstance(value, dict) else None
+    return {}
+
+
+def _field(name: str, value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
+    if isinstance(value, str):
+        lines = value.rstrip("\n").count("\n") + 1
+        text = _folded(lines) if lines >= FOLDED_FROM and ";" in value else value
+    elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        text = "".join(f"\n- {_inline(item)}" for item in value)
+    else:
+        text = _inline(value)
+    return f"**{name}** {text}"
+
+
+def _inline(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_inline(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        items = [_inline(item) for item in value]
+        return (", " if any(" " in item for item in items) else " ").join(items)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def readable(text: str) -> str:
+    """The reply, whole or its beginning, as Markdown without long code."""
+    fields = _parsed(text)
+    if fields is None:
+        return _FENCE.sub(_fold_fence, text)
+    if not fields:
+        return f"a structured reply, {len(text)} characters"
+    return "\n".join(_field(name, value) for name, value in fields.items())

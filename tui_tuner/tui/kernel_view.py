@@ -1,25 +1,24 @@
-"""How the screen shows the tuning of a kernel."""
+"""What the screen shows of a kernel's session: its words, and the table of evaluations with its rows and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from textual.content import Content
 
-from tui_tuner.format import counted, factor
+from tui_tuner.format import count, counted, factor, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.source import Source
-from tui_tuner.tui.benchmark_rows import tunables, visible_rows
-from tui_tuner.tui.best_chart import best_chart
-from tui_tuner.tui.dialogs.texts import evaluation_text, result_text
-from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable
-from tui_tuner.tui.formatting import time_label
-from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents, shown_of
-from tui_tuner.tui.picture import ViewModel
-from tui_tuner.tui.plain import one_line
-from tui_tuner.tui.subject import SubjectView
+from tui_tuner.subjects import Source
+from tui_tuner.text import clean
+from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
+from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
+from tui_tuner.tui.texts import evaluation_text, one_line, result_text
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 _FILES = {"cuda": "kernel.cu", "opencl": "kernel.cl", "c": "kernel.cpp"}
 
@@ -90,3 +89,205 @@ class EvaluationContents(BenchmarkContents):
         row = view_model.rows[int(key)]
         text = evaluation_text(row, view_model.titles.get(row.candidate, ""), time_label(view_model.device))
         return one_line(f"evaluation {row.number}"), text
+
+
+NEWEST = RowOrder[EvaluationRow]("newest", lambda row: (-row.number,))
+
+FASTEST = RowOrder[EvaluationRow]("fastest", lambda row: (row.time, -row.number))
+"""Failures and running ones stand at the end, the newest first."""
+
+LIMIT = 500
+"""At most so many rows are shown."""
+
+_ABSENT = "·"
+
+
+@dataclass(frozen=True)
+class Tunables:
+    """The column of configurations: every tunable has a place of its own in it.
+
+    Attributes:
+        names: of all tunables that occur, in the order of their first occurrence.
+        widths: cells for the values of each.
+    """
+
+    names: tuple[str, ...] = ()
+    widths: tuple[int, ...] = ()
+
+    @property
+    def header(self) -> str:
+        """The short names over their values."""
+        pairs = zip(short_names(self.names), self.widths, strict=True)
+        return " ".join(f"{name:>{width}}" for name, width in pairs) or "configuration"
+
+    @property
+    def legend(self) -> str:
+        """What the short names stand for; empty where they are the names themselves."""
+        pairs = zip(short_names(self.names), self.names, strict=True)
+        return "  ".join(f"{short} {name}" for short, name in pairs if short != name)
+
+    def line(self, configuration: Configuration) -> str:
+        """The values of a configuration, each in its place."""
+        values = [tunable_value(configuration[name]) if name in configuration else _ABSENT for name in self.names]
+        return " ".join(f"{value:>{width}}" for value, width in zip(values, self.widths, strict=True))
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """A few letters for each name: initials of its words, or its start; whole names where that is ambiguous."""
+    short = [_short(name) for name in names]
+    seen = Counter(short)
+    return [brief if seen[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
+
+
+def _short(name: str) -> str:
+    words = [word for word in name.split("_") if word]
+    return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
+
+
+def tunables(rows: Iterable[EvaluationRow], offered: Mapping[str, Sequence[Value]]) -> Tunables:
+    """The tunables of all rows and the widths that their values need.
+
+    Args:
+        offered: the values of the kernel as given; what can have one value only needs no place, while it has it.
+    """
+    longest: dict[str, int] = {}
+    fixed = {name: values[0] for name, values in offered.items() if len(values) == 1}
+    for row in rows:
+        for name, value in row.configuration.items():
+            longest[name] = max(longest.get(name, 1), len(tunable_value(value)))
+            if name in fixed and value != fixed[name]:
+                del fixed[name]
+    names = tuple(name for name in longest if name not in fixed) or tuple(longest)
+    widths = tuple(max(len(short), longest[name]) for short, name in zip(short_names(names), names, strict=True))
+    return Tunables(names, widths)
+
+
+def state_words(row: EvaluationRow, title: str) -> str:
+    """The state of a row in words: running, incumbent, verified, or why it failed; then the candidate's title."""
+    if row.evaluation is None:
+        words = "running"
+    elif row.evaluation.failure is not None:
+        failure = row.evaluation.failure
+        return " ".join(clean(f"{failure.kind.value}: {failure.message}").split())
+    else:
+        words = "incumbent" if row.incumbent else "verified"
+    return f"{words} · {' '.join(clean(title).split())}" if title else words
+
+
+def matches(row: EvaluationRow, title: str, words: Sequence[str]) -> bool:
+    """Whether every word occurs in what the row says, tunables as in `block_size_x=64`."""
+    values = " ".join(f"{name}={tunable_value(value)}" for name, value in row.configuration.items())
+    text = f"{row.number} {values} {state_words(row, title)}".lower()
+    return all(word in text for word in words)
+
+
+def visible_rows(
+    rows: Iterable[EvaluationRow],
+    titles: Mapping[str, str],
+    order: RowOrder[EvaluationRow],
+    words: Sequence[str],
+    limit: int = LIMIT,
+) -> list[EvaluationRow]:
+    """The rows to show, in order; of too many the incumbent, the fastest half and the newest half."""
+    chosen = [row for row in rows if not words or matches(row, titles.get(row.candidate, ""), words)]
+    if len(chosen) > limit:
+        incumbents = [row for row in chosen if row.incumbent]
+        fastest = FASTEST.sort(chosen)[: limit // 2]
+        newest = NEWEST.sort(chosen)[: limit - limit // 2 - len(incumbents)]
+        chosen = list({row.number: row for row in (*incumbents, *fastest, *newest)}.values())
+    return order.sort(chosen)
+
+
+@dataclass(frozen=True)
+class EvaluationContext:
+    """What the cells of evaluations need beside their row.
+
+    Attributes:
+        tunables: the places of the values.
+        unit: over the column of times.
+        titles: of the candidates by id; known before the first row of a candidate is drawn.
+    """
+
+    tunables: Tunables = field(default_factory=Tunables)
+    unit: str = "ms"
+    titles: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+def _number(row: EvaluationRow, _context: EvaluationContext) -> str:
+    return f"★{row.number}" if row.incumbent else str(row.number)
+
+
+def _time(row: EvaluationRow, _context: EvaluationContext) -> str:
+    if row.evaluation is None:
+        return "…"
+    timing = row.evaluation.timing
+    return "✗" if timing is None else milliseconds(timing.median)
+
+
+def _interval(row: EvaluationRow, _context: EvaluationContext) -> str:
+    """The kind of a failure stands where its interval would."""
+    if row.evaluation is None:
+        return "running"
+    timing, failure = row.evaluation.timing, row.evaluation.failure
+    if timing is None:
+        return "" if failure is None else failure.kind.value
+    return interval(timing.low, timing.high, timing.median)
+
+
+EvaluationColumn = Column[EvaluationRow, EvaluationContext]
+
+EVALUATION_COLUMNS = (
+    EvaluationColumn(
+        name="number", heading="#", cell=_number, least=5, in_sight=True, order=NEWEST,
+        explanation="number of the evaluation; ★ is the incumbent",
+    ),
+    EvaluationColumn(
+        name="configuration", heading=lambda context: context.tunables.header, most=400,
+        cell=lambda row, context: context.tunables.line(row.configuration),
+        explanation="the value of every tunable; their short names are told below the table",
+    ),
+    EvaluationColumn(
+        name="time", heading=lambda context: context.unit, cell=_time, least=7, in_sight=True, order=FASTEST,
+        explanation="median of the samples in ms; … while it runs, ✗ where there is none",
+    ),
+    EvaluationColumn(
+        name="95% CI", heading="95% CI", cell=_interval, least=16, most=18, in_sight=True,
+        explanation="where the median lies with 95 % confidence, or why there is none",
+    ),
+    EvaluationColumn(
+        name="roofline", heading="roofline", least=9, optional=True, in_sight=True,
+        cell=lambda row, _context: "" if row.evaluation is None else share(row.evaluation.share),
+        explanation="the share of what the device could do at best",
+    ),
+    EvaluationColumn(
+        name="registers", heading="regs", least=5, optional=True,
+        cell=lambda row, _context: "" if row.evaluation is None else count(row.evaluation.resources.registers),
+        explanation="registers of a thread",
+    ),
+    EvaluationColumn(
+        name="spill", heading="spill", least=6, optional=True,
+        cell=lambda row, _context: "" if row.evaluation is None else count(row.evaluation.resources.spill_bytes),
+        explanation="bytes of registers that a thread keeps in memory",
+    ),
+    EvaluationColumn(
+        name="state", heading="state", least=64, most=64, side="left",
+        cell=lambda row, context: state_words(row, context.titles.get(row.candidate, "")),
+        explanation="of the evaluation, with the candidate's title or the failure in words",
+    ),
+)  # fmt: skip
+"""From left to right."""
+
+
+def _style(row: EvaluationRow, _context: EvaluationContext) -> str:
+    if row.evaluation is None:
+        return "italic dim"
+    if row.evaluation.failure is not None:
+        return "dim"
+    return "bold" if row.incumbent else ""
+
+
+class EvaluationTable(ColumnTable[EvaluationRow, EvaluationContext]):
+    """Evaluations, a row each."""
+
+    def __init__(self) -> None:
+        super().__init__(EVALUATION_COLUMNS, key=lambda row: str(row.number), style=_style, table_id="evaluations")

@@ -14,25 +14,20 @@ from textual.screen import Screen
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.instructions import Instruction, Say
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tui.approval import ANSWERS, ApprovalDesk
-from tui_tuner.tui.approval_bar import ApprovalBar
-from tui_tuner.tui.bindings import SCREEN_BINDINGS
-from tui_tuner.tui.dialogs.message import MessageDialog
-from tui_tuner.tui.dialogs.texts import result_title
-from tui_tuner.tui.editing import edited
+from tui_tuner.tui.approval import ANSWERS, ApprovalBar, ApprovalDesk
+from tui_tuner.tui.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.chat_pane import ChatInput, ChatPane
+from tui_tuner.tui.dialogs import MessageDialog, edited
 from tui_tuner.tui.header import HeaderLine
-from tui_tuner.tui.key_line import KeyLine
-from tui_tuner.tui.panes.benchmarks import BenchmarksPane
-from tui_tuner.tui.panes.chat import ChatPane
-from tui_tuner.tui.panes.chat_inputs import ChatInput
-from tui_tuner.tui.panes.grid import PaneGrid
-from tui_tuner.tui.panes.kernel import KernelPane, SourceView
-from tui_tuner.tui.panes.plan import PlanPane
-from tui_tuner.tui.picture import ViewModel
-from tui_tuner.tui.plan_changes import PlanChange
+from tui_tuner.tui.kernel_pane import KernelPane, SourceView
+from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
+from tui_tuner.tui.panes import PaneGrid
+from tui_tuner.tui.plan_lines import PlanChange
+from tui_tuner.tui.plan_pane import PlanPane
 from tui_tuner.tui.starting import BREAKPOINTS
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.tab_line import TabLine
+from tui_tuner.tui.texts import result_title
+from tui_tuner.tui.view_model import ViewModel
 
 _TICK_S = 1 / 8
 _OVER = "The session is over: nothing can be changed any more."

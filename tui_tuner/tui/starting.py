@@ -8,8 +8,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tui_tuner.tui.key_line import KeyLine
-from tui_tuner.tui.tab_line import TabLine
+from tui_tuner.tui.keys import KeyLine, TabLine
 
 TITLES = ("Kernel", "Plan", "Benchmarks", "Chat")
 """The names of the panes, in their order."""

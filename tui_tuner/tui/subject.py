@@ -1,18 +1,21 @@
-"""What the screen asks the subject of a session: what is shown as source, which table, which words."""
+"""The seams between the screen and what it shows: a run, the view of its subject, and the contents of the table."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, ClassVar, Protocol
 
 from textual.content import Content
 from textual.widget import Widget
 
+from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.source import Source
-from tui_tuner.strategies.steps import Step
-from tui_tuner.tui.panes.benchmark_contents import BenchmarkContents
-from tui_tuner.tui.picture import ViewModel
+from tui_tuner.session.instructions import Instruction
+from tui_tuner.strategies.steps import Approver, Step
+from tui_tuner.subjects import Source, Subject
+from tui_tuner.tui.columns import ColumnTable
+from tui_tuner.tui.view_model import ViewModel
 
 
 class SubjectView(ABC):
@@ -73,3 +76,63 @@ class SubjectView(ABC):
     def question_words(self, step: Step) -> str:
         """What is told beside the title of a step that awaits the user; empty for nothing."""
         return ""
+
+
+class EventSource(Protocol):
+    """A live session, a resumed one, or the replay of a finished one.
+
+    Attributes:
+        title: a few words for the terminal's title.
+    """
+
+    title: str
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        ...
+
+    def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
+        """Run the session while it is iterated.
+
+        Closing the iterator, or cancelling the task that iterates, interrupts the session and
+        leaves it resumable.
+        """
+        ...
+
+    def tell(self, instruction: Instruction) -> bool:
+        """Take what the user says at any time; False if nobody can change the run, as in a replay."""
+        ...
+
+
+class BenchmarkContents(ABC):
+    """A table with its orders, the curve over it, and what Enter tells about a row.
+
+    Attributes:
+        table: begins with the first of its orders.
+        relevant: the events that change the table or its legend.
+    """
+
+    relevant: ClassVar[tuple[type[events.Event], ...]]
+    table: ColumnTable[Any, Any]
+
+    @abstractmethod
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
+        """Draw the rows that contain all words, in one of the orders; the line below the table.
+
+        Args:
+            order: its place among those that the table offers.
+        """
+
+    @abstractmethod
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
+        """The curve of the best so far."""
+
+    @abstractmethod
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
+        """Title and text of everything there is to say about a row."""
+
+
+def shown_of(shown: int, there: int) -> str:
+    """How many rows are shown, where that is not all of them."""
+    return f"{shown} of {there} rows  " if shown < there else ""

@@ -24,8 +24,8 @@ from tui_tuner.tensile.document.edits import (
     Setting,
     SpaceEdit,
 )
-from tui_tuner.tensile.document.notices import notices
 from tui_tuner.tensile.knowledge.valid_values import tables
+from tui_tuner.tensile.session import notices
 
 _DEFAULTS: dict[str, list[Any]] = {
     "DepthU": [-1],

@@ -4,10 +4,10 @@ import pytest
 
 from tests.tensile.document.samples import ALTERNATE, GROUPS, PLAIN, parsed
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.notices import notices
+from tui_tuner.tensile.document.configuration import SizeFault, problem_sizes
 from tui_tuner.tensile.document.reading import parse_sizes, read_configuration
-from tui_tuner.tensile.document.sizes import SizeFault, problem_sizes
 from tui_tuner.tensile.knowledge.valid_values import table_for, tables
+from tui_tuner.tensile.session import notices
 
 
 def _forked(lines: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.documents import ROOT, blocks
-from tui_tuner.tensile.knowledge.gpus import gpu_facts
-from tui_tuner.tensile.knowledge.known import explain
+from tui_tuner.tensile.knowledge.known import explain, gpu_facts
 from tui_tuner.tensile.knowledge.valid_values import (
     LevelData,
     MatrixInstructionData,

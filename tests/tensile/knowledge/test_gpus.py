@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.tensile.knowledge.gpus import gpu_facts
+from tui_tuner.tensile.knowledge.known import gpu_facts
 
 ARCHITECTURES = [
     "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1200", "gfx1201",

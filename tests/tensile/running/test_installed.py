@@ -8,8 +8,7 @@ import pytest
 
 from tests.tensile.running.programs import is_running, python_program
 from tests.tensile.stand_in import sample
-from tui_tuner.tensile.running.installed import Acceptance, check_installed
-from tui_tuner.tensile.running.program import Tensile
+from tui_tuner.tensile.running.program import Acceptance, Tensile, check_installed
 
 PACKAGE = """
 import sys

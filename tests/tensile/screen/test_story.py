@@ -8,8 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import cast
 
 from tests.tensile.screen import script as tensile_script
-from tui_tuner.headless import run_headless
-from tui_tuner.headless.story import Story
+from tui_tuner.headless import Story, run_headless
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
 from tui_tuner.tensile.events import BenchmarkOutput, WinnersChanged

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Geometry
 
 KernelArgument = np.ndarray | np.generic
 """An array (copied to the device) or a NumPy scalar (passed by value)."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy
+    from tui_tuner.problem.languages import Language
     from tui_tuner.problem.model import Problem
-    from tui_tuner.problem.table import Language
 
 _FORM = re.compile(r"(?P<kind>\w+)(?::(?:(?P<platform>\d+)\.)?(?P<index>\d+))?(?:@(?P<backend>[\w-]+))?", re.ASCII)
 
@@ -237,8 +237,7 @@ class CudaKind(DeviceKind):
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The toolkit's nvcc, else NVRTC of the installed packages."""
-        from tui_tuner.evaluate.compilers.nvcc import Nvcc
-        from tui_tuner.evaluate.compilers.nvrtc import Nvrtc
+        from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
 
         try:
             return Nvcc.find(device.architecture, nvcc)
@@ -261,7 +260,7 @@ class OpenCLKind(DeviceKind):
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take an OpenCL device."""
         try:
-            from tui_tuner.evaluate.devices.opencl.device import OpenCLDevice
+            from tui_tuner.evaluate.devices.opencl import OpenCLDevice
         except ImportError as error:
             raise DeviceError(f"OpenCL needs pyopencl: {error}", hint="pip install 'tuner-tui[opencl]'") from error
         return OpenCLDevice(choice.platform, choice.index, allow_unconfined=allow_unconfined)
@@ -276,7 +275,7 @@ class OpenCLKind(DeviceKind):
         self, choice: DeviceChoice, problem: Problem, builds: Path, policy: Policy, probe: Probe
     ) -> tuple[Path, ...] | None:
         """What a runner may read where the device is a CPU."""
-        from tui_tuner.evaluate.devices.opencl.confinement import opencl_confinement
+        from tui_tuner.evaluate.compilers.opencl import opencl_confinement
 
         return await opencl_confinement(f"{choice.platform}.{choice.index}", problem, builds, policy, probe)
 
@@ -294,14 +293,14 @@ class CFunctionKind(DeviceKind):
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take the processor."""
+        from tui_tuner.evaluate.devices.native.child import C_FUNCTION
         from tui_tuner.evaluate.devices.native.device import NativeDevice
-        from tui_tuner.evaluate.devices.native.launch import C_FUNCTION
 
         return NativeDevice(C_FUNCTION, allow_unconfined=allow_unconfined)
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The gcc or g++ of the search path."""
-        from tui_tuner.evaluate.compilers.c import CCompiler
+        from tui_tuner.evaluate.compilers.gnu import CCompiler
 
         return CCompiler.find(problem.kernel.source.suffix)
 
@@ -330,8 +329,8 @@ class EmulatorKind(DeviceKind):
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take the processor."""
+        from tui_tuner.evaluate.devices.native.child import EMULATED
         from tui_tuner.evaluate.devices.native.device import NativeDevice
-        from tui_tuner.evaluate.devices.native.launch import EMULATED
 
         return NativeDevice(EMULATED, allow_unconfined=allow_unconfined)
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Program, running
-from tui_tuner.processes.environment import driver_environment
 
 LIMIT_S = 60.0
 CHILD = "tui_tuner.evaluate.devices.probe_child"

@@ -12,9 +12,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.driver import Driver, architecture
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.evaluate.devices.cuda.info import architecture
 
 PACKAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "cuda-python": ("cuda.bindings.driver", lambda: version("cuda-bindings")),

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import tomlkit
 
-from tui_tuner.evaluate.recorded.cache_file import is_cache_name, stem_of
+from tui_tuner.evaluate.recorded.reading import is_cache_name, stem_of
 from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
-from tui_tuner.evaluate.recorded.tunables import check_tunables
 from tui_tuner.problem.expressions import ExpressionError
-from tui_tuner.problem.in_python import Written, problem_text, written_in_file
-from tui_tuner.problem.load import problem_of_tables
+from tui_tuner.problem.load import Written, problem_of_tables, problem_text, written_in_file
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.problem.place import KeyLocations
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.toml_file import read_text, read_toml
-from tui_tuner.problem.value_order import exact
+from tui_tuner.problem.toml_file import KeyLocations, read_text, read_toml
+from tui_tuner.problem.tunables import exact
 
 _AXES = ("x", "y", "z")
 _RECORDED = "recorded"
@@ -151,3 +148,32 @@ def _text_with(text: str, given: Mapping[str, Any], tables: Mapping[str, Any]) -
         for key, value in content.items():
             document[name][key] = value
     return tomlkit.dumps(document)
+
+
+def check_tunables(given: Mapping[str, Any], recording: Recording, place: KeyLocations) -> None:
+    """Refuse tunables that are not those of the recording.
+
+    Raises:
+        ProblemError: for the first difference.
+    """
+    hint = "they must be those of the recording; without [tunables] they are taken from it"
+    for difference, path in _differences(given, recording):
+        raise place.error(f"{difference} in {recording.file.name}", "tunables", *path, hint=hint)
+
+
+def _differences(given: Mapping[str, Any], recording: Recording) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name in given:
+        if name not in recording.offered:
+            yield f"there is no tunable '{name}'", (name,)
+    for name, occurring in recording.tunables.items():
+        if name not in given:
+            yield f"[tunables] lacks '{name}', which is a tunable", ()
+            continue
+        listed = given[name] if isinstance(given[name], list) else []
+        known, offered = {exact(value) for value in listed}, {exact(value) for value in recording.offered[name]}
+        for value in listed:
+            if exact(value) not in offered:
+                yield f"{name} is never {value!r}", (name,)
+        for value in occurring:
+            if exact(value) not in known:
+                yield f"{name} lacks the value {value!r}, which occurs", (name,)

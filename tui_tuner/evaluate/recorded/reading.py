@@ -1,20 +1,26 @@
-"""Reading a recording: a cache file of kernel_tuner, checked, as plain data."""
+"""Reading a recording: a cache file of kernel_tuner, packed or not, closed or still being written, checked.
+
+kernel_tuner 1.x writes the name of a failure into `__error__`; older versions wrote it into the objective, and the
+oldest a time of 1e20. All its times are in ms.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
 import math
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.recorded.cache_file import check_file, parse, read_bytes, stem_of
-from tui_tuner.evaluate.recorded.entries import entry_of
-from tui_tuner.evaluate.recorded.recording import Recording
-from tui_tuner.problem.model import Value
-from tui_tuner.problem.value_order import exact
+from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
+from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.tunables import exact
 from tui_tuner.text import clean
 
 LOWER_IS_BETTER = frozenset({"time", "energy", "cost", "loss"})
@@ -121,3 +127,147 @@ def _is_value(given: object) -> bool:
 
 def _word(given: object) -> str:
     return " ".join(clean(given).split()) if isinstance(given, str) else ""
+
+
+ENDINGS = (".json", ".json.gz")
+"""How the names of cache files end."""
+_PACKED = b"\x1f\x8b"
+_NO_CACHE = "give a cache file of kernel_tuner, as tune_kernel(..., cache=FILE) writes it; it may be packed with gzip"
+
+
+def is_cache_name(file: Path) -> bool:
+    """Whether a file is called like a cache file, and like no kernel."""
+    return file.name.lower().endswith(ENDINGS)
+
+
+def stem_of(file: Path) -> str:
+    """The name of a cache file without its endings, as in "conv" of conv.json.gz."""
+    name = file.name.removesuffix(".gz")
+    return name.removesuffix(".json") or name
+
+
+def check_file(file: Path) -> None:
+    """Whether there is a file; what is in it is another matter.
+
+    Raises:
+        DeviceError: there is none.
+    """
+    if not file.is_file():
+        what = "is a directory" if file.is_dir() else "there is no such recording"
+        raise DeviceError(what, hint=_NO_CACHE, file=file)
+
+
+def read_bytes(file: Path) -> bytes:
+    """The content of a file, unpacked.
+
+    Raises:
+        DeviceError: it cannot be read.
+    """
+    check_file(file)
+    try:
+        content = file.read_bytes()
+        return gzip.decompress(content) if content.startswith(_PACKED) else content
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        hint = "the file is cut or damaged: fetch or pack it again"
+        raise DeviceError(f"it cannot be unpacked: {error}", hint=hint, file=file) from None
+    except OSError as error:
+        raise DeviceError(f"it cannot be read: {error.strerror}", file=file) from None
+
+
+def parse(content: bytes, file: Path) -> dict[str, Any]:
+    """The object in a file, the brackets that kernel_tuner adds at the end of a run supplied.
+
+    Args:
+        file: the name that errors give.
+
+    Raises:
+        DeviceError: it is no JSON object with a `cache`.
+    """
+    try:
+        text = content.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        raise DeviceError("this is not UTF-8 text", hint=_NO_CACHE, file=file) from None
+    found = _loaded(text, file)
+    if not isinstance(found, dict) or not isinstance(found.get("cache"), dict):
+        raise DeviceError("this is no cache file of kernel_tuner: it has no 'cache'", hint=_NO_CACHE, file=file)
+    return found
+
+
+def _loaded(text: str, file: Path) -> object:
+    """The first reading of the text that is JSON; the error is that of the text as it is."""
+    fault: json.JSONDecodeError | None = None
+    for reading in _readings(text):
+        try:
+            return json.loads(reading)
+        except json.JSONDecodeError as error:
+            fault = fault or error
+        except RecursionError:
+            break
+    message, line = ("its brackets are nested too deeply", None) if fault is None else (fault.msg.lower(), fault.lineno)
+    raise DeviceError(f"this is not JSON: {message}", hint=_NO_CACHE, file=file, line=line)
+
+
+def _readings(text: str) -> Iterator[str]:
+    """As it is; closed; and closed behind the last whole line, where a killed run cut the one after it."""
+    yield text
+    yield text.rstrip(",") + "}}"
+    yield text[: text.rfind("\n") + 1].rstrip().rstrip(",") + "}}"
+
+
+FAILURES: dict[str, tuple[FailureKind, str]] = {
+    "InvalidConfig": (FailureKind.INVALID, "it was ruled out before it was built"),
+    "CompilationFailedConfig": (FailureKind.COMPILE, "it did not compile, or needs more memory than a block may have"),
+    "RuntimeFailedConfig": (FailureKind.LAUNCH, "it could not be launched, mostly for want of registers or memory"),
+    "timeout": (FailureKind.TIMEOUT, "it took too long"),
+    "correctness": (FailureKind.WRONG_RESULT, "its result was wrong"),
+}
+"""What kernel_tuner's names for failures mean; what the compiler or the device said is not on record."""
+_NEVER = 1e19
+"""The oldest files write 1e20 for a failure."""
+
+
+def entry_of(raw: Mapping[str, Any], names: Sequence[str], objective: str) -> RecordingEntry:
+    """An entry with a value for each of the names."""
+    configuration: Configuration = {name: raw[name] for name in names}
+    failure = _failure(raw, objective)
+    return RecordingEntry(
+        configuration=configuration,
+        time=None if failure is not None else float(raw[objective]),
+        failure=failure,
+        samples=_samples(raw) if failure is None and objective == "time" else (),
+        registers=_registers(raw.get("num_regs")),
+        build_ms=_milliseconds(raw.get("compile_time")),
+        verify_ms=_milliseconds(raw.get("verification_time")),
+        measure_ms=_milliseconds(raw.get("benchmark_time")),
+    )
+
+
+def _failure(raw: Mapping[str, Any], objective: str) -> Failure | None:
+    value = raw.get(objective)
+    said = raw.get("__error__", value)
+    if isinstance(said, str):
+        unknown = (FailureKind.CRASH, "it failed")
+        kind, message = FAILURES.get(said, unknown)
+        return Failure(kind=kind, message=f"{message} (recorded as {clean(said)[:80] or 'an error'})")
+    if not _is_measured(value):
+        return Failure(kind=FailureKind.CRASH, message=f"no {objective} is on record")
+    return None
+
+
+def _samples(raw: Mapping[str, Any]) -> tuple[float, ...]:
+    samples = raw.get("times")
+    if not isinstance(samples, list):
+        return ()
+    return tuple(float(sample) for sample in samples if _is_measured(sample))
+
+
+def _milliseconds(value: object) -> float:
+    return float(value) if _is_measured(value) else 0.0
+
+
+def _registers(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _is_measured(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _NEVER

@@ -1,4 +1,4 @@
-"""The program between us and a compiler: runs it confined and ends as it ends. Standard library only.
+"""The program between us and a compiler: runs it confined, within limits, and ends as it ends. Standard library only.
 
 Arguments: `strict` (end where confinement cannot be had), `parent=PID`, `limits=CPU,MEMORY,FILE,DESCRIPTORS`,
 `read=PATH` and `write=PATH` as often as needed, `--`, the command.
@@ -7,17 +7,18 @@ Arguments: `strict` (end where confinement cannot be had), `parent=PID`, `limits
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from tui_tuner.evaluate.sandbox.landlock import Confinement, confine
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits, apply_limits
-from tui_tuner.evaluate.sandbox.namespace import leave_network, leave_network_and_processes
-from tui_tuner.evaluate.sandbox.offspring import run_as_child
+from tui_tuner.evaluate.sandbox.confinement import Confinement, confine, leave_network, leave_network_and_processes
 from tui_tuner.processes.parent import NOT_STARTED, die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
 
 UNCONFINED = 125
 """Exit status: confinement was demanded and is not available."""
@@ -74,3 +75,90 @@ def _network(confinement: Confinement, namespace: bool) -> str:
 def _end(status: int, message: str) -> NoReturn:
     sys.stderr.write(f"sandbox: {message}\n")
     raise SystemExit(status)
+
+
+_GIB = 2**30
+
+
+class ResourceLimits(NamedTuple):
+    """Limits of every single process in the sandbox; 0 is no limit.
+
+    Attributes:
+        cpu_s: processor time, seconds.
+        memory: address space, bytes.
+        file: size of a written file, bytes.
+        descriptors: open files.
+    """
+
+    cpu_s: int = 60
+    memory: int = 4 * _GIB
+    file: int = _GIB // 4
+    descriptors: int = 256
+
+
+def apply_limits(limits: ResourceLimits) -> None:
+    """Put the limits in force for the calling process and all that it starts; core files are off."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for which, amount in (
+        (resource.RLIMIT_CPU, limits.cpu_s),
+        (resource.RLIMIT_AS, limits.memory),
+        (resource.RLIMIT_FSIZE, limits.file),
+        (resource.RLIMIT_NOFILE, limits.descriptors),
+    ):
+        hard = resource.getrlimit(which)[1]
+        if amount and (hard == resource.RLIM_INFINITY or amount < hard):
+            resource.setrlimit(which, (amount, amount))
+
+
+_DONE = b"."
+
+
+def run_as_child(task: Callable[[], NoReturn], *, namespace: bool) -> NoReturn:
+    """Do a task in a child and end this process with its exit status or by its signal.
+
+    A second child, the guard, ends what is left of the first one's children, also where this process is killed and
+    can do nothing any more. It notices by a pipe, which the kernel closes in every case.
+
+    Args:
+        namespace: whether this process has just made a namespace for its children's processes. The guard becomes
+            process 1 there, with which the kernel ends all others. The task is not made process 1, since that one
+            ignores the signals by which programs end themselves. Without a namespace the guard kills its process
+            group, if that was made for this process: a child that leaves the group escapes.
+
+    Raises:
+        OSError: no process can be started.
+    """
+    kills_group = not namespace and os.getpgrp() == os.getpid()
+    guarded, alive = os.pipe()
+    guard = os.fork()
+    if guard == 0:
+        os.close(alive)
+        _stand_guard(guarded, kills_group)
+    os.close(guarded)
+    child = os.fork()
+    if child == 0:
+        os.close(alive)
+        task()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with suppress(BrokenPipeError):  # where somebody killed the guard
+        os.write(alive, _DONE)
+    os.waitpid(guard, 0)
+    _end_likewise(status)
+
+
+def _stand_guard(guarded: int, kills_group: bool) -> NoReturn:
+    """Wait until the parent has reaped its child or is gone, and end; never returns to the parent's code."""
+    try:
+        if os.read(guarded, 1) != _DONE and kills_group:
+            os.killpg(0, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _end_likewise(status: int) -> NoReturn:
+    """End with an exit status or, where it is negative, by that signal."""
+    if status < 0:
+        with suppress(OSError):  # that of SIGKILL cannot be set, and need not be
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)  # nothing is left to be written, and an orderly end takes milliseconds

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import sysconfig
 import time
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Sequence
@@ -13,10 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.evaluate.sandbox.launcher import UNCONFINED
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.launcher import UNCONFINED, ResourceLimits
+from tui_tuner.processes import confined_environment
 from tui_tuner.processes.child import Child, Program, running
-from tui_tuner.processes.environment import confined_environment
 from tui_tuner.processes.parent import NOT_STARTED
 
 SYSTEM_READ = tuple(
@@ -176,3 +176,15 @@ class _Output:
         left_out = self._bytes - len(self._head) - len(self._tail)
         middle = f"\n[{left_out} bytes left out]\n" if left_out else ""
         return self._head.decode(errors="replace") + middle + self._tail.decode(errors="replace")
+
+
+def python_places() -> tuple[Path, ...]:
+    """This Python, its standard library and its installed packages."""
+    places = (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
+    executable = Path(sys.executable)
+    return tuple(dict.fromkeys([executable, executable.resolve(), *(Path(place) for place in places)]))
+
+
+def existing(patterns: Sequence[str]) -> tuple[Path, ...]:
+    """What there is of some absolute paths, which may hold wildcards."""
+    return tuple(path for pattern in patterns for path in sorted(Path("/").glob(pattern[1:])))

@@ -1,15 +1,18 @@
-"""Run a command on untrusted input, confined or, where the user allowed it, with what confinement there is."""
+"""Run a command on untrusted input, confined, after a self-test has proved the confinement."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tui_tuner.errors import DeviceError, SandboxError
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult, ConfinedCommand, run_job
-from tui_tuner.evaluate.sandbox.selftest import SandboxReport, prove
 
 HINT = "--allow-unconfined builds without confinement: then the source could read your files"
 
@@ -80,3 +83,97 @@ async def run_confined(
     if done.not_started:
         raise DeviceError(f"the compiler cannot be started: {done.output.removeprefix('sandbox: ').strip()}")
     return done
+
+
+_TIMEOUT_S = 20.0
+_ATTEMPTS = ("read", "write", "connect")
+_MEANING = {
+    "read": "files outside the work directory can be read",
+    "write": "files outside the work directory can be written",
+    "connect": "the network can be reached",
+}
+_NETWORK = {"namespace": "network namespace", "tcp": "TCP refused", "open": "no network confinement"}
+
+_PROBE = """\
+import os, socket, sys
+canary, port = sys.argv[1], int(sys.argv[2])
+def attempt(name, action):
+    try:
+        action()
+        print(name, "done")
+    except OSError:
+        print(name, "denied")
+attempt("work", lambda: open("probe", "w").close())
+attempt("read", lambda: open(canary).read())
+attempt("write", lambda: open(canary + ".new", "w").close())
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", port), 5).close())
+print("state", os.environ["TUNER_CONFINEMENT"])
+"""
+
+
+@dataclass(frozen=True)
+class SandboxReport:
+    """How compilers of untrusted source are confined on this machine.
+
+    Attributes:
+        line: one line for people, as in "landlock ABI 7, network namespace, limits".
+        missing: what is not prevented, in words.
+    """
+
+    level: Literal["confined", "unconfined"]
+    line: str
+    missing: tuple[str, ...] = ()
+
+
+async def prove() -> SandboxReport:
+    """Start a confined child that tries to read, to write and to connect, and report what it was denied.
+
+    A child that cannot be started or says anything unexpected counts as unconfined.
+    """
+    with tempfile.TemporaryDirectory(prefix="tuner-canary-") as name:
+        canary = Path(name, "canary")
+        canary.write_text("secret")
+        work = Path(name, "work")
+        work.mkdir()
+        async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await _connect(port)
+            done = await _probe(canary, port, work)
+    return judge(done)
+
+
+def judge(probe: CommandResult) -> SandboxReport:
+    """What a probe's output proves."""
+    said = dict(line.split(" ", 1) for line in probe.output.splitlines() if " " in line)
+    if probe.returncode != 0 or probe.timed_out or said.get("work") != "done" or "state" not in said:
+        return SandboxReport("unconfined", "not confined: the self-test did not run", ("the self-test did not run",))
+    missing = tuple(_MEANING[name] for name in _ATTEMPTS if said.get(name) != "denied")
+    abi, network = said["state"].split(" ")
+    files = f"landlock ABI {abi}" if abi != "0" else "no landlock"
+    line = f"{files}, {_NETWORK[network]}, limits"
+    if missing:
+        return SandboxReport("unconfined", f"not confined: {line}", missing)
+    return SandboxReport("confined", line)
+
+
+async def _probe(canary: Path, port: int, work: Path) -> CommandResult:
+    command = (sys.executable, "-I", "-S", "-c", _PROBE, str(canary), str(port))
+    python = tuple({Path(sys.prefix), Path(sys.base_prefix)})
+    return await run_job(
+        ConfinedCommand(command, work, read=python),
+        timeout_s=_TIMEOUT_S,
+        output_limit=4096,
+        limits=ResourceLimits(),
+        strict=False,
+    )
+
+
+async def _connect(port: int) -> None:
+    """Make sure that the port answers, so that a denied connection means something."""
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.close()
+    await writer.wait_closed()
+
+
+async def _hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()

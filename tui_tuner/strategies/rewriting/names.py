@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from tui_tuner.problem.expressions import ExpressionError, respelt
-from tui_tuner.problem.source_text import code_only
+from tui_tuner.problem.syntax import code_only
 
 _WITH_AXIS = re.compile(r"(.*[^_])(?:_([xyzXYZ])|(?<=[a-z0-9])([XYZ]))")
 _BLOCK_SIZE = "blocksize"

@@ -22,23 +22,29 @@ from tui_tuner.tensile.document.edits import (
     alternative_text,
 )
 from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes, parse_configuration
-from tui_tuner.tensile.document.splices import (
+from tui_tuner.tensile.document.yaml_text import (
     Immovable,
     Splice,
     append_item,
+    child,
     column_of,
+    compose,
     dash_index,
+    end,
     insert_below,
     is_shared,
+    items,
     line_end,
     line_start,
     newline,
+    pairs,
+    python_value,
     remove_item,
     remove_pair,
     replace_node,
     spliced,
+    start,
 )
-from tui_tuner.tensile.document.yaml_text import child, compose, end, items, pairs, python_value, start
 from tui_tuner.tensile.words import ParameterValue, same, value_text
 
 _NO_FILE = Path()

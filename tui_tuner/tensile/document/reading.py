@@ -9,8 +9,14 @@ from typing import Any
 import yaml
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import Alternative, BenchmarkConfiguration, SizeGroup
-from tui_tuner.tensile.document.sizes import ProblemSizes, SizeFault, problem_sizes
+from tui_tuner.tensile.document.configuration import (
+    Alternative,
+    BenchmarkConfiguration,
+    ProblemSizes,
+    SizeFault,
+    SizeGroup,
+    problem_sizes,
+)
 from tui_tuner.tensile.document.yaml_text import (
     child,
     compose,

@@ -9,8 +9,8 @@ from decimal import Decimal
 from math import prod
 from typing import NamedTuple, Protocol, TypeGuard
 
-from tui_tuner.problem.nearest import nearest
 from tui_tuner.tensile.words import ParameterValue, value_text
+from tui_tuner.text import nearest
 
 
 class ValueRule(Protocol):

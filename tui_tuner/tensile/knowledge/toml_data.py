@@ -10,8 +10,8 @@ import tomli
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.problem.nearest import suggestion
-from tui_tuner.problem.positions import key_lines, line_of
+from tui_tuner.problem.toml_file import key_lines, line_of
+from tui_tuner.text import suggestion
 
 Content = TypeVar("Content", bound=BaseModel)
 

@@ -10,7 +10,6 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from tui_tuner.problem.nearest import nearest
 from tui_tuner.tensile.knowledge.rules import (
     AnyValueRule,
     LevelRule,
@@ -23,6 +22,7 @@ from tui_tuner.tensile.knowledge.rules import (
 )
 from tui_tuner.tensile.knowledge.toml_data import KnowledgeTable, shipped, users_own
 from tui_tuner.tensile.words import ParameterValue, value_text
+from tui_tuner.text import nearest
 
 RangeData = Annotated[list[int] | list[float], Field(min_length=3, max_length=3)]
 """[low, high, step], both ends included."""

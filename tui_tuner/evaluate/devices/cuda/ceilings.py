@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import Device, KernelArgument
-from tui_tuner.evaluate.requests import Executable
+from tui_tuner.evaluate.protocol import Executable
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Launch
 
 CEILING_SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("ceilings.cu").read_text()

@@ -13,15 +13,12 @@ import numpy as np
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.cuda.backends import open_backend
-from tui_tuner.evaluate.devices.cuda.backends.base import LoadedFunction, Opaque, by_value
-from tui_tuner.evaluate.devices.cuda.clock import open_clock
-from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
+from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
-from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, GuardedMemory
-from tui_tuner.evaluate.devices.cuda.info import device_info
-from tui_tuner.evaluate.devices.cuda.timing import CudaTimer
-from tui_tuner.problem.geometry import Geometry
+from tui_tuner.evaluate.devices.cuda.timing import CudaTimer, open_clock
+from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
+from tui_tuner.problem.candidate import Geometry
 
 
 @dataclass(frozen=True)

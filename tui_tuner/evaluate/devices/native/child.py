@@ -1,4 +1,4 @@
-"""Inside the child process that loads and runs what a model wrote: confine itself, load, launch, report."""
+"""One task in a forked child in limited time: confine itself, load, launch, report."""
 
 from __future__ import annotations
 
@@ -7,20 +7,195 @@ import faulthandler
 import mmap
 import os
 import resource
+import select
 import signal
-from collections.abc import Sequence
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from tui_tuner.evaluate.devices.native.launch import NativeArguments, NativeCall, NativeCode
-from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray
-from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
-from tui_tuner.evaluate.sandbox.landlock import confine
-from tui_tuner.evaluate.sandbox.limits import ResourceLimits, apply_limits
-from tui_tuner.evaluate.sandbox.namespace import leave_network
-from tui_tuner.problem.geometry import Geometry
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.native.memory import (
+    MESSAGE_BYTES,
+    GuardedSharedArray,
+    LaunchReport,
+    LaunchStatus,
+    SharedReport,
+)
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.sandbox.confinement import confine, leave_network
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits, apply_limits
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.processes.parent import die_with_parent
+
+
+@dataclass(frozen=True)
+class ChildExit:
+    """How a child ended.
+
+    Attributes:
+        signal: that ended it, 0 where it ended itself.
+        timed_out: whether it was killed for taking too long.
+        wall_s: from fork to end, seconds.
+        cpu_s: processor time by the kernel's own count, seconds.
+    """
+
+    report: SharedReport
+    signal: int
+    timed_out: bool
+    wall_s: float
+    cpu_s: float
+
+
+def run_in_child(task: ChildTask) -> ChildExit:
+    """Fork, let the child do the task, and reap it and whatever it started.
+
+    The calling process may only have threads that hold no locks across a fork (as those of BLAS).
+    """
+    report = SharedReport(max(task.runs, 1))
+    began = time.monotonic()
+    child = _fork(task, report)
+    in_time = _wait(child, task.timeout_s)
+    with suppress(ProcessLookupError):  # before it is reaped, so that its number cannot be another's
+        os.kill(child, signal.SIGKILL)
+        os.killpg(child, signal.SIGKILL)
+    _, status, usage = os.wait4(child, 0)
+    wall_s = time.monotonic() - began
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    return ChildExit(report, number, not in_time or number == signal.SIGXCPU, wall_s, usage.ru_utime + usage.ru_stime)
+
+
+def _fork(task: ChildTask, report: SharedReport) -> int:
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        # Python from 3.12 on warns where NumPy's BLAS has threads; the child makes no use of it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        run_task(task, report, parent)
+    return child
+
+
+def _wait(child: int, timeout_s: float) -> bool:
+    """Whether the child ended in time."""
+    descriptor = os.pidfd_open(child)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(timeout_s * 1000))
+    finally:
+        os.close(descriptor)
+
+
+NativeArguments = Sequence[KernelArgument | GuardedSharedArray]
+"""A kernel's arguments, arrays in memory that the child shares."""
+NativeCall = Callable[[], int]
+"""Launches once and returns a `LaunchStatus`."""
+Bind = Callable[[Geometry, LaunchReport], NativeCall]
+"""Makes the call at a geometry, which reports there."""
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """A form of native code.
+
+    Attributes:
+        kind: of the device that runs it.
+        compiler: that builds it.
+        name: of the device, where `{cpu}` stands for the processor.
+        bind: makes the calls of a loaded kernel from its library, its symbol and its arguments.
+        check_scalar: raises `DeviceFault` for a scalar that cannot be passed.
+        has_blocks: whether it is a grid of blocks with shared memory.
+        has_threads: whether it starts threads of its own. One without is timed by its processor time, which is less
+            noisy, the others by wall time.
+    """
+
+    kind: str
+    compiler: str
+    name: str
+    bind: Callable[[ctypes.CDLL, str, NativeArguments], Bind]
+    check_scalar: Callable[[np.generic], object]
+    has_blocks: bool
+    has_threads: bool
+
+    @property
+    def clock(self) -> Callable[[], int]:
+        """Reads the time, ns."""
+        return time.perf_counter_ns if self.has_threads else time.thread_time_ns
+
+
+def scalar(value: np.generic) -> object:
+    """A NumPy scalar as an object of ctypes.
+
+    Raises:
+        DeviceFault: C has no such type.
+    """
+    dtype: Any = value.dtype
+    try:
+        converted: object = np.ctypeslib.as_ctypes_type(dtype)(value.item())
+    except NotImplementedError:
+        raise DeviceFault(FailureKind.LAUNCH, f"C has no scalar of type {value.dtype}") from None
+    return converted
+
+
+def _emulated(library: ctypes.CDLL, symbol: str, values: NativeArguments) -> Bind:
+    function = library[symbol]
+    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
+    slots = [_slot(value) for value in values]
+    addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
+
+    def bind(geometry: Geometry, report: LaunchReport) -> NativeCall:
+        numbers = (ctypes.c_uint * 7)(*geometry.grid, *geometry.block, geometry.shared_bytes)
+        message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
+
+        def launch() -> int:
+            _ = slots  # the addresses are theirs
+            return int(function(numbers, addresses, message, MESSAGE_BYTES))
+
+        return launch
+
+    return bind
+
+
+def _slot(value: KernelArgument | GuardedSharedArray) -> ctypes.Array[ctypes.c_char]:
+    """The bytes of an argument, with room for any scalar type."""
+    if isinstance(value, GuardedSharedArray):
+        return ctypes.create_string_buffer(value.start.to_bytes(8, "little"), 16)
+    return ctypes.create_string_buffer(value.tobytes(), 16)
+
+
+def _called(library: ctypes.CDLL, symbol: str, values: NativeArguments) -> Bind:
+    address = ctypes.c_void_p.in_dll(library, symbol).value
+    arguments = [ctypes.c_void_p(v.start) if isinstance(v, GuardedSharedArray) else scalar(v) for v in values]  # type: ignore[arg-type]
+    function = ctypes.CFUNCTYPE(None, *map(type, arguments))(address)  # type: ignore[arg-type]
+
+    def launch() -> int:
+        function(*arguments)
+        return 0
+
+    return lambda _geometry, _report: launch
+
+
+EMULATED = NativeCode(
+    kind="emulator",
+    compiler="g++",
+    name="CPU emulator on {cpu}",
+    bind=_emulated,
+    check_scalar=lambda _value: None,
+    has_blocks=True,
+    has_threads=False,
+)
+"""CUDA kernels compiled for the emulator."""
+C_FUNCTION = NativeCode(
+    kind="c", compiler="gcc", name="{cpu}", bind=_called, check_scalar=scalar, has_blocks=False, has_threads=True
+)
+"""Functions of C and C++, as a rule with OpenMP."""
+
 
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
 _ADDRESS_SPACE = 16 << 30

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 from kernel_tuner.backends.cupy import CupyFunctions
 
-from tui_tuner.evaluate.devices.cuda.backends.base import (
+from tui_tuner.evaluate.devices.cuda.backends import (
     EventPair,
     LoadedFunction,
     Opaque,

@@ -8,7 +8,7 @@ import numpy as np
 from cuda.bindings import driver
 from kernel_tuner.backends.nvcuda import CudaFunctions
 
-from tui_tuner.evaluate.devices.cuda.backends.base import (
+from tui_tuner.evaluate.devices.cuda.backends import (
     EventPair,
     LoadedFunction,
     Opaque,

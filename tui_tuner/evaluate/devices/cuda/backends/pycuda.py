@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pycuda.driver as cuda
 from kernel_tuner.backends.pycuda import PyCudaFunctions
 
-from tui_tuner.evaluate.devices.cuda.backends.base import EventPair, LoadedFunction
+from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.results import Resources
 

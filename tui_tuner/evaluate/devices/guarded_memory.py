@@ -1,0 +1,163 @@
+"""Device memory that notices who leaves it: unmapped addresses around an array, or bands of a pattern.
+
+With the driver's virtual memory the pages of an array stand alone in a reserved range of addresses, and
+whatever touches an address before the first or after the last page faults. What is left of the pages beside the
+array carries a pattern, as do the bands where virtual memory is not supported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from ctypes import byref, c_size_t, c_uint64
+from dataclasses import dataclass
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
+
+PATTERN = 0xFFF5
+"""Not a number as float16, float32 and float64, so that values read from a guard show in results too."""
+BAND = 65536
+"""Bytes of pattern on either side of an array in ordinary memory."""
+ALIGNMENT = 256
+LEAST_ALIGNMENT = 16
+"""Of the start of an array that ends at a page's end: the widest load of one thread."""
+
+_SUPPORTS_VIRTUAL_MEMORY = 102
+_PINNED = 1
+_DEVICE = 1
+_READ_WRITE = 3
+_MINIMUM = 0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where an array lies inside the bytes that are mapped for it.
+
+    Attributes:
+        mapped: bytes that may be touched without a fault.
+        offset: of the array's first byte.
+        nbytes: of the array.
+    """
+
+    mapped: int
+    offset: int
+    nbytes: int
+
+    @property
+    def after(self) -> int:
+        """Bytes between the array's end and the end of what is mapped."""
+        return self.mapped - self.offset - self.nbytes
+
+
+def page_layout(nbytes: int, granularity: int, *, guard_end: bool) -> Layout:
+    """An array flush with the end (else the start) of whole pages of `granularity` bytes."""
+    mapped = max(1, -(-nbytes // granularity)) * granularity
+    if not guard_end:
+        return Layout(mapped, 0, nbytes)
+    alignment = ALIGNMENT if nbytes % ALIGNMENT == 0 else LEAST_ALIGNMENT
+    return Layout(mapped, (mapped - nbytes) // alignment * alignment, nbytes)
+
+
+def band_layout(nbytes: int) -> Layout:
+    """An array between two bands."""
+    return Layout(BAND + -(-nbytes // ALIGNMENT) * ALIGNMENT + BAND, BAND, nbytes)
+
+
+def pattern(start: int, nbytes: int) -> np.ndarray:
+    """The pattern's bytes (uint8) from an even or odd offset on."""
+    pair = np.array([PATTERN], np.uint16).view(np.uint8)
+    return np.resize(np.roll(pair, -(start % 2)), nbytes)
+
+
+def damage(layout: Layout, before: np.ndarray, after: np.ndarray) -> str | None:
+    """Where the pattern before and after an array (uint8) was written over, in words."""
+    overwritten = np.flatnonzero(before != pattern(0, before.size))
+    if overwritten.size:
+        return f"wrote before its start (nearest damaged byte -{layout.offset - int(overwritten[-1])})"
+    end = layout.offset + layout.nbytes
+    overwritten = np.flatnonzero(after != pattern(end, after.size))
+    if overwritten.size:
+        return f"wrote past its end (first damaged byte +{int(overwritten[0])})"
+    return None
+
+
+@dataclass(frozen=True)
+class GuardedDeviceArray:
+    """Guarded memory of one array.
+
+    Attributes:
+        base: first mapped address.
+        release: gives everything back.
+    """
+
+    base: int
+    layout: Layout
+    release: Callable[[], None]
+
+    @property
+    def address(self) -> int:
+        """Of the array's first byte."""
+        return self.base + self.layout.offset
+
+
+class GuardedMemory:
+    """Allocates guarded arrays on one device."""
+
+    def __init__(self, driver: Driver, device: int) -> None:
+        self._driver = driver
+        self._location = Location(_DEVICE, device)
+        self._properties = AllocationProperties(type=_PINNED, location=self._location)
+        self._granularity = self._find_granularity(device)
+
+    @property
+    def faults(self) -> bool:
+        """Whether leaving an array faults (else only writes are noticed, afterwards)."""
+        return self._granularity is not None
+
+    def _find_granularity(self, device: int) -> int | None:
+        if not self._driver.attribute(device, _SUPPORTS_VIRTUAL_MEMORY):
+            return None
+        size = c_size_t()
+        self._driver.call("cuMemGetAllocationGranularity", byref(size), byref(self._properties), _MINIMUM)
+        return size.value
+
+    def allocate(self, nbytes: int, *, guard_end: bool) -> GuardedDeviceArray:
+        """Memory for an array, all of it filled with the pattern.
+
+        Raises:
+            CudaError: out of memory.
+        """
+        if self._granularity is None:
+            layout = band_layout(nbytes)
+            base = self._driver.allocate(layout.mapped)
+            array = GuardedDeviceArray(base, layout, lambda: self._driver.free(base))
+        else:
+            array = self._map(page_layout(nbytes, self._granularity, guard_end=guard_end), self._granularity)
+        self._driver.fill16(array.base, PATTERN, array.layout.mapped)
+        return array
+
+    def _map(self, layout: Layout, margin: int) -> GuardedDeviceArray:
+        call, reserved, handle = self._driver.call, c_uint64(), c_uint64()
+        size = layout.mapped + 2 * margin
+        access = AccessDescription(self._location, _READ_WRITE)
+        with ExitStack() as undo:
+            call("cuMemAddressReserve", byref(reserved), size, 0, 0, 0)
+            undo.callback(call, "cuMemAddressFree", reserved.value, size)
+            call("cuMemCreate", byref(handle), layout.mapped, byref(self._properties), 0)
+            undo.callback(call, "cuMemRelease", handle.value)
+            base = reserved.value + margin
+            call("cuMemMap", base, layout.mapped, 0, handle.value, 0)
+            undo.callback(call, "cuMemUnmap", base, layout.mapped)
+            call("cuMemSetAccess", base, layout.mapped, byref(access), 1)
+            release = undo.pop_all()
+        return GuardedDeviceArray(base, layout, release.close)
+
+    def violation(self, array: GuardedDeviceArray) -> str | None:
+        """Where the pattern beside the array was written over, in words, or None."""
+        layout = array.layout
+        before, after = np.empty(layout.offset, np.uint8), np.empty(layout.after, np.uint8)
+        for band, address in ((before, array.base), (after, array.address + layout.nbytes)):
+            if band.size:
+                self._driver.download(band, address)
+        return damage(layout, before, after)

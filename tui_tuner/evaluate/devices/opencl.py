@@ -1,0 +1,296 @@
+"""OpenCL devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from kernel_tuner.backends.opencl import OpenCLFunctions
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.cuda.backends import by_value
+from tui_tuner.evaluate.devices.guarded_memory import BAND, PATTERN, Layout, damage
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
+from tui_tuner.evaluate.sandbox.launcher import is_confined
+from tui_tuner.problem.candidate import Geometry
+
+STATUS: dict[int, str] = {
+    -4: "MEM_OBJECT_ALLOCATION_FAILURE",
+    -5: "OUT_OF_RESOURCES",
+    -6: "OUT_OF_HOST_MEMORY",
+    -11: "BUILD_PROGRAM_FAILURE",
+    -14: "EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
+    -36: "INVALID_COMMAND_QUEUE",
+    -42: "INVALID_BINARY",
+    -44: "INVALID_PROGRAM",
+    -45: "INVALID_PROGRAM_EXECUTABLE",
+    -46: "INVALID_KERNEL_NAME",
+    -48: "INVALID_KERNEL",
+    -49: "INVALID_ARG_INDEX",
+    -50: "INVALID_ARG_VALUE",
+    -51: "INVALID_ARG_SIZE",
+    -52: "INVALID_KERNEL_ARGS",
+    -53: "INVALID_WORK_DIMENSION",
+    -54: "INVALID_WORK_GROUP_SIZE",
+    -55: "INVALID_WORK_ITEM_SIZE",
+    -56: "INVALID_GLOBAL_OFFSET",
+    -61: "INVALID_BUFFER_SIZE",
+    -63: "INVALID_GLOBAL_WORK_SIZE",
+}
+LOST = frozenset({-14, -36})
+"""After these the queue is of no more use, whichever call returned them."""
+
+
+def fault(code: int, *, waiting: bool) -> DeviceFault:
+    """The fault that a status stands for.
+
+    Args:
+        waiting: whether it came while the kernel ran; drivers report an illegal access
+            then, with whatever status, and the context does not recover.
+    """
+    name = STATUS.get(code, f"status {code}")
+    if waiting or code in LOST:
+        return DeviceFault(FailureKind.CRASH, f"the kernel failed while it ran (CL {name})", fatal=True)
+    return DeviceFault(FailureKind.LAUNCH, f"CL {name}")
+
+
+def banded(nbytes: int, alignment: int) -> Layout:
+    """An array of at least one byte between two bands, its start where a sub-buffer may begin."""
+    offset = -(-BAND // alignment) * alignment
+    size = max(nbytes, 1)
+    return Layout(offset + size + size % 2 + BAND, offset, size)
+
+
+@dataclass(frozen=True)
+class BandedBuffer:
+    """One array on the device.
+
+    Attributes:
+        whole: the buffer with its bands.
+        part: the array alone, a sub-buffer; what the kernel gets.
+        pristine: an untouched copy of a restored array.
+    """
+
+    whole: cl.Buffer
+    part: cl.Buffer
+    layout: Layout
+    pristine: cl.Buffer | None
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self.part.release()
+        self.whole.release()
+        if self.pristine is not None:
+            self.pristine.release()
+
+
+def allocate(queue: cl.CommandQueue, host: np.ndarray, alignment: int, *, restored: bool) -> BandedBuffer:
+    """Copy a contiguous host array to the device.
+
+    Raises:
+        cl.Error: out of memory.
+    """
+    layout = banded(host.nbytes, alignment)
+    whole = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, layout.mapped)
+    cl.enqueue_fill_buffer(queue, whole, np.array([PATTERN], np.uint16), 0, layout.mapped)
+    part = whole.get_sub_region(layout.offset, layout.nbytes)
+    pristine = cl.Buffer(queue.context, cl.mem_flags.READ_ONLY, layout.nbytes) if restored and host.nbytes else None
+    for target in (part, pristine):
+        if target is not None and host.nbytes:
+            cl.enqueue_copy(queue, target, host)
+    return BandedBuffer(whole, part, layout, pristine)
+
+
+def violation(queue: cl.CommandQueue, buffer: BandedBuffer) -> str | None:
+    """Where the bands were written over, in words, or None."""
+    layout = buffer.layout
+    before, after = np.empty(layout.offset, np.uint8), np.empty(layout.after, np.uint8)
+    cl.enqueue_copy(queue, before, buffer.whole, src_offset=0)
+    cl.enqueue_copy(queue, after, buffer.whole, src_offset=layout.offset + layout.nbytes)
+    return damage(layout, before, after)
+
+
+BATCH = 20
+LEAST_FLUSH_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class ClArguments:
+    """The arguments of one launch: arrays by index, and what the kernel is called with."""
+
+    arrays: dict[int, BandedBuffer]
+    values: list[Any]
+
+
+class OpenCLDevice(Device):
+    """One OpenCL device.
+
+    A launch that does not end is not noticed here: whoever started this process ends it, so the time limits
+    of `launch` and `time` are not used.
+
+    Args:
+        platform: number of the platform.
+        index: number of the device on it.
+        allow_unconfined: whether the device may be the CPU where this process is not confined: its driver
+            runs a kernel as native code in this process.
+
+    Raises:
+        DeviceError: there is no such platform or device, or it is the CPU and may not be.
+    """
+
+    def __init__(self, platform: int = 0, index: int = 0, *, allow_unconfined: bool = False) -> None:
+        try:
+            self._backend = OpenCLFunctions(device=index, platform=platform)
+        except (cl.Error, IndexError) as error:
+            raise DeviceError(
+                f"there is no OpenCL device {platform}.{index}", hint="`tuner-tui doctor` lists them"
+            ) from error
+        self._queue: cl.CommandQueue = self._backend.queue
+        self._device: cl.Device = self._backend.ctx.devices[0]
+        self.info = _info(self._device)
+        if self.info.is_cpu and not (allow_unconfined or is_confined()):
+            raise DeviceError(
+                f"OpenCL device {platform}.{index} is the CPU, where a kernel could read your files",
+                hint="use an OpenCL device that is a GPU, or accept the risk with --allow-unconfined",
+            )
+        self._alignment = max(1, self._device.mem_base_addr_align // 8)
+        self._scratch = self._flush_buffer()
+
+    def _flush_buffer(self) -> cl.Buffer | None:
+        if self.info.is_cpu:
+            return None  # the caches of a CPU stay warm, as on the other CPU devices
+        nbytes = max(LEAST_FLUSH_BYTES, 2 * self._device.global_mem_cache_size) // 4 * 4
+        return cl.Buffer(self._backend.ctx, cl.mem_flags.READ_WRITE, nbytes)
+
+    def load(self, artifact: Path, symbol: str) -> LoadedKernel:
+        """Load a binary afresh."""
+        with _faults():
+            program = cl.Program(self._backend.ctx, [self._device], [artifact.read_bytes()]).build()
+            kernel = cl.Kernel(program, symbol)
+            info, device = cl.kernel_work_group_info, self._device
+            resources = Resources(
+                shared_bytes=kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device),
+                local_bytes=kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, device),
+            )
+        return LoadedKernel(kernel, resources)
+
+    def unload(self, kernel: LoadedKernel) -> None:
+        """Nothing: the program goes with its last reference."""
+
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        """Copy the arguments between bands that lie on both sides, whichever `guard_end` is.
+
+        Raises:
+            DeviceFault: out of memory.
+        """
+        record = ClArguments({}, [])
+        buffers = Buffers(arguments, restored, record)
+        try:
+            with _faults():
+                for index, argument in enumerate(arguments):
+                    record.values.append(self._place(record, index, argument, index in restored))
+                self._queue.finish()
+        except DeviceFault:
+            self.free(buffers)
+            raise
+        return buffers
+
+    def _place(
+        self, record: ClArguments, index: int, argument: KernelArgument, restored: bool
+    ) -> cl.Buffer | np.generic:
+        if not isinstance(argument, np.ndarray):
+            return by_value(argument)
+        buffer = allocate(self._queue, np.ascontiguousarray(argument), self._alignment, restored=restored)
+        record.arrays[index] = buffer
+        return buffer.part
+
+    def download(self, buffers: Buffers, index: int) -> np.ndarray:
+        """The present content of an array argument."""
+        host = np.empty_like(np.asarray(buffers.arguments[index]), order="C")
+        if host.nbytes:
+            with _faults(waiting=True):
+                cl.enqueue_copy(self._queue, host, buffers.handle.arrays[index].part)
+        return host
+
+    def guard_violation(self, buffers: Buffers) -> str | None:
+        """Which argument's bands were written to."""
+        with _faults(waiting=True):
+            for index, buffer in buffers.handle.arrays.items():
+                found = violation(self._queue, buffer)
+                if found is not None:
+                    return f"argument {index + 1}: {found}"
+        return None
+
+    def free(self, buffers: Buffers) -> None:
+        """Give the memory back."""
+        for buffer in buffers.handle.arrays.values():
+            buffer.release()
+        buffers.handle.arrays.clear()
+
+    def launch(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> None:
+        """Restore, launch once and wait; `timeout_s` is the parent's to enforce."""
+        self._enqueue(kernel, buffers, geometry)
+        with _faults(waiting=True):
+            self._queue.finish()
+
+    def time(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of so many launches by the device's own clock, ms; `timeout_s` is the parent's to enforce."""
+        times: list[float] = []
+        while len(times) < launches:
+            count = min(BATCH, launches - len(times))
+            events = [self._enqueue(kernel, buffers, geometry) for _ in range(count)]
+            with _faults(waiting=True):
+                self._queue.finish()
+                times += [(event.profile.end - event.profile.start) * 1e-6 for event in events]
+        return times
+
+    def _enqueue(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> cl.Event:
+        if geometry.shared_bytes:
+            message = "OpenCL kernels declare their local memory themselves: [launch] shared_memory must be 0"
+            raise DeviceFault(FailureKind.LAUNCH, message)
+        with _faults():
+            for buffer in buffers.handle.arrays.values():
+                if buffer.pristine is not None:
+                    cl.enqueue_copy(self._queue, buffer.part, buffer.pristine, byte_count=buffer.layout.nbytes)
+            if self._scratch is not None:
+                cl.enqueue_fill_buffer(self._queue, self._scratch, np.zeros(1, np.uint32), 0, self._scratch.size)
+            self._backend.run_kernel(kernel.handle, buffers.handle.values, geometry.block, geometry.grid)
+        event: cl.Event = self._backend.event
+        return event
+
+
+@contextmanager
+def _faults(*, waiting: bool = False) -> Iterator[None]:
+    try:
+        yield
+    except cl.Error as error:
+        raise fault(error.code, waiting=waiting) from error
+    except TypeError as error:  # pyopencl counts a kernel's arguments itself
+        raise DeviceFault(FailureKind.LAUNCH, str(error).splitlines()[0]) from error
+
+
+def _info(device: cl.Device) -> DeviceInfo:
+    return DeviceInfo(
+        kind="opencl",
+        name=device.name.strip(),
+        backend=f"pyopencl {cl.VERSION_TEXT}",
+        architecture=f"{device.platform.name.strip()} {device.driver_version.strip()}",
+        multiprocessors=device.max_compute_units,
+        max_threads_per_block=device.max_work_group_size,
+        shared_bytes=device.local_mem_size,
+        shared_bytes_optin=device.local_mem_size,
+        l2_bytes=device.global_mem_cache_size or None,
+        memory_bytes=device.global_mem_size,
+        clock_mhz=float(device.max_clock_frequency) or None,
+        is_cpu=bool(device.type & cl.device_type.CPU),
+    )

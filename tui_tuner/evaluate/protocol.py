@@ -1,0 +1,224 @@
+"""What the evaluator asks of the runner and what the runner answers, as length-prefixed JSON over a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Timing
+from tui_tuner.problem.model import Problem
+
+
+class Frame(BaseModel):
+    """One message between evaluator and runner."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+SayPhase = Callable[[str, float], None]
+"""Tells the parent what is done now and within how many seconds it hears again."""
+
+
+class LaunchShape(Frame):
+    """Blocks, threads of a block and dynamic shared memory (bytes) of one launch."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int = 0
+
+
+class Executable(Frame):
+    """A built configuration: `shapes` holds one launch for each test and, last, one for the timed size."""
+
+    artifact: str
+    symbol: str
+    shapes: list[LaunchShape]
+
+
+class OpenRequest(Frame):
+    """Take the device; `allow_unconfined` says whether native code may run where it cannot be confined."""
+
+    type: Literal["open"] = "open"
+    device: str
+    allow_unconfined: bool = False
+
+
+class CeilingsRequest(Frame):
+    """Measure bandwidth and peak with the built ceiling kernels, over so many bytes."""
+
+    type: Literal["ceilings"] = "ceilings"
+    copy_kernel: Executable
+    fma_kernel: Executable
+    bytes: int
+
+
+class RehearsalRequest(Frame):
+    """Run the kernel as given at the problem's tests, which are only proposed, and keep nothing."""
+
+    type: Literal["rehearse"] = "rehearse"
+    problem: Problem
+    baseline: Executable
+
+
+class PreparationRequest(Frame):
+    """Check the kernel as given against its reference and keep what the checks of candidates need.
+
+    Attributes:
+        draws: how often the data of a test are drawn before it is given up.
+    """
+
+    type: Literal["prepare"] = "prepare"
+    problem: Problem
+    baseline: Executable
+    draws: int = 1
+
+
+class EvaluationRequest(Frame):
+    """Verify and measure; `best_ms` is the incumbent's time, for stopping hopeless ones early."""
+
+    type: Literal["evaluate"] = "evaluate"
+    executable: Executable
+    best_ms: float | None = None
+
+
+class ComparisonRequest(Frame):
+    """Time challenger and incumbent, interleaved, on data that neither has seen."""
+
+    type: Literal["compare"] = "compare"
+    incumbent: Executable
+    challenger: Executable
+    delta: float
+
+
+class Phase(Frame):
+    """What the runner does now; it must say the next thing within `limit_s`."""
+
+    type: Literal["phase"] = "phase"
+    text: str
+    limit_s: float
+
+
+class DeviceAnswer(Frame):
+    """The device is taken."""
+
+    type: Literal["opened"] = "opened"
+    device: DeviceInfo
+
+
+class RehearsalAnswer(Frame):
+    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `EvaluationAnswer`."""
+
+    type: Literal["rehearsed"] = "rehearsed"
+    reason: str | None = None
+    fatal: bool = False
+
+
+class EvaluationAnswer(Frame):
+    """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced."""
+
+    type: Literal["evaluated"] = "evaluated"
+    timing: Timing | None = None
+    failure: Failure | None = None
+    error: float | None = None
+    verify_ms: float = 0.0
+    measure_ms: float = 0.0
+    fatal: bool = False
+
+
+class ComparisonAnswer(Frame):
+    """Outcome of compare."""
+
+    type: Literal["compared"] = "compared"
+    comparison: Comparison
+    fatal: bool = False
+
+
+class UserErrorAnswer(Frame):
+    """The request could not be served, for a reason that is the user's to mend."""
+
+    type: Literal["failed"] = "failed"
+    message: str
+    hint: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+RunnerRequest = Annotated[
+    OpenRequest | CeilingsRequest | RehearsalRequest | PreparationRequest | EvaluationRequest | ComparisonRequest,
+    Field(discriminator="type"),
+]
+RunnerAnswer = Annotated[
+    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | UserErrorAnswer,
+    Field(discriminator="type"),
+]
+
+
+HEADER = struct.Struct("!I")
+MAX_BYTES = 64 * 2**20
+
+
+class ChannelClosed(Exception):
+    """The other side is gone."""
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """One frame: four bytes of length, then the JSON text."""
+    body = json.dumps(message, allow_nan=True).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def _length(header: bytes) -> int:
+    (length,) = HEADER.unpack(header)
+    if length > MAX_BYTES:
+        raise ChannelClosed(f"a frame of {length} bytes is more than the {MAX_BYTES} allowed")
+    return int(length)
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    message = json.loads(body)
+    if not isinstance(message, dict):
+        raise ChannelClosed("a frame that is no JSON object")
+    return message
+
+
+def send(connection: socket.socket, message: dict[str, Any]) -> None:
+    """Send one frame, blocking."""
+    connection.sendall(encode(message))
+
+
+def receive(connection: socket.socket) -> dict[str, Any]:
+    """Wait for one frame, blocking.
+
+    Raises:
+        ChannelClosed: the other side closed.
+    """
+    return _decode(_exactly(connection, _length(_exactly(connection, HEADER.size))))
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    received = bytearray()
+    while len(received) < count:
+        piece = connection.recv(min(count - len(received), 2**16))
+        if not piece:
+            raise ChannelClosed("the connection was closed")
+        received += piece
+    return bytes(received)
+
+
+async def receive_async(reader: asyncio.StreamReader) -> dict[str, Any]:
+    """Wait for one frame.
+
+    Raises:
+        ChannelClosed: the other side closed.
+    """
+    try:
+        header = await reader.readexactly(HEADER.size)
+        return _decode(await reader.readexactly(_length(header)))
+    except (asyncio.IncompleteReadError, ConnectionError) as error:
+        raise ChannelClosed("the connection was closed") from error

@@ -1,0 +1,223 @@
+"""Checking and timing of one kernel on the device with pairs of CUDA events, inside the kernel's process."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import torch
+from torch.utils._pytree import tree_map
+
+from tui_tuner.evaluate.devices.cuda.timing import BATCH, FLUSH_FACTOR, LEAST_FLUSH_BYTES
+from tui_tuner.evaluate.measure import Patience, TimeLaunches, interleaved, measure
+from tui_tuner.evaluate.protocol import SayPhase
+from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
+from tui_tuner.problem.model import Tolerance
+from tui_tuner.python_kernels.child.data import Data, bound, copied, deviation, own_errors, poison, resources_of
+from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, failure, launch_fault, tensors_of
+from tui_tuner.python_kernels.messages import KernelEvaluationAnswer
+
+LIMIT_S = 20.0
+"""Of a launch that nothing is known about, and of every other: many times that of the default configuration."""
+LIMIT_FACTOR = 200.0
+Make = Callable[[int], Arguments]
+Refer = Callable[[Arguments], object | None]
+
+
+class KernelBench:
+    """Checks and times configurations of one kernel.
+
+    Args:
+        make: arguments from a seed.
+        refer: the right results for arguments, None without a reference.
+        say: tells what is done now and how long it may take, seconds.
+    """
+
+    def __init__(self, make: Make, refer: Refer, tolerance: Tolerance, say: SayPhase) -> None:
+        self._make = make
+        self._refer = refer
+        self._tolerance = tolerance
+        self._say = say
+        self._timer = EventTimer()
+        self._patience = Patience()
+        self._limit_s = LIMIT_S
+        self._own: list[float | None] = []
+        self._data: Data | None = None
+
+    @property
+    def arguments(self) -> Arguments:
+        """Those that launches get."""
+        return self._opened.working
+
+    def prepare(self, default: ReadyKernel) -> KernelEvaluationAnswer:
+        """Run the kernel as given, keep what it gives, check it against the reference, time it.
+
+        Raises:
+            ProblemError: it is not near its reference.
+        """
+        try:
+            self._data = self._fresh(default)
+        except KernelFault as fault:
+            return KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
+        outcome = self.evaluate(default, None)
+        if outcome.timing is not None:
+            self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
+        return outcome
+
+    def evaluate(self, kernel: ReadyKernel, best_ms: float | None) -> KernelEvaluationAnswer:
+        """Check, time, and check again."""
+        start = time.perf_counter()
+        try:
+            resources, error = self._check(kernel, self._opened)
+            checked = time.perf_counter()
+            self._say("timing", self._limit_s)
+            timing = measure(self._launches(kernel, self._opened), self._patience, best_ms=best_ms, cpu=False)
+            _, again = self._check(kernel, self._opened)
+        except KernelFault as fault:
+            return KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
+        return KernelEvaluationAnswer(
+            timing=timing,
+            resources=resources,
+            error=max(error, again),
+            as_written=kernel.as_written,
+            verify_ms=(checked - start) * 1000,
+            measure_ms=(time.perf_counter() - checked) * 1000,
+        )
+
+    def compare(self, incumbent: ReadyKernel, challenger: ReadyKernel, delta: float) -> tuple[Comparison, bool]:
+        """Check the challenger on arguments made afresh, time both there, interleaved; whether the device is lost."""
+        try:
+            data = self._fresh(incumbent)
+            self._check(challenger, data)
+            self._say("incumbent and challenger in turns", self._limit_s)
+            old, new = self._launches(incumbent, data), self._launches(challenger, data)
+            pairs = interleaved(old, new, self._patience, delta)
+            self._check(challenger, data)
+        except KernelFault as fault:
+            return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault)), fault.fatal
+        ratio, low, high = pairs.ratio
+        comparison = Comparison(
+            ratio=ratio,
+            low=low,
+            high=high,
+            pairs=len(pairs.times),
+            incumbent=pairs.timing(0, cpu=False),
+            challenger=pairs.timing(1, cpu=False),
+        )
+        return comparison, False
+
+    @property
+    def _opened(self) -> Data:
+        if self._data is None:
+            raise RuntimeError("the bench is not prepared")
+        return self._data
+
+    def _fresh(self, default: ReadyKernel) -> Data:
+        """Arguments made afresh, with what the default configuration and the reference give for them."""
+        self._say("making the arguments", LIMIT_S + 60)
+        pristine = self._make(int.from_bytes(os.urandom(4)))
+        data = Data(pristine, tree_map(copied, pristine), [], [])
+        self._say("the kernel as given", LIMIT_S + 60)
+        returned = self._launch(default, data, lambda _: None)
+        data.written = data.changed()
+        mine = tensors_of(data.working)
+        data.expected = [copied(tensor) for tensor in [*returned, *(mine[index] for index in data.written)]]
+        data.restore()
+        right = self._refer(tree_map(copied, pristine))
+        self._own = [None] * len(data.expected)
+        if right is not None:
+            self._own = own_errors(data.expected, tensors_of(right))
+            data.expected = [r.to(e.dtype) for r, e in zip(tensors_of(right), data.expected, strict=True)]
+        return data
+
+    def _check(self, kernel: ReadyKernel, data: Data) -> tuple[Resources, float]:
+        """Launch once on restored arguments and compare; resources, and the largest share of the allowed error."""
+        self._say("the first launch", self._limit_s)
+        compiled: list[object] = []
+        data.restore()
+        poison(data.expected)
+        returned = self._launch(kernel, data, compiled.append)
+        got = [*returned, *(tensors_of(data.working)[index] for index in data.written)]
+        if harmed := [index for index in data.changed() if index not in data.written]:
+            data.working = tree_map(copied, data.pristine)
+            raise KernelFault(FailureKind.WRONG_RESULT, f"it writes to argument {harmed[0]}, which is an input")
+        if len(got) != len(data.expected):
+            raise KernelFault(FailureKind.WRONG_RESULT, f"{len(got)} results instead of {len(data.expected)}")
+        operations = max((extent for t in tensors_of(data.pristine) for extent in t.shape), default=1)
+        largest = 0.0
+        for number, (mine, right, own) in enumerate(zip(got, data.expected, self._own, strict=True)):
+            share, wrong = deviation(mine, right, bound(right, operations, self._tolerance, own))
+            if wrong is not None:
+                where = "" if len(got) == 1 else f"result {number}, "
+                raise KernelFault(FailureKind.WRONG_RESULT, f"{where}element {wrong}")
+            largest = max(largest, share)
+        return resources_of(compiled), largest
+
+    def _launch(self, kernel: ReadyKernel, data: Data, report: Callable[[object], None]) -> list[torch.Tensor]:
+        try:
+            returned = kernel.launch(data.working, report)
+            torch.cuda.synchronize()
+        except Exception as error:
+            error.__traceback__ = None  # its frames would hold tensors
+            raise launch_fault(error) from None
+        return returned
+
+    def _launches(self, kernel: ReadyKernel, data: Data) -> Callable[[int], list[float]]:
+        timed = self._timer.launches(data.restore, lambda: kernel.launch(data.working, lambda _: None))
+
+        def times(count: int) -> list[float]:
+            try:
+                return timed(count)
+            except Exception as error:
+                error.__traceback__ = None
+                raise launch_fault(error) from None
+
+        return times
+
+
+_CLOCK_HZ = 2e9
+"""At least as fast as any clock: what the device is kept busy with must not end too early."""
+_FIRST_S = 400e-6
+"""How long the host takes to queue one launch, before that is known, seconds."""
+
+
+class EventTimer:
+    """Times launches on the current stream."""
+
+    def __init__(self) -> None:
+        level_2 = torch.cuda.get_device_properties().L2_cache_size
+        size = max(LEAST_FLUSH_BYTES, FLUSH_FACTOR * level_2)
+        self._scratch = torch.empty(size, dtype=torch.int8, device="cuda")
+        self._host_s = _FIRST_S
+
+    def launches(self, before: Callable[[], None], launch: Callable[[], object]) -> TimeLaunches:
+        """Times of so many launches, ms.
+
+        Args:
+            before: queues what comes before each launch and is not timed.
+            launch: queues the launch.
+        """
+
+        def times(count: int) -> list[float]:
+            taken: list[float] = []
+            while len(taken) < count:
+                taken += self._batch(min(BATCH, count - len(taken)), before, launch)
+            return taken
+
+        return times
+
+    def _batch(self, count: int, before: Callable[[], None], launch: Callable[[], object]) -> list[float]:
+        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
+        # The device waits until all is queued: host code that is slower than the kernel would be timed else.
+        torch.cuda._sleep(int(_CLOCK_HZ * self._host_s * count))
+        queued = time.perf_counter()
+        for start, end in events:
+            before()
+            self._scratch.zero_()
+            start.record()
+            launch()
+            end.record()
+        self._host_s = min(2 * (time.perf_counter() - queued) / count, 0.005)
+        torch.cuda.synchronize()
+        return [start.elapsed_time(end) for start, end in events]

@@ -1,0 +1,209 @@
+"""Evaluation of a kernel that is written in Python: described by its process; Helion or Triton builds and launches."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tui_tuner.errors import DeviceError, ProblemError
+from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
+from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.load import Written, written_in_python
+from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test
+from tui_tuner.problem.toml_file import read_text
+from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
+from tui_tuner.python_kernels.messages import (
+    DescriptionAnswer,
+    DescriptionRequest,
+    KernelComparisonAnswer,
+    KernelComparisonRequest,
+    KernelDescription,
+    KernelEvaluationAnswer,
+    KernelEvaluationRequest,
+    KernelOpenRequest,
+)
+from tui_tuner.text import clean
+
+BUILD_LIMIT_S = 60.0
+"""As Helion's own limit."""
+UNCONFINED = "none: the kernel's file is your own code and runs in a process of its own"
+
+
+@dataclass(frozen=True)
+class PythonOptions:
+    """How to evaluate.
+
+    Attributes:
+        log: file for what the kernel's process prints.
+        jobs: builds at once.
+        process: how the kernel's process is started.
+    """
+
+    log: Path
+    jobs: int
+    build_limit_s: float = BUILD_LIMIT_S
+    process: ProcessOptions = DEFAULT
+
+
+class PythonEvaluator:
+    """Evaluates configurations of one kernel; a candidate's text is always that of the user's file."""
+
+    def __init__(self, problem: Problem, options: PythonOptions) -> None:
+        self._problem = problem
+        opening = KernelOpenRequest(
+            file=str(problem.directory / problem.kernel.source),
+            kernel=problem.kernel.name,
+            source=problem.source_text,
+            default=problem.default_configuration,
+            tolerance=problem.tolerance,
+            jobs=options.jobs,
+            build_limit_s=options.build_limit_s,
+        )
+        self._client = KernelClient(partial(KernelProcess.start, options.log, options.process), opening)
+
+    async def sized_problem(self) -> Problem | None:
+        """None: a model cannot propose other arguments than the file's."""
+        return None
+
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
+        """Take the device, check and time the default configuration."""
+        opened = await self._client.open()
+        failure = opened.given.failure
+        if failure is not None:
+            raise ProblemError(
+                f"the kernel as given fails: {failure.kind}, {failure.message}",
+                hint="check the file's arguments and its default configuration",
+                file=self._problem.directory / self._problem.kernel.source,
+            )
+        candidate = baseline(self._problem)
+        given = _evaluation(candidate, candidate.default_configuration, opened.given)
+        return MachineReport(device=opened.device, sandbox=UNCONFINED, note="", given=given)
+
+    async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
+        """Build, check and time one configuration."""
+        request = KernelEvaluationRequest(id=self._client.next_number(), configuration=configuration, best_ms=best_ms)
+        answer = await self._client.ask(request)
+        if not isinstance(answer, KernelEvaluationAnswer):
+            raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
+        return _evaluation(candidate, configuration, answer)
+
+    async def compare(
+        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+    ) -> Comparison:
+        """Time two configurations, interleaved, on arguments made afresh."""
+        request = KernelComparisonRequest(
+            id=self._client.next_number(), incumbent=incumbent[1], challenger=challenger[1], delta=delta
+        )
+        answer = await self._client.ask(request)
+        if not isinstance(answer, KernelComparisonAnswer):
+            raise RuntimeError(f"unexpected answer to compare: {answer!r}")
+        return answer.comparison
+
+    async def close(self) -> None:
+        """End the kernel's process."""
+        await self._client.close()
+
+
+def _evaluation(candidate: Candidate, configuration: Configuration, answer: KernelEvaluationAnswer) -> Evaluation:
+    return Evaluation(
+        candidate=candidate.id,
+        configuration=configuration,
+        timing=answer.timing,
+        failure=answer.failure,
+        resources=answer.resources,
+        error=answer.error,
+        as_written=answer.as_written,
+        build_ms=answer.build_ms,
+        verify_ms=answer.verify_ms,
+        measure_ms=answer.measure_ms,
+    )
+
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def visible_gpu(device: str) -> dict[str, str]:
+    """Variables for the kernel's process.
+
+    Args:
+        device: as the user names it, "auto", "cuda", "cuda:1".
+
+    Raises:
+        DeviceError: it is no CUDA device.
+    """
+    if device.strip().lower() == "auto":
+        return {}
+    choice = DeviceChoice.parse(device)
+    if "python" not in kind_named(choice.kind).languages or choice.backend != "auto":
+        hint = "leave --device out, or name one as in cuda:1"
+        raise DeviceError(f"a kernel in Python runs on a CUDA GPU, not on '{device}'", hint=hint)
+    seen = [name for name in os.environ.get(_VISIBLE, "").split(",") if name.strip()]
+    if seen and choice.index >= len(seen):
+        raise DeviceError(f"there is no {device}", hint=f"{_VISIBLE} shows {len(seen)}")
+    return {_VISIBLE: seen[choice.index] if seen else str(choice.index)}
+
+
+_SHOWN = 400  # characters
+
+
+def python_problem(file: Path, kernel: str | None, options: ProcessOptions = DEFAULT) -> Written:
+    """The problem of a kernel in a Python file, every field of its search space a tunable.
+
+    Args:
+        kernel: needed where the file has several.
+        options: how the kernel's process is started.
+
+    Raises:
+        UserError: the file cannot be loaded, has no such kernel, or there is no GPU.
+    """
+    source = read_text(file)
+    description = describe(file, kernel, options)
+    return written_in_python(problem_of_description(description, file, source))
+
+
+def describe(file: Path, kernel: str | None, options: ProcessOptions = DEFAULT) -> KernelDescription:
+    """What the kernel's process tells about it; may be called where an event loop runs.
+
+    Raises:
+        UserError: as of `python_problem`.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, _ask(file, kernel, options)).result()
+
+
+def problem_of_description(description: KernelDescription, file: Path, source: str) -> Problem:
+    """The problem as a file would say it; it can be read again without torch."""
+    return Problem(
+        kernel=Kernel(source=Path(file.name), name=description.name, language="python"),
+        sizes=description.sizes,
+        launch=Launch(),
+        arguments=[],
+        tunables=description.tunables,
+        defaults=description.defaults,
+        search=Search(restrictions=description.restrictions, seeds=description.seeds),
+        directory=file.parent.absolute(),
+        source_text=source,
+    )
+
+
+async def _ask(file: Path, kernel: str | None, options: ProcessOptions) -> KernelDescription:
+    with tempfile.NamedTemporaryFile(suffix=".log") as log:
+        process = await KernelProcess.start(Path(log.name), options)
+        process.send(DescriptionRequest(file=str(file.absolute()), kernel=kernel))
+        try:
+            answer = await process.receive()
+        except KernelProcessDied as died:
+            said = clean(Path(log.name).read_text("utf-8", "replace")).strip()[-_SHOWN:]
+            raise ProblemError(f"{died.failure.message}: {said}", file=file) from None
+        finally:
+            await process.kill()
+    if not isinstance(answer, DescriptionAnswer):
+        raise RuntimeError(f"unexpected answer to describe: {answer!r}")
+    return answer.description

@@ -1,1 +1,0 @@
-"""What a session leaves behind for programs and people."""

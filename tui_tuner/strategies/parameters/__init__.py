@@ -1,1 +1,0 @@
-"""Searching the tunables of one kernel, and freezing those that no longer matter."""

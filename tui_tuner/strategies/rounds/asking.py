@@ -1,0 +1,283 @@
+"""One question to the model: which configurations to measure next, read and repaired while the reply arrives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+
+from tui_tuner.llm.prices import estimate
+from tui_tuner.llm.streams import split_thinking
+from tui_tuner.llm.typed import schema_of
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.nearby import nearest_valid
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.tunables import exact_key
+from tui_tuner.prompts.facts import configuration_facts
+from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ask_and_read
+from tui_tuner.strategies.rounds.prompt import Round, SearchKnowledge, first_prompt, next_prompt
+
+FIRST, MORE = "first_configurations", "more_configurations"
+"""Names of the two prompts."""
+
+
+@dataclass(frozen=True)
+class RoundQuestion:
+    """What is asked in one round; it knows what was known when the round began, whatever is measured meanwhile.
+
+    Attributes:
+        candidate: the kernel whose configurations are measured.
+        taken: configurations that are measured, or will be before those of the reply.
+        best: gives the values that a proposal leaves out.
+    """
+
+    session: Effects
+    candidate: Candidate
+    known: SearchKnowledge
+    wanted: Round
+    taken: Sequence[Configuration]
+    best: Configuration
+
+    async def ask(self) -> Chooser:
+        """The configurations that the model proposes, each evaluated on speculation as soon as it has arrived.
+
+        Raises:
+            ModelFailed: it gives no usable reply, and none of it that had arrived can be used.
+            BudgetSpent: no call is left, or the model is gone.
+        """
+        is_first = self.wanted.number == 1
+        prompt = first_prompt if is_first else next_prompt
+        form = reply_type(self.known.free)
+        messages, left_out = prompt(self.known, self.wanted, await self._room(form))
+        if left_out:
+            self.session.note(f"the model's context has no room for {left_out}", warning=True)
+        try:
+            return await ask_and_read(
+                lambda check: self.session.ask(
+                    FIRST if is_first else MORE, messages, form, check, ATTEMPTS, self._listener
+                ),
+                self._read,
+            )
+        except ModelFailed as failed:
+            arrived = self._chosen(ArrivingObjects("configurations").feed(failed.partial))
+            if not arrived.chosen:
+                raise
+            self.session.note(f"the reply broke off, {len(arrived.chosen)} configurations of it are used: {failed}")
+            return arrived
+
+    async def _room(self, form: type[ConfigurationsReply]) -> int | None:
+        """Tokens for the prompt beside the form of the reply, which goes with it; None if unknown."""
+        tokens = await self.session.model.prompt_tokens()
+        return None if tokens is None else tokens - estimate(json.dumps(schema_of(form)))
+
+    def _read(self, reply: ConfigurationsReply) -> Chooser:
+        chooser = self._chosen(reply.proposals)
+        if not chooser.chosen:
+            raise FaultyReply(["none of the configurations is new and valid", *chooser.remarks])
+        return chooser
+
+    def _chosen(self, proposals: Iterable[Mapping[str, object]]) -> Chooser:
+        chooser = self._chooser()
+        for proposal in proposals:
+            chooser.take(proposal)
+        return chooser
+
+    def _chooser(self) -> Chooser:
+        return Chooser(self.known.space, self.best, self.taken, self.wanted.count)
+
+    def _listener(self) -> Callable[[str], None]:
+        arriving, chooser = ArrivingObjects("configurations"), self._chooser()
+
+        def listen(piece: str) -> None:
+            for proposal in arriving.feed(piece):
+                configuration = chooser.take(proposal)
+                if configuration is not None:
+                    self.session.bench.speculate(self.candidate, configuration)
+
+        return listen
+
+
+_DECODER = json.JSONDecoder()
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+class ArrivingObjects:
+    """The objects of the array that stands under a key of a JSON reply.
+
+    Where the reply turns out to be no such JSON, nothing more is found; whether it can be used is decided
+    when it is whole.
+
+    Args:
+        key: of the array, as in "configurations".
+    """
+
+    def __init__(self, key: str) -> None:
+        self._begin = re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
+        self._text = ""
+        self._at: int | None = None
+
+    def feed(self, piece: str) -> list[dict[str, Any]]:
+        """The objects that are complete with this piece of the reply."""
+        self._text += piece
+        if self._at is None:
+            self._at = self._array()
+        return [] if self._at is None else self._complete(self._at)
+
+    def _array(self) -> int | None:
+        """Where the array begins; a draft among a model's thoughts is none."""
+        answer, thoughts = split_thinking(self._text)
+        found = self._begin.search(answer)
+        if thoughts and found is not None:
+            self._text = answer
+        return None if found is None else found.end()
+
+    def _complete(self, at: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while True:
+            begin = _end_of(_BETWEEN, self._text, at)
+            if not self._text.startswith("{", begin):
+                break
+            try:
+                value, at = _DECODER.raw_decode(self._text, begin)
+            except (ValueError, RecursionError):
+                break
+            found.append(value)
+        self._at = at
+        return found
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return at if found is None else found.end()
+
+
+MOST_VALUES = 400
+"""Values that a schema lists; of larger spaces it says the types only, since providers limit how many it may have."""
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+class ConfigurationsReply(BaseModel):
+    """What a model answers; `configurations` has one field a tunable, which `reply_type` adds."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    analysis: str
+
+    @property
+    def proposals(self) -> list[dict[str, object]]:
+        """Each proposed configuration as it was written, its reason aside; missing values are None."""
+        proposed = cast(Sequence[BaseModel], getattr(self, "configurations"))  # noqa: B009 (added by `reply_type`)
+        return [one.model_dump(by_alias=True, exclude={"reason"}) for one in proposed]
+
+
+def reply_type(tunables: Mapping[str, Sequence[Value]]) -> type[ConfigurationsReply]:
+    """The form of a reply for these tunables.
+
+    Its JSON schema lists the values; its validation does not insist on them, so that one wrong value costs one
+    configuration at most and not the reply.
+    """
+    listed = sum(map(len, tunables.values())) <= MOST_VALUES
+    fields: dict[str, Any] = {
+        f"value_{index}": (Annotated[Any, WithJsonSchema(_schema(values, listed=listed))], Field(None, alias=name))
+        for index, (name, values) in enumerate(tunables.items())
+    }
+    configuration = create_model("ProposedConfiguration", **fields, reason=(str, ""))
+    return create_model("Configurations", __base__=ConfigurationsReply, configurations=(list[configuration], ...))  # type: ignore[valid-type]
+
+
+def _schema(values: Sequence[Value], *, listed: bool) -> dict[str, object]:
+    kinds = list(dict.fromkeys(_TYPES[type(value)] for value in values))
+    if len(kinds) > 1:
+        return {"anyOf": [{"type": kind} for kind in kinds]}
+    return {"type": kinds[0], "enum": list(values)} if listed else {"type": kinds[0]}
+
+
+class Chooser:
+    """Takes proposals in their order; the same ones give the same choice, while they arrive and when all are there.
+
+    Args:
+        space: the valid configurations.
+        best: gives the values that a proposal leaves out.
+        measured: what is known already.
+        limit: configurations chosen at most.
+
+    Attributes:
+        chosen: the configurations to measure.
+        remarks: what was wrong with the others, in words for the model.
+        proposed: how many proposals there were, up to the limit.
+        invalid: how many of them were not valid as proposed.
+    """
+
+    def __init__(
+        self, space: SearchSpace, best: Configuration, measured: Collection[Configuration], limit: int
+    ) -> None:
+        self._space = space
+        self._best = best
+        self._measured = list(measured)
+        self._known = {exact_key(configuration) for configuration in measured}
+        self._limit = limit
+        self.chosen: list[Configuration] = []
+        self.remarks: list[str] = []
+        self.proposed = 0
+        self.invalid = 0
+
+    @property
+    def mostly_invalid(self) -> bool:
+        """Whether more than half of the proposals were not valid."""
+        return self.invalid * 2 > self.proposed
+
+    def take(self, proposal: Mapping[str, object]) -> Configuration | None:
+        """The configuration to measure for a proposal; None if there is none."""
+        if len(self.chosen) >= self._limit:
+            return None
+        self.proposed += 1
+        wanted = self._read(proposal)
+        fault = self._space.is_valid(wanted)
+        if fault is None:
+            return self._new(wanted)
+        self.invalid += 1
+        return self._repaired(wanted, fault)
+
+    def _new(self, wanted: Configuration) -> Configuration | None:
+        if exact_key(wanted) in self._known:
+            self.remarks.append(f"{self._words(wanted)}: was proposed or measured before")
+            return None
+        return self._choose(wanted)
+
+    def _repaired(self, wanted: Configuration, fault: str) -> Configuration | None:
+        near = nearest_valid(self._space, wanted, [*self._measured, *self.chosen], self._best)
+        if near is None:
+            self.remarks.append(f"{self._words(wanted)}: {fault}; nothing valid is near")
+            return None
+        changed = {name: value for name, value in near.items() if value != wanted.get(name)}
+        self.remarks.append(f"{self._words(wanted)}: {fault}; taken instead with {configuration_facts(changed)}")
+        return self._choose(near)
+
+    def _choose(self, configuration: Configuration) -> Configuration:
+        self._known.add(exact_key(configuration))
+        self.chosen.append(configuration)
+        return configuration
+
+    def _read(self, proposal: Mapping[str, object]) -> Configuration:
+        """A proposal with a value for each tunable, as the space writes it where it means a listed one."""
+        wanted: Configuration = {}
+        for name, values in self._space.tunables.items():
+            value = proposal.get(name)
+            if len(values) == 1 or not isinstance(value, bool | int | float | str):
+                value = values[0] if len(values) == 1 else self._best[name]
+            wanted[name] = next((listed for listed in values if _means(value, listed)), value)
+        return wanted
+
+    def _words(self, configuration: Configuration) -> str:
+        free = {name: value for name, value in configuration.items() if len(self._space.tunables[name]) > 1}
+        return configuration_facts(free)
+
+
+def _means(value: Value, listed: Value) -> bool:
+    """Whether a value is the listed one in other letters: 64.0 or "64" for 64, true for 1."""
+    return value == listed or str(value).strip().lower() == str(listed).lower()

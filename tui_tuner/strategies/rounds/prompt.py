@@ -1,0 +1,224 @@
+"""The prompts of the rounds: what a model needs to choose configurations, within what its context can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tui_tuner.evaluate.datasets import label_of
+from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.evaluate.roofline import occupancy, waves
+from tui_tuner.format import time_unit, time_words
+from tui_tuner.llm.base import Message
+from tui_tuner.llm.prices import estimate_messages
+from tui_tuner.problem.candidate import Candidate, geometry
+from tui_tuner.problem.expressions import ExpressionError
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.prompts import question, render
+from tui_tuner.prompts.facts import argument_facts, bound_facts, device_facts
+from tui_tuner.prompts.ranking import (
+    BEST,
+    MeasuredConfiguration,
+    failures,
+    noise,
+    ranking,
+    shared_facts,
+    untried_facts,
+    value_facts,
+)
+from tui_tuner.prompts.uses import tunable_uses
+from tui_tuner.strategies.base import Effects
+
+SYSTEM = "search_system"
+MOST_ROWS = 60
+"""Rows of the ranking where the context has room for them."""
+_FEWEST_ROWS = 5
+_ROWS_DROPPED = 5
+_MOST_REMARKS = 12
+"""So many rows are dropped at a time, the slowest first."""
+
+
+@dataclass(frozen=True)
+class SearchKnowledge:
+    """All that a prompt tells of one search.
+
+    Attributes:
+        candidate: the kernel as it is searched, with what is frozen at one value.
+        measured: what was measured of the candidate so far.
+        memory: what earlier sessions found for kernels like this one; may be empty.
+    """
+
+    session: Effects
+    candidate: Candidate
+    space: SearchSpace
+    measured: Sequence[MeasuredConfiguration]
+    memory: str = ""
+
+    @property
+    def free(self) -> dict[str, tuple[bool | int | float | str, ...]]:
+        """The tunables that have several values."""
+        return {name: values for name, values in self.space.tunables.items() if len(values) > 1}
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the model is asked for in one round.
+
+    Attributes:
+        number: counts from 1.
+        count: configurations wanted.
+        left: evaluations that are left.
+        flat: whether the round before brought no improvement.
+        remarks: what was wrong with the last proposals.
+    """
+
+    number: int
+    count: int
+    left: int
+    flat: bool = False
+    remarks: Sequence[str] = ()
+
+
+def first_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tuple[list[Message], str]:
+    """The prompt of the first round, and what had to be left out of it.
+
+    Args:
+        tokens: how many a prompt may have, None if unknown.
+    """
+
+    def built(_: int, source: bool) -> list[Message]:
+        names = list(known.free)
+        return question(
+            render(
+                "first_configurations",
+                situation=_situation(known, source=source),
+                memory=known.memory,
+                measurements=_measurements(known),
+                count=wanted.count,
+                size=known.space.size_in_words,
+                evaluations=wanted.left,
+                answer=render("search_answer", count=wanted.count, names=", ".join(names)),
+            ),
+            SYSTEM,
+        )
+
+    return _fitted(built, 0, tokens)
+
+
+def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tuple[list[Message], str]:
+    """The prompt of a later round, and what had to be left out of it."""
+    evaluations = [one.evaluation for one in known.measured]
+    names = list(known.free)
+    best = min(known.measured, key=lambda one: one.milliseconds)
+    remarks = "\n".join(f"  - {remark}" for remark in wanted.remarks[:_MOST_REMARKS])
+
+    def built(rows: int, source: bool) -> list[Message]:
+        return question(
+            render(
+                "more_configurations",
+                situation=_situation(known, source=source),
+                measurements=_measurements(known),
+                ranking=ranking(known.measured, names, rows),
+                failures=failures(known.measured, names) or "none",
+                values=value_facts(evaluations, known.free),
+                round=wanted.number,
+                rounds=known.session.options.rounds.max_rounds,
+                count=wanted.count,
+                size=known.space.size_in_words,
+                evaluations=wanted.left,
+                best_round=best.round,
+                flat="; the last round brought no improvement" if wanted.flat else "",
+                noise=noise(known.measured),
+                best_count=BEST,
+                shared=shared_facts(evaluations, known.free),
+                untried=untried_facts(evaluations, known.free),
+                remarks=render("remarks", remarks=remarks) if remarks else "",
+                answer=render("search_answer", count=wanted.count, names=", ".join(names)),
+            ),
+            SYSTEM,
+        )
+
+    timed = sum(one.evaluation.timing is not None for one in known.measured)
+    return _fitted(built, min(MOST_ROWS, timed), tokens)
+
+
+def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> MeasuredConfiguration:
+    """An evaluation with the round that proposed it, and how its launch fills the device where that is known."""
+    plain = MeasuredConfiguration(evaluation, number)
+    if not session.problem.is_compiled:
+        return plain
+    try:
+        launch = geometry(candidate.launch, session.problem.sizes, evaluation.configuration)
+    except ExpressionError:
+        return plain
+    occupied = occupancy(session.bench.device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
+    filled = None if occupied is None else waves(session.bench.device, occupied, math.prod(launch.grid))
+    return MeasuredConfiguration(evaluation, number, occupied, filled)
+
+
+def _fitted(built: Callable[[int, bool], list[Message]], rows: int, tokens: int | None) -> tuple[list[Message], str]:
+    """The prompt with as much as fits: first the slowest rows go, then the kernel's source."""
+    left, source = rows, True
+    messages = built(left, source)
+    while tokens is not None and estimate_messages(messages) > tokens:
+        if left > _FEWEST_ROWS:
+            left = max(_FEWEST_ROWS, left - _ROWS_DROPPED)
+        elif source:
+            source = False
+        else:
+            break
+        messages = built(left, source)
+    parts = [f"all but the fastest {left} configurations"] if left < rows else []
+    return messages, " and ".join([*parts, *([] if source else ["the kernel's source"])])
+
+
+def _situation(known: SearchKnowledge, *, source: bool) -> str:
+    session, problem, options = known.session, known.session.problem, known.session.options.rounds
+    shows_source = source and options.include_kernel_source and bool(problem.source_text.strip())
+    return render(
+        "search_situation",
+        device=f"<device>\n{device_facts(session.bench.device)}\n</device>\n" if options.hardware_context else "",
+        sizes=label_of(problem.sizes),
+        kernel=_kernel(known, shown=shows_source),
+        launch=_launch(known),
+        tunables="\n".join(_tunables(known, with_uses=shows_source)),
+        restrictions="\n".join(known.candidate.restrictions) or "none",
+    )
+
+
+def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
+    language, name = known.session.problem.language, known.candidate.kernel
+    source = known.candidate.source.strip() if shown else "(its source is not shown)"
+    return f'<kernel language="{language}" name="{name}">\n{source}\n</kernel>\n'
+
+
+def _launch(known: SearchKnowledge) -> str:
+    problem = known.session.problem
+    launched = known.candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
+    lines = [*argument_facts(problem), *(f"{key}: {value}" for key, value in launched.items())]
+    frozen = [f"{name}={values[0]}" for name, values in known.space.tunables.items() if len(values) == 1]
+    lines += [f"fixed: {', '.join(frozen)}"] if frozen else []
+    return "\n".join(lines) or "not known"
+
+
+def _tunables(known: SearchKnowledge, *, with_uses: bool) -> list[str]:
+    uses = tunable_uses(known.candidate.source, known.session.problem.language, list(known.free)) if with_uses else {}
+    default = known.candidate.default_configuration
+    lines: list[str] = []
+    for name, values in known.free.items():
+        lines.append(f"{name}: {', '.join(map(str, values))} (as given: {default[name]})")
+        lines += [f"  {use}" for use in uses.get(name, [])]
+    return lines
+
+
+def _measurements(known: SearchKnowledge) -> str:
+    session = known.session
+    unit = time_unit(cpu=session.bench.device.cpu_times)
+    given = session.bench.given.timing
+    lines = [] if given is None else [f"the kernel as given: {time_words(given.median, unit)}"]
+    best = session.incumbent.evaluation.timing
+    if best is not None and session.incumbent.candidate.id != session.baseline.id:
+        lines.append(f"the best kernel so far: {time_words(best.median, unit)}")
+    lines += bound_facts(session.problem, session.bench.device)
+    return "\n".join(lines)

@@ -1,0 +1,318 @@
+"""Rounds: a model proposes configurations, the machine measures them, the model sees what came of it.
+
+default + seeds are measured ---.
+ask for the first batch --------+--> measure --> converged? --yes--> end
+        ^                                            | no
+        '--- ask for the next batch, with all results '
+no usable reply --> the batch comes from the fallback
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterable, Sequence
+
+from tui_tuner.evaluate.results import Evaluation, Timing
+from tui_tuner.format import counted_in_lines, time_words
+from tui_tuner.memory.memory import Recollection
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.nearby import neighbours
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.tunables import exact_key
+from tui_tuner.prompts.ranking import MeasuredConfiguration
+from tui_tuner.search.rounds import RoundOptions
+from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
+from tui_tuner.strategies.best import best_of
+from tui_tuner.strategies.history import memory_facts
+from tui_tuner.strategies.rounds.asking import RoundQuestion
+from tui_tuner.strategies.rounds.prompt import Round, SearchKnowledge, measured_in
+from tui_tuner.strategies.steps import Step, StepState
+
+
+class Rounds:
+    """The rounds of one search; what they find is among the session's evaluations of the candidate.
+
+    Args:
+        candidate: the kernel.
+        searched: the candidate with what is frozen at one value.
+        space: the valid configurations of `searched`.
+        most: evaluations at most.
+        found: what earlier sessions found: lines for the first prompt, and configurations to begin with.
+        step: the step that searches; where it is given, the plan shows each round behind it.
+    """
+
+    def __init__(
+        self,
+        session: Effects,
+        candidate: Candidate,
+        searched: Candidate,
+        space: SearchSpace,
+        most: int,
+        found: Recollection,
+        step: Step | None = None,
+    ) -> None:
+        self._session = session
+        self._options = session.options.rounds
+        self._candidate = candidate
+        self._searched = searched
+        self._space = space
+        self._unspent = most
+        self._found = found
+        self._step = step
+        self._rng = random.Random(session.seed)  # noqa: S311 (chooses what to measure, guards nothing)
+        self._round_of: dict[object, int] = {}
+        self._remarks: list[str] = []
+        best = self._best()
+        self._progress = Progress(self._options, None if best is None else best.timing)
+        self._model_is_there = True
+
+    async def run(self) -> str:
+        """Go on until the rounds have converged; why they ended, in words.
+
+        Raises:
+            BudgetSpent: the session's evaluations or time are spent.
+            ModelFailed: the model gave nothing and the fallback is `error`.
+        """
+        while not (reason := self._ended()):
+            await self._round(self._progress.rounds + 1)
+        return reason
+
+    async def _round(self, number: int) -> None:
+        """One round, with its line in the plan."""
+        options = self._options
+        size = options.initial_batch_size if number == 1 else options.refinement_batch_size
+        seeds = self._seeds() if number == 1 else []
+        wanted = Round(
+            number, max(1, min(size, self._left) - len(seeds)), self._left, self._progress.is_flat, self._remarks
+        )
+        line = self._line(wanted, len(seeds))
+        try:
+            batch = await self._measured_batch(self._question(wanted, seeds), seeds)
+        except (BudgetSpent, ModelFailed) as ended:
+            self._show(line, StepState.SKIPPED, str(ended))
+            raise
+        self._tell(line, wanted, len(seeds) + len(batch))
+
+    async def _measured_batch(self, question: RoundQuestion, seeds: Sequence[Configuration]) -> list[Configuration]:
+        """Ask while the seeds are measured, then measure what the reply proposes."""
+        measuring = asyncio.ensure_future(self._measure(seeds, 0))
+        try:
+            batch = await self._proposed(question)
+            await measuring
+            await self._measure(batch, question.wanted.number)
+        except ModelFailed:
+            await measuring
+            raise
+        finally:
+            measuring.cancel()
+            await asyncio.gather(measuring, return_exceptions=True)
+            await self._session.bench.cancel_speculation()
+        return batch
+
+    @property
+    def _left(self) -> int:
+        return min(self._unspent, self._session.budget.evaluations_left)
+
+    def _ended(self) -> str:
+        if self._left < 1:
+            return "the evaluations for the rounds are made"
+        if self._space.size <= len(self._measured()):
+            return "every configuration is measured"
+        return self._progress.converged
+
+    def _seeds(self) -> list[Configuration]:
+        """The default configuration, those that were offered, and random ones: at most half of the first batch."""
+        measured = [one.evaluation.configuration for one in self._measured()]
+        offered = [*self._session.problem.search.seeds, *self._found.seeds]
+        first = [one for one in [self._searched.default_configuration, *offered] if self._space.contains(one)]
+        drawn = random_batch(self._space, [*measured, *first], self._options.seeds, self._rng)
+        known = {exact_key(configuration) for configuration in measured}
+        new = {exact_key(one): one for one in [*first, *drawn] if exact_key(one) not in known}
+        most = min(self._options.initial_batch_size, self._left) // 2
+        return list(new.values())[: min(most, self._options.seeds + 1)]
+
+    def _question(self, wanted: Round, seeds: Sequence[Configuration]) -> RoundQuestion:
+        measured, best = self._measured(), self._best()
+        known = SearchKnowledge(self._session, self._searched, self._space, measured, memory_facts(self._found))
+        taken = [*(one.evaluation.configuration for one in measured), *seeds]
+        default = self._searched.default_configuration
+        start = default if best is None else {**default, **best.configuration}
+        return RoundQuestion(self._session, self._candidate, known, wanted, taken, start)
+
+    async def _proposed(self, question: RoundQuestion) -> list[Configuration]:
+        """What the model proposes, or the fallback in its place.
+
+        Raises:
+            ModelFailed: it proposes nothing, and the fallback is `error`.
+        """
+        if self._model_is_there:
+            try:
+                chooser = await question.ask()
+            except BudgetSpent as spent:
+                self._model_is_there = False
+                reason = str(spent)
+            except ModelFailed as failed:
+                reason = str(failed)
+            else:
+                self._remarks = chooser.remarks
+                if chooser.mostly_invalid:
+                    self._flag(f"{chooser.invalid} of {chooser.proposed} proposed configurations were not valid")
+                return chooser.chosen
+            self._give_up_or_say(reason)
+        return self._fallen_back(question)
+
+    def _flag(self, fault: str) -> None:
+        self._session.note(f"round {self._progress.rounds + 1}: {fault}", warning=True)
+        self._remarks = [f"{fault}: check value lists and restrictions before you answer", *self._remarks]
+
+    def _give_up_or_say(self, reason: str) -> None:
+        if self._options.fallback == "error":
+            raise ModelFailed(reason)
+        self._session.note(f"{reason}: {self._options.fallback} configurations instead", warning=True)
+
+    def _fallen_back(self, question: RoundQuestion) -> list[Configuration]:
+        count, taken = question.wanted.count, question.taken
+        if self._options.fallback == "random":
+            return random_batch(self._space, taken, count, self._rng)
+        evaluations = [one.evaluation for one in question.known.measured]
+        return pattern_batch(self._space, evaluations, taken, count, self._rng)
+
+    async def _measure(self, batch: Sequence[Configuration], number: int) -> None:
+        for configuration in batch:
+            self._round_of.setdefault(exact_key(configuration), number)
+        left = self._session.budget.evaluations_left
+        await self._session.evaluate(self._candidate, batch)
+        self._unspent -= left - self._session.budget.evaluations_left
+
+    def _measured(self) -> list[MeasuredConfiguration]:
+        """The evaluations that lie in the searched space, and what is known of them."""
+        return [
+            measured_in(
+                self._session, self._searched, evaluation, self._round_of.get(exact_key(evaluation.configuration), 0)
+            )
+            for evaluation in self._session.bench.evaluations_of(self._candidate)
+            if self._space.contains(evaluation.configuration)
+        ]
+
+    def _best(self) -> Evaluation | None:
+        return best_of([one.evaluation for one in self._measured()])
+
+    def _line(self, wanted: Round, seeds: int) -> Step | None:
+        """The line of a round in the plan, behind that of the round before."""
+        if self._step is None:
+            return None
+        detail = f"{wanted.count} configurations of the model's" + (f", {seeds} seeds meanwhile" if seeds else "")
+        line = self._session.add_step(f"Round {wanted.number}", detail, after=self._step)
+        self._step = self._session.update_step(line.now(StepState.RUNNING))
+        return self._step
+
+    def _show(self, line: Step | None, state: StepState, reason: str) -> None:
+        if line is not None:
+            self._session.update_step(line.now(state, reason=reason))
+
+    def _tell(self, line: Step | None, wanted: Round, count: int) -> None:
+        """Close a round: its outcome in one line."""
+        best = self._best()
+        timing = None if best is None else best.timing
+        self._progress.round_done(timing)
+        found = "nothing is right yet" if timing is None else f"best {time_words(timing.median)}"
+        outcome = f"{found}, no improvement" if self._progress.is_flat else found
+        self._show(line, StepState.DONE, outcome)
+        self._session.note(f"round {wanted.number} of {self._options.max_rounds}: {count} configurations, {outcome}")
+
+
+def random_batch(
+    space: SearchSpace, measured: Sequence[Configuration], count: int, rng: random.Random
+) -> list[Configuration]:
+    """So many valid configurations that are not measured, as far as there are any."""
+    return _new(space.sample(count + len(measured), rng), measured, count)
+
+
+def pattern_batch(
+    space: SearchSpace,
+    evaluations: Sequence[Evaluation],
+    taken: Sequence[Configuration],
+    count: int,
+    rng: random.Random,
+) -> list[Configuration]:
+    """The neighbours of the best that are not measured, then those of the second best and so on, then random ones.
+
+    Pattern search after R. Hooke and T. A. Jeeves, "Direct search" solution of numerical and statistical problems,
+    J. ACM 8(2), 1961: exploratory moves along one coordinate at a time, from the best point known.
+    """
+    timed = [e for e in evaluations if e.timing is not None and space.contains(e.configuration)]
+    timed.sort(key=lambda e: e.timing.median if e.timing is not None else float("inf"))
+    near = (neighbour for best in timed for neighbour in neighbours(space, best.configuration))
+    batch = _new(near, taken, count)
+    return [*batch, *random_batch(space, [*taken, *batch], count - len(batch), rng)]
+
+
+def _new(proposed: Iterable[Configuration], measured: Sequence[Configuration], count: int) -> list[Configuration]:
+    known = {exact_key(configuration) for configuration in measured}
+    batch: list[Configuration] = []
+    for configuration in proposed:
+        if len(batch) >= count:
+            break
+        if exact_key(configuration) not in known:
+            known.add(exact_key(configuration))
+            batch.append(configuration)
+    return batch
+
+
+_LOOKED_BACK = 2
+"""Rounds over which the gain must reach `min_improvement`."""
+
+
+class Progress:
+    """The best time after each round.
+
+    Args:
+        first: the best known before the first round.
+    """
+
+    def __init__(self, options: RoundOptions, first: Timing | None) -> None:
+        self._options = options
+        self._best = [first]
+        self._flat = 0
+
+    @property
+    def rounds(self) -> int:
+        """How many are done."""
+        return len(self._best) - 1
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the last round brought no improvement."""
+        return self._flat > 0
+
+    def round_done(self, best: Timing | None) -> None:
+        """Note the best time known after a round."""
+        self._flat = 0 if _improved(self._best[-1], best) else self._flat + 1
+        self._best.append(best)
+
+    @property
+    def converged(self) -> str:
+        """Why there is no further round, in words; empty if there is one."""
+        options, best = self._options, self._best[-1]
+        if best is not None and options.target_ms is not None and best.median <= options.target_ms:
+            return f"the target of {options.target_ms:g} ms is met"
+        if self.rounds >= options.max_rounds:
+            return f"{counted_in_lines(options.max_rounds, 'round')} done"
+        if self._flat >= options.patience:
+            return f"no improvement in {counted_in_lines(self._flat, 'round')}"
+        if self.rounds > _LOOKED_BACK and self._gain() < options.min_improvement:
+            return f"less than {options.min_improvement:.1%} gained in {_LOOKED_BACK} rounds"
+        return ""
+
+    def _gain(self) -> float:
+        """Relative gain over the last rounds; infinite where nothing was right before."""
+        before, now = self._best[-1 - _LOOKED_BACK], self._best[-1]
+        if before is None or now is None:
+            return float("inf")
+        return before.median / now.median - 1
+
+
+def _improved(before: Timing | None, now: Timing | None) -> bool:
+    return now is not None and (before is None or now.high < before.low)

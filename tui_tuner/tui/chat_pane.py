@@ -1,0 +1,250 @@
+"""Pane 4: the conversation with the model, the session's notes, and the user's own words.
+
+They are two widgets, so that what was typed into the one can never be sent as the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.getters import query_one
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui_tuner.session import events
+from tui_tuner.tui import chat_entries
+from tui_tuner.tui.chat_entries import Fold, ReplyEntry
+from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.view_model import ViewModel
+
+
+class ChatInput(Input):
+    """A line to type into; Esc leaves it and keeps what was typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, id="chat_leave", tooltip="Leave; what you typed is kept.")
+    ]
+
+    @dataclass
+    class InputLeft(Message):
+        """The user sent nothing."""
+
+    def on_mount(self) -> None:
+        """No blinking."""
+        self.cursor_blink = False
+
+    def action_leave(self) -> None:
+        """Say so."""
+        self.post_message(self.InputLeft())
+
+
+class SayInput(ChatInput):
+    """Words for the model's next prompt."""
+
+
+class ReasonInput(ChatInput):
+    """Why the step that awaits the user is rejected."""
+
+
+class EntryLine(Horizontal):
+    """An input behind a sign that says what Enter does with the words.
+
+    Args:
+        sign: with its style.
+    """
+
+    def __init__(self, sign: Content, entry: ChatInput) -> None:
+        super().__init__(classes="entry-line")
+        self._sign = sign
+        self._entry = entry
+
+    def compose(self) -> ComposeResult:
+        """Sign and input."""
+        yield Static(self._sign, markup=False, classes="sign")
+        yield self._entry
+
+
+_SAY = "words for the model's next prompt"
+_WHY = "Enter rejects, Esc leaves"
+_KEPT = 200
+
+
+class ChatLog(VerticalScroll, can_focus=True):
+    """The entries; the newest is in view until the user scrolls up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left_square_bracket", "fold(-1)", "Previous fold", show=False, id="fold_previous",
+                tooltip="Go to the folded prompt or thinking before."),
+        Binding("right_square_bracket", "fold(1)", "Next fold", show=False, id="fold_next",
+                tooltip="Go to the next folded prompt or thinking."),
+        Binding("enter", "open_fold", "Open", show=False, id="fold_toggle",
+                tooltip="Open or close the marked prompt or thinking; the newest if none is marked."),
+    ]  # fmt: skip
+
+    def _folds(self) -> list[Fold]:
+        return [fold for fold in self.query(Fold) if fold.display]
+
+    def _marked(self, folds: list[Fold]) -> int | None:
+        return next((index for index, fold in enumerate(folds) if fold.has_class("-marked")), None)
+
+    def action_fold(self, step: int) -> None:
+        """Mark the next fold in a direction."""
+        folds = self._folds()
+        if not folds:
+            return
+        marked = self._marked(folds)
+        index = len(folds) - 1 if marked is None else max(0, min(len(folds) - 1, marked + step))
+        for fold in folds:
+            fold.set_class(fold is folds[index], "-marked")
+        folds[index].scroll_visible(animate=False)
+
+    def action_open_fold(self) -> None:
+        """Open or close the marked fold."""
+        folds = self._folds()
+        if folds:
+            marked = self._marked(folds)
+            fold = folds[-1 if marked is None else marked]
+            fold.is_open = not fold.is_open
+
+
+class ChatPane(Pane):
+    """The story of the session in words."""
+
+    HELP = """
+## Chat
+
+`[` and `]` mark a folded prompt or the model's thinking, Enter opens it.
+
+*you>* What you type here goes to the model with its next prompt, and with every later one: press
+`c`, write, press Enter. Esc leaves and keeps what you typed.
+
+*reject>* While a step awaits you, `r` opens a line of its own for the reason; Enter rejects.
+"""
+
+    _log = query_one(ChatLog)
+
+    @dataclass
+    class WordsSubmitted(Message):
+        """The user tells the model something."""
+
+        text: str
+
+    @dataclass
+    class RejectionSubmitted(Message):
+        """The user rejects the step that awaits them, with a sentence that may be empty."""
+
+        reason: str
+
+    def __init__(self, view: SubjectView) -> None:
+        super().__init__(4, "Chat")
+        self._view = view
+        self._replies: dict[int, ReplyEntry] = {}
+        self._say = SayInput(placeholder=_SAY, id="say", select_on_focus=False, compact=True)
+        self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
+        self._lines: dict[ChatInput, EntryLine] = {
+            self._say: EntryLine(Content.styled("you> ", "bold $text-accent"), self._say),
+            self._reason: EntryLine(Content.styled("reject> ", "bold $text-warning"), self._reason),
+        }
+
+    def compose(self) -> ComposeResult:
+        """The entries and the lines to type into, of which one is visible."""
+        yield ChatLog()
+        yield from self._lines.values()
+
+    def on_mount(self) -> None:
+        """Follow the end."""
+        super().on_mount()
+        self._log.anchor()
+        self._open(self._say)
+
+    def focus_target(self) -> Widget:
+        """The entries."""
+        return self._log
+
+    def offer_rejection(self, awaiting: bool) -> None:
+        """Let a reason be typed while a step awaits the user; forget it otherwise."""
+        if not awaiting:
+            if self._reason.has_focus and self._lines[self._reason].display:
+                self._log.focus()
+            self._reason.value = ""
+            self._open(self._say)
+        self._reason.disabled = not awaiting
+
+    def ask_reason(self) -> None:
+        """Let the user type why they reject."""
+        self._open(self._reason)
+        self._reason.focus()
+
+    def start_words(self) -> None:
+        """Let the user type words for the model."""
+        self._open(self._say)
+        self._say.focus()
+
+    def forget_words(self) -> None:
+        """Empty the line of words for the model: they are told."""
+        self._say.value = ""
+
+    def _open(self, entry: ChatInput) -> None:
+        for other, line in self._lines.items():
+            line.display = other is entry
+
+    @on(ChatInput.InputLeft)
+    def _close_reason(self) -> None:
+        self._open(self._say)
+
+    @on(Input.Submitted, "#reason")
+    def _reject(self, message: Input.Submitted) -> None:
+        message.stop()
+        self._open(self._say)
+        self.post_message(self.RejectionSubmitted(message.value.strip()))
+
+    @on(Input.Submitted, "#say")
+    def _tell(self, message: Input.Submitted) -> None:
+        message.stop()
+        if message.value.strip():
+            self.post_message(self.WordsSubmitted(message.value.strip()))
+
+    def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
+        """Append what the news say; the words of a streaming reply are added all at once."""
+        entries: list[Widget] = []
+        words: dict[int, tuple[str, str]] = {}
+        for event in news:
+            if isinstance(event, events.ModelText):
+                text, thinking = words.get(event.call, ("", ""))
+                words[event.call] = (text + event.text, thinking + event.thinking)
+            elif isinstance(event, events.ReplyReceived):
+                words.pop(event.call, None)
+                self._reply(event.call, entries).finish(event)
+            else:
+                entries += self._entries(event)
+        for call, (text, thinking) in words.items():
+            self._reply(call, entries).extend(text, thinking)
+        if entries:
+            self._append(entries)
+
+    def _reply(self, call: int, entries: list[Widget]) -> ReplyEntry:
+        if call not in self._replies:
+            self._replies[call] = ReplyEntry()
+            entries.append(self._replies[call])
+        return self._replies[call]
+
+    def _append(self, entries: list[Widget]) -> None:
+        self._log.mount_all(entries[-_KEPT:])
+        surplus = len(self._log.children) - _KEPT
+        if surplus > 0:
+            self._log.remove_children(self._log.children[:surplus])
+
+    def _entries(self, event: events.Event) -> list[Widget]:
+        if isinstance(event, events.PromptSent):
+            self._replies.pop(event.call, None)
+        entry = chat_entries.entry(event, self._view)
+        return [] if entry is None else [entry]

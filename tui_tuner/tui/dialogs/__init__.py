@@ -1,1 +1,0 @@
-"""The questions and messages shown over the panes, one a file."""

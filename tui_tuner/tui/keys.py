@@ -1,0 +1,214 @@
+"""Every key of the main screen with a sentence of help, the check of a keymap, and the lines of tabs and keys.
+
+Those of the plan act while its pane is the active one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from textual.binding import Binding, InvalidBinding
+from textual.content import Content
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_tuner.errors import SettingsError
+from tui_tuner.text import suggestion
+from tui_tuner.tui.texts import clickable
+
+
+def key_of(screen: Screen[Any], name: str) -> str:
+    """The first key of a binding by its name in the keymap, as the user knows it."""
+    for active in screen.active_bindings.values():
+        if active.binding.id == name:
+            return screen.app.get_key_display(active.binding)
+    return ""
+
+
+class KeyLine(Widget):
+    """The keys that act now, as many as fit; each can be clicked."""
+
+    auto_links = False
+
+    def on_mount(self) -> None:
+        """Follow the screen's bindings."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> Content:
+        """One line; help, commands and quit are always there."""
+        return key_line(self._entries(), self.content_size.width)
+
+    def _entries(self) -> list[tuple[str, str, str]]:
+        """Key, description and action of what acts now; of several keys the shortest."""
+        shown: dict[str, tuple[str, str, str]] = {}
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if not (binding.show and active.enabled):
+                continue
+            key = self.app.get_key_display(binding)
+            if binding.action not in shown or len(key) < len(shown[binding.action][0]):
+                place = "app" if active.node is self.app else "screen"
+                shown[binding.action] = (key, binding.description, f"{place}.{binding.action}")
+        return list(shown.values())
+
+
+_ALWAYS = ("help", "quit")
+
+
+def key_line(entries: list[tuple[str, str, str]], width: int) -> Content:
+    """Keys as (key, description, action) in at most `width` cells; help and quit stand at the end and stay."""
+    last = sorted((entry for entry in entries if entry[1] in _ALWAYS), key=lambda entry: _ALWAYS.index(entry[1]))
+    first = [entry for entry in entries if entry[1] not in _ALWAYS]
+    while first and len(_key_text([*first, *last])) > width:
+        first.pop()
+    items = [
+        clickable(Content.assemble((key, "bold $footer-key-foreground"), f" {description}"), action)
+        for key, description, action in [*first, *last]
+    ]
+    return Content("  ").join(items)
+
+
+def _key_text(entries: list[tuple[str, str, str]]) -> str:
+    return "  ".join(f"{key} {description}" for key, description, _ in entries)
+
+
+APP_BINDINGS = [
+    Binding("question_mark,f1", "toggle_help", "help", id="help",
+            tooltip="Show or hide the keys and the help of the focused pane."),
+    Binding("q", "quit", "quit", id="quit",
+            tooltip="Leave; a session that is not finished can be resumed."),
+    Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, id="interrupt",
+            tooltip="Leave, also while you type; a session that is not finished can be resumed."),
+]  # fmt: skip
+
+_PLAN = Binding.Group("Plan")
+
+SCREEN_BINDINGS = [
+    Binding("a,f2", "decide('approve')", "approve", show=False, id="approve",
+            tooltip="Let the step that awaits you be built, verified and measured."),
+    Binding("e,f3", "edit", "edit", show=False, id="edit",
+            tooltip="Change the proposed kernel in your editor, then approve it."),
+    Binding("s,f4", "decide('skip')", "skip", show=False, id="skip",
+            tooltip="Leave this step out and go on with the plan."),
+    Binding("r,f5", "reject", "reject", show=False, id="reject",
+            tooltip="Refuse this step and tell the model why."),
+    Binding("A,f8", "approve_all", "approve all", show=False, id="approve_all",
+            tooltip="Approve this step and all that follow."),
+    Binding("A,f8", "ask_again", "ask again", id="ask_again",
+            tooltip="Ask before every step again."),
+    Binding("n,plus,insert", "change_plan('add')", "add", group=_PLAN, id="add_step",
+            tooltip="Add a step of your own, before the selected one if that is still to come, else at the end."),
+    Binding("enter,f6", "change_plan('edit')", "edit step", group=_PLAN, id="edit_step",
+            tooltip="Change title and detail of the selected step."),
+    Binding("K,shift+up", "change_plan('up')", "up", group=_PLAN, id="move_step_up",
+            tooltip="Do the selected step earlier."),
+    Binding("J,shift+down", "change_plan('down')", "down", group=_PLAN, id="move_step_down",
+            tooltip="Do the selected step later."),
+    Binding("x,delete", "change_plan('delete')", "delete", group=_PLAN, id="delete_step",
+            tooltip="Take the selected step out of the plan; it stays visible as skipped."),
+    Binding("t,f7", "change_plan('thaw')", "thaw", group=_PLAN, id="thaw",
+            tooltip="Search a tunable again that is held at a value."),
+    Binding("c,ctrl+t", "tell", "say", id="tell",
+            tooltip="Write to the model; your words are in its next prompt and in every later one."),
+    Binding("d,f9", "next_view", "view", id="view",
+            tooltip="Go on to the next view of the kernel: source, diff, best."),
+    Binding("o,ctrl+o", "sort", "sort", id="sort",
+            tooltip="Sort the benchmarks: newest first or fastest first."),
+    Binding("slash,ctrl+f", "filter", "filter", id="filter",
+            tooltip="Show only the benchmarks that contain some words."),
+    Binding("f,f11", "maximise", "maximise", id="maximise",
+            tooltip="Give the focused pane the whole screen, or give it back."),
+    Binding("escape", "restore", "all panes", show=False, id="restore",
+            tooltip="Show all panes again after one was maximised."),
+    *(Binding(f"{number},alt+{number}", f"pane({number})", name, show=False, id=f"pane_{number}",
+              tooltip=f"Go to pane {number}, {name}.")
+      for number, name in enumerate(("Kernel", "Plan", "Benchmarks", "Chat"), start=1)),
+]  # fmt: skip
+
+_SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
+_MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
+_KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
+
+
+def _is_key(name: str) -> bool:
+    """Whether it is a letter, a named key, or a sign by its Unicode name, as Textual calls signs."""
+    if len(name) == 1 or name in _KEY_NAMES:
+        return True
+    try:
+        unicodedata.lookup(name.replace("_", " "))
+    except KeyError:
+        return False
+    return True
+
+
+def _parsed(binding: str, keys: str) -> list[str]:
+    """The keys of one entry in Textual's long form.
+
+    Raises:
+        SettingsError: one of them is no key.
+    """
+    try:
+        made = list(Binding.make_bindings([Binding(keys, "none")]))
+    except InvalidBinding as error:
+        raise SettingsError(f"keymap: '{binding}' has the unusable keys '{keys}'") from error
+    for one in made:
+        *modifiers, name = one.key.split("+")
+        if not _MODIFIERS.issuperset(modifiers) or not _is_key(name):
+            raise SettingsError(
+                f"keymap: '{one.key}' for '{binding}' is no key", hint="Write keys as in 'a', 'ctrl+r', 'f5', 'escape'."
+            )
+    return [one.key for one in made]
+
+
+def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
+    """The user's keymap, if every name is known, every key is one, and no key is wanted twice.
+
+    Args:
+        keymap: keys, separated by commas, for names of bindings, as in `{"approve": "y,f2"}`.
+
+    Raises:
+        SettingsError: names the entry that cannot be used.
+    """
+    known = {binding.id: binding.key for binding in [*APP_BINDINGS, *SCREEN_BINDINGS] if binding.id is not None}
+    for binding in keymap:
+        if binding not in known:
+            raise SettingsError(f"keymap: there is no binding '{binding}'", hint=suggestion(binding, known, "bindings"))
+    owners: dict[str, str] = {}
+    for binding, keys in {**known, **keymap}.items():
+        for key in _parsed(binding, keys):
+            owner = owners.setdefault(key, binding)
+            if owner != binding and not {owner, binding} <= _SHARED_KEYS:
+                raise SettingsError(
+                    f"keymap: the key '{key}' would be '{owner}' and '{binding}'",
+                    hint=f"Give '{owner}' another key too.",
+                )
+    return dict(keymap)
+
+
+class TabLine(Widget):
+    """The names of the panes where only one of them is visible."""
+
+    auto_links = False
+
+    active: reactive[int] = reactive(1)
+    awaiting: reactive[bool] = reactive(False)
+    titles: reactive[list[str]] = reactive(list)
+
+    def __init__(self, titles: list[str]) -> None:
+        super().__init__(id="tabs")
+        self.set_reactive(TabLine.titles, titles)
+
+    def render(self) -> Content:
+        """The active one in brackets; a mark at the plan while a step awaits the user."""
+        return Content("").join(self._tab(number, title) for number, title in enumerate(self.titles, start=1))
+
+    def _tab(self, number: int, title: str) -> Content:
+        mark = " ○" if self.awaiting and title == "Plan" else ""
+        label = f"{number} {title}{mark}"
+        active = number == self.active
+        content = Content.styled(f"[{label}]", "bold reverse") if active else Content(f" {label} ")
+        return clickable(content, f"screen.pane({number})") + " "

@@ -1,0 +1,120 @@
+"""The panes together, and what they have in common: which one is active, and where the focus goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.message import Message
+from textual.widget import Widget
+
+from tui_tuner.session.events import Event
+from tui_tuner.tui.texts import clickable
+from tui_tuner.tui.view_model import ViewModel
+
+
+class PaneGrid(Container):
+    """Panes side by side; where only one is visible, the active one."""
+
+    @dataclass
+    class Activated(Message):
+        """Another pane is active."""
+
+        number: int
+
+    def __init__(self, panes: Sequence[Pane]) -> None:
+        super().__init__(id="panes")
+        self._panes = {pane.number: pane for pane in panes}
+        self.active = 1
+        self._visited_from: int | None = None
+
+    def compose(self) -> ComposeResult:
+        """All panes."""
+        yield from self._panes.values()
+
+    @property
+    def titles(self) -> list[str]:
+        """Their names."""
+        return [pane.title for pane in self._panes.values()]
+
+    def draw(self, view_model: ViewModel, news: Sequence[Event]) -> None:
+        """Let every pane draw the difference."""
+        for pane in self._panes.values():
+            pane.show(view_model, news)
+
+    def activate(self, number: int) -> None:
+        """Make a pane the active one, before its focus: a hidden widget cannot have it."""
+        self.active, self._visited_from = number, None
+        for pane in self._panes.values():
+            pane.set_class(pane.number == number, "-active")
+        self.post_message(self.Activated(number))
+
+    def go_to(self, number: int) -> None:
+        """Activate a pane and give it the focus."""
+        self.activate(number)
+        self._panes[number].focus_target().focus(scroll_visible=False)
+
+    def visit(self, number: int) -> None:
+        """Activate a pane whose input gets the focus; `come_back` returns to the one before."""
+        before = self._visited_from if self.active == number else self.active
+        self.activate(number)
+        self._visited_from = before
+
+    def come_back(self) -> None:
+        """Return from a visit, unless another pane was chosen meanwhile: then only the input is left."""
+        self.go_to(self._visited_from or self.active)
+
+    def reveal(self, number: int) -> None:
+        """Go to a pane if it is not visible."""
+        if not self._panes[number].display:
+            self.go_to(number)
+
+    @on(DescendantFocus)
+    def _follow_focus(self, event: DescendantFocus) -> None:
+        pane = next((node for node in event.widget.ancestors_with_self if isinstance(node, Pane)), None)
+        if pane is not None and pane.number != self.active:
+            self.activate(pane.number)
+
+
+class Pane(Vertical):
+    """One of the four parts of the screen.
+
+    Args:
+        number: its key, 1 to 4.
+        title: its name in the border and on its tab.
+    """
+
+    def __init__(self, number: int, title: str) -> None:
+        super().__init__(id=f"pane-{number}", classes="pane")
+        self.number = number
+        self.title = title
+
+    def on_mount(self) -> None:
+        """Write the border."""
+        self.refresh_title()
+
+    def refresh_title(self) -> None:
+        """Write the border's title: the number, the name and what the pane adds."""
+        name = clickable(Content.from_markup(f"[b]{self.number}[/b] {self.title}"), f"screen.pane({self.number})")
+        self.border_title = Content.assemble(name, self.title_extra())
+
+    def title_extra(self) -> Content:
+        """What stands behind the name in the border."""
+        return Content()
+
+    def focus_target(self) -> Widget:
+        """The widget that has the focus when the pane is chosen."""
+        raise NotImplementedError
+
+    def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
+        """Draw what differs from what is shown.
+
+        Args:
+            news: the events since the last call, already in the view model.
+        """
+        raise NotImplementedError

@@ -1,1 +1,0 @@
-"""The four panes, one a file."""

@@ -1,0 +1,131 @@
+"""Text that is data made into content that cannot act as markup, and what the dialogs say."""
+
+from __future__ import annotations
+
+import shlex
+
+from textual.content import Content
+from textual.style import Style
+
+from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
+from tui_tuner.session.events import SessionFinished, SessionStarted
+from tui_tuner.text import clean
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
+
+
+def pairs_table(pairs: list[tuple[str, str]]) -> Content:
+    """Names and what belongs to them, a line each; those without anything are left out."""
+    width = max(len(name) for name, _ in pairs)
+    return Content("\n").join(
+        Content.assemble((f"{name:<{width}}  ", "$foreground-muted"), one_line(value)) for name, value in pairs if value
+    )
+
+
+def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
+    timing, resources = evaluation.timing, evaluation.resources
+    pairs: list[tuple[str, str]] = []
+    if timing is not None:
+        ends = interval(timing.low, timing.high, timing.median)
+        samples = counted(timing.samples, "sample")
+        pairs.append(("time", f"{milliseconds(timing.median)} {unit}, 95 % interval {ends}, {samples}"))
+    known = {
+        "registers": resources.registers,
+        "spilled": resources.spill_bytes,
+        "shared memory": resources.shared_bytes,
+        "local memory": resources.local_bytes,
+    }
+    pairs += [("roofline", share(evaluation.share))]
+    pairs += [
+        (name, f"{value} a thread" if name == "registers" else f"{value:,} bytes")
+        for name, value in known.items()
+        if value is not None
+    ]
+    if evaluation.error is not None:
+        pairs.append(("deviation", f"{evaluation.error:.2g} of what is allowed"))
+    took = (("build", evaluation.build_ms), ("verify", evaluation.verify_ms), ("measure", evaluation.measure_ms))
+    pairs.append(("took", ", ".join(f"{name} {value:,.0f} ms" for name, value in took if value)))
+    return pairs
+
+
+def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
+    """Everything about one evaluation; the log of a failure stands at the end."""
+    values = "\n".join(f"  {name} = {tunable_value(value)}" for name, value in row.configuration.items())
+    parts = [
+        pairs_table([("candidate", f"{title} ({row.candidate})")]),
+        Content.assemble(("configuration", "$foreground-muted"), "\n", plain(values)),
+    ]
+    if row.evaluation is None:
+        return Content("\n").join([*parts, Content.styled("running", "italic")])
+    failure = row.evaluation.failure
+    if failure is not None:
+        parts.append(plain(f"{failure.kind.value}: {failure.message}", "bold $text-error"))
+    parts.append(pairs_table(_measured(row.evaluation, unit)))
+    if failure is not None and failure.detail:
+        parts.append(Content("\n") + plain(failure.detail))
+    return Content("\n").join(parts)
+
+
+_HEADLINES = {
+    "finished": ("✓ finished", "bold $text-success"),
+    "no_improvement": ("· finished without an improvement", "bold $text-warning"),
+    "failed": ("✗ failed", "bold $text-error"),
+    "interrupted": ("· interrupted", "bold $text-warning"),
+}
+
+
+def result_title(finished: SessionFinished) -> Content:
+    """The status with its sign."""
+    return Content.styled(*_HEADLINES[finished.status])
+
+
+def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
+    """What came of the session, where it lies, and how to see it again."""
+    unit = time_label(view_model.device)
+    speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
+    if speedup and unit != "ms":
+        speedup += f", in {unit}"
+    pairs = [
+        ("speed-up", speedup),
+        ("reason", finished.reason),
+        ("evaluations", f"{finished.evaluations:,}"),
+        ("model", model_effort(finished)),
+        ("result", finished.result or ""),
+    ]
+    if view_model.started is not None:
+        best = f"best.* in {view_model.started.directory}" if finished.speedup else ""
+        pairs += [("best kernel", best), way_on(finished, view_model.started)]
+    return pairs_table(pairs)
+
+
+def model_effort(finished: SessionFinished) -> str:
+    """Calls of the model and their price."""
+    return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"
+
+
+def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:
+    """The command that shows the session again or goes on with it, after what it does."""
+    run = shlex.quote(started.run)
+    if finished.status == "interrupted":
+        return "go on", f"tuner-tui resume {run}"
+    return "see it again", f"tuner-tui replay {run}"
+
+
+def plain(text: str, style: str = "") -> Content:
+    """The text as it stands, without control characters, in one style."""
+    return Content.styled(clean(text), style) if style else Content(clean(text))
+
+
+def one_line(text: str, style: str = "") -> Content:
+    """The text with every run of white space made one blank."""
+    return plain(" ".join(clean(text).split()), style)
+
+
+def clickable(label: str | Content, action: str) -> Content:
+    """A label that runs an action when it is clicked.
+
+    Args:
+        action: in Textual's notation, as in `screen.pane(2)`; never built from data.
+    """
+    content = Content(label) if isinstance(label, str) else label
+    return content.stylize(Style.from_meta({"@click": action}))
