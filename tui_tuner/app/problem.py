@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui_tuner.app.kernel_rooms import room_for_file, room_for_language, split_name
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
@@ -15,12 +16,9 @@ from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
-from tui_tuner.python_kernels.client import ProcessOptions
-from tui_tuner.python_kernels.evaluator import python_problem, visible_gpu
-from tui_tuner.python_kernels.messages import split_name
 from tui_tuner.search.methods import MODEL_METHODS, method_named
 from tui_tuner.session.options import SessionOptions
-from tui_tuner.subjects import subjects
+from tui_tuner.subjects import loaded, subjects
 from tui_tuner.text import nearest
 
 
@@ -37,8 +35,10 @@ def problem_of(kernel: Path | None, device: str = "auto") -> Written:
         raise SettingsError("no kernel is named", hint="name its file")
     check_kernel(kernel)
     file, name = split_name(kernel)
-    if file.suffix == ".py":
-        return python_problem(file, name, ProcessOptions(visible_gpu(device)))
+    room = room_for_file(file)
+    if room is not None:
+        described: Written = loaded(room.problem)(file, name, device)
+        return described
     written = written_in_file(kernel)
     check_source(kernel, written.problem)
     return written
@@ -141,8 +141,9 @@ async def check_options(options: SessionOptions, problem: Problem) -> None:
     if options.device.strip().lower() == "auto" and problem.language != "recorded":
         return
     try:
-        if problem.language == "python":
-            visible_gpu(options.device)
+        room = room_for_language(problem.language)
+        if room is not None:
+            loaded(room.check_device)(options.device)
         elif recorded_file(options.device) is None:
             await choose_device(options.device, problem.language)
     except DeviceError as error:

@@ -19,6 +19,7 @@ from tui_tuner.app.choosing import (
     memory_of,
     with_model,
 )
+from tui_tuner.app.kernel_rooms import room_for_language
 from tui_tuner.app.problem import check_options, problem_of, with_recording
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import JournalError, UserError
@@ -29,13 +30,12 @@ from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.load import Written
-from tui_tuner.python_kernels.client import ProcessOptions
-from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, visible_gpu
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.choose import strategy_named
+from tui_tuner.subjects import loaded
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
 """Options that a run cannot be gone on with when they are others."""
@@ -161,9 +161,10 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     if recording is not None:
         return RecordedEvaluator(run.problem, recording)
     jobs = settings.build.jobs or os.cpu_count() or 1
-    if run.problem.language == "python":
-        process = ProcessOptions(visible_gpu(run.options.device))
-        return PythonEvaluator(run.problem, PythonOptions(run.log, jobs, process=process))
+    room = room_for_language(run.problem.language)
+    if room is not None:
+        evaluator: Evaluator = loaded(room.evaluator)(run.problem, run.log, jobs, run.options.device)
+        return evaluator
     options = LocalOptions(
         device=run.options.device,
         cache=run.builds,

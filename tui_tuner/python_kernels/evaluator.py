@@ -153,6 +153,24 @@ def visible_gpu(device: str) -> dict[str, str]:
 _SHOWN = 400  # characters
 
 
+def problem_in(file: Path, kernel: str | None, device: str) -> Written:
+    """The problem of a kernel in a Python file, for the device that the user named.
+
+    Raises:
+        UserError: as of `visible_gpu` and `python_problem`.
+    """
+    return python_problem(file, kernel, ProcessOptions(visible_gpu(device)))
+
+
+def evaluator_for(problem: Problem, log: Path, jobs: int, device: str) -> PythonEvaluator:
+    """What evaluates a kernel in Python on the device that the user named.
+
+    Raises:
+        DeviceError: as of `visible_gpu`.
+    """
+    return PythonEvaluator(problem, PythonOptions(log, jobs, process=ProcessOptions(visible_gpu(device))))
+
+
 def python_problem(file: Path, kernel: str | None, options: ProcessOptions = DEFAULT) -> Written:
     """The problem of a kernel in a Python file, every field of its search space a tunable.
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -224,14 +223,6 @@ def triton_line(options: Mapping[str, object]) -> str:
     own = {name: value for name, value in options.items() if name not in _LAUNCH_OPTIONS}
     others = "".join(f", {name}={options[name]!r}" for name in _LAUNCH_OPTIONS if name in options)
     return f"triton.Config({own!r}{others})"
-
-
-def split_name(kernel: Path) -> tuple[Path, str | None]:
-    """File and kernel of `kernel.py:NAME`; no kernel where none is named."""
-    stem, colon, name = kernel.name.rpartition(":")
-    if colon and Path(stem).suffix == ".py" and name.isidentifier():
-        return kernel.with_name(stem), name
-    return kernel, None
 
 
 def _text(value: object) -> str:
