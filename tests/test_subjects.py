@@ -14,6 +14,7 @@ from tui_tuner import subjects as registry
 from tui_tuner.app.problem import check_kernel
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.headless import Story
+from tui_tuner.session.events import Event
 from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 from tui_tuner.tui.subject import SubjectView
@@ -36,6 +37,7 @@ def test_every_part_that_a_subject_names_is_there(subject: Subject) -> None:
     named = [subject.screen, subject.story, subject.resume, subject.replay, subject.settings, subject.findings]
     parts = [part for part in (*named, *(command.adder for command in subject.commands)) if part]
     assert all(callable(loaded(part)) for part in parts)
+    assert all(issubclass(event, Event) for event in (loaded(subject.events) if subject.events else ()))
 
 
 @each_subject

@@ -10,8 +10,6 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
-from pydantic import InstanceOf
-
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -63,6 +61,7 @@ class Subject(NamedTuple):
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
         options: the same as plain data, a sequence of `tui_tuner.options.Option`.
         findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
+        events: a sequence of those that only its sessions have; empty where there are none.
         commands: those that it adds to the command line; the first one begins its sessions.
         resume_options: what its runs take on a resume.
     """
@@ -77,6 +76,7 @@ class Subject(NamedTuple):
     settings: str = ""
     options: str = ""
     findings: str = ""
+    events: str = ""
     commands: tuple[Command, ...] = ()
     resume_options: tuple[ResumeOption, ...] = ()
 
@@ -146,7 +146,3 @@ class Source(Protocol):
     def edited(self, source: str) -> Self:
         """The same with the text as the user left it."""
         ...
-
-
-AnySource = InstanceOf[Source]
-"""A source as a field of an event or a proposal; written with all the fields that it has."""

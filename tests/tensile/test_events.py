@@ -6,10 +6,17 @@ import pytest
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
-from tui_tuner.session.events import CandidateProposed
+from tui_tuner.session.events import CandidateProposed, Event
 from tui_tuner.strategies.steps import Decision, Proposal, Step
 from tui_tuner.subjects import Source
-from tui_tuner.tensile.events import BenchmarkOutput, ConfigurationText
+from tui_tuner.tensile.events import (
+    BenchmarkFinished,
+    BenchmarkOutput,
+    BenchmarkStarted,
+    ConfigurationText,
+    WinnersChanged,
+)
+from tui_tuner.tensile.outcome import RoundOutcome
 
 TEXTS = [
     "",
@@ -17,6 +24,11 @@ TEXTS = [
     'quoted: "\\t"\r\n\tcontrol \x01\x7f, umlauts \u00e4, separators \u2028, emoji \U0001f600\n',
 ]
 STEP = Step(id=2, title="Round 1")
+EVENTS_TOLD = [
+    BenchmarkStarted(round=1, candidate="a93bcabf1afc", permutations=8, sizes=3, elapsed=1.5),
+    BenchmarkFinished(round=1, candidate="a93bcabf1afc", outcome=RoundOutcome(seconds=2.0), elapsed=3.5),
+    WinnersChanged(round=1, winners=[], elapsed=3.5),
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -49,3 +61,16 @@ def test_what_the_user_edited_is_another_text_of_the_same_file() -> None:
 def test_lines_of_tensile_are_not_among_the_events_that_are_printed_as_json() -> None:
     assert BenchmarkOutput(round=1, text="40%").transient
     assert not CandidateProposed(step=1, candidate=ConfigurationText(source="", file="a.yaml")).transient
+
+
+def test_what_is_printed_as_json_is_read_again_as_the_event_that_it_is() -> None:
+    told = [CandidateProposed(step=1, candidate=ConfigurationText(source="a: 1\n", file="a.yaml")), *EVENTS_TOLD]
+    lines = [event.model_dump_json() for event in told]
+    again = [Event.model_validate_json(line) for line in lines]
+    assert [type(event) for event in again] == [type(event) for event in told]
+    assert [event.model_dump_json() for event in again] == lines
+
+
+def test_a_type_of_nobodys_is_no_event() -> None:
+    with pytest.raises(ValueError, match="no event of the type 'other'"):
+        Event.model_validate({"type": "other", "elapsed": 1.0})

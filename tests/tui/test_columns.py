@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -17,15 +19,20 @@ from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, columns_help
 from tui_tuner.tui.kernel_view import EVALUATION_COLUMNS, EvaluationColumn, KernelView
 
 
-def many_evaluations(number: int) -> list[Entry]:
-    """So many evaluations, the earlier the faster; the last one is the incumbent."""
-    found = [scripted.measured(scripted.TILES, each, 0.5 + each / 10_000) for each in range(1, number + 1)]
-    rows = [event for each, result in enumerate(found, start=1) for event in scripted.evaluation(each, result)]
-    return [*scripted.opening(), *rows, scripted.incumbent(number, scripted.TILES, 0.65, (1.62, 1.60, 1.64))]
+def many_evaluations(number: int, arrived: asyncio.Event) -> Iterator[Entry]:
+    """So many evaluations, the earlier the faster; the last one is the incumbent. Tells when all have arrived."""
+    yield from scripted.opening()
+    for each in range(1, number + 1):
+        yield from scripted.evaluation(each, scripted.measured(scripted.TILES, each, 0.5 + each / 10_000))
+    yield scripted.incumbent(number, scripted.TILES, 0.65, (1.62, 1.60, 1.64))
+    arrived.set()
 
 
 async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> None:
-    async with started(ScriptedRun(many_evaluations(1500), stays=True)) as pilot:
+    arrived = asyncio.Event()
+    async with started(ScriptedRun(many_evaluations(1500, arrived), stays=True)) as pilot:
+        await arrived.wait()
+        await settled(pilot)
         newest_first = table_text(pilot.app)
         assert [row.split()[0] for row in newest_first[:3]] == ["★1500", "1499", "1498"]
         await pilot.press("o")
@@ -51,7 +58,10 @@ async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explain
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel_view, "EVALUATION_COLUMNS", (*EVALUATION_COLUMNS, SHARED_MEMORY))
-    async with started(ScriptedRun(many_evaluations(20), stays=True), size=(240, 50)) as pilot:
+    arrived = asyncio.Event()
+    async with started(ScriptedRun(many_evaluations(20, arrived), stays=True), size=(240, 50)) as pilot:
+        await arrived.wait()
+        await settled(pilot)
         assert all(row.endswith(" 8192") for row in table_text(pilot.app))
         assert " smem" in screen_text(pilot.app)
         await pilot.press("o", "o")

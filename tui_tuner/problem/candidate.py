@@ -6,13 +6,14 @@ import hashlib
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, InstanceOf, ValidatorFunctionWrapHandler, WrapValidator
 
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.subjects import Source
 
 AXES = ("x", "y", "z")
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
@@ -162,3 +163,12 @@ def baseline(problem: Problem) -> Candidate:
         defaults=problem.defaults,
         title="baseline",
     )
+
+
+def _read_again(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401  # what pydantic hands on
+    """A source as it is; one that was written as JSON is read as a kernel."""
+    return Candidate.model_validate(value) if isinstance(value, Mapping) else handler(value)
+
+
+AnySource = Annotated[Source, InstanceOf(), WrapValidator(_read_again)]
+"""A source as a field of an event or a proposal; written with all the fields that it has."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_validator
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.steps import Decision, Proposal, Step
-from tui_tuner.subjects import AnySource
+from tui_tuner.subjects import loaded, subjects
 
 
 class Event(BaseModel):
@@ -25,6 +26,17 @@ class Event(BaseModel):
 
     elapsed: float = 0.0
     transient: ClassVar[bool] = False
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_again(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  # pydantic's own
+        """An event that was written as JSON is read again as what its `type` says."""
+        if cls is not Event or not isinstance(data, Mapping):
+            return handler(data)
+        kind = _kinds().get(str(data.get("type")))
+        if kind is None:
+            raise ValueError(f"there is no event of the type '{data.get('type')}'")
+        return kind.model_validate(data)  # type: ignore[return-value]  # a subclass of what is asked for
 
 
 class SessionStarted(Event):
@@ -217,3 +229,9 @@ class SessionFinished(Event):
     speedup: tuple[float, float, float] | None = None
     times: tuple[float, float] | None = None
     result: str | None = None
+
+
+def _kinds() -> dict[str, type[Event]]:
+    """The events of all subjects by their type."""
+    own = [kind for subject in subjects().values() if subject.events for kind in loaded(subject.events)]
+    return {kind.model_fields["type"].default: kind for kind in (*Event.__subclasses__(), *own)}

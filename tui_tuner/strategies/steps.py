@@ -7,7 +7,8 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.subjects import AnySource, Source
+from tui_tuner.problem.candidate import AnySource
+from tui_tuner.subjects import Source
 
 SourceType = TypeVar("SourceType", bound=Source)
 Factor = tuple[float, float, float]

@@ -101,3 +101,6 @@ class WinnersChanged(Event):
     type: Literal["winners_changed"] = "winners_changed"
     round: int
     winners: list[Winner]
+
+
+EVENTS = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged)

@@ -15,6 +15,7 @@ TENSILE = Subject(
     settings="tui_tuner.tensile.options:TensileOptions",
     options="tui_tuner.tensile.option_table:TENSILE_OPTIONS",
     findings="tui_tuner.tensile.sessions:findings",
+    events="tui_tuner.tensile.events:EVENTS",
     commands=(
         Command(
             "tensile",
