@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 
 FRAME_S = 1 / 50
 """What is due within it, such as the next refresh of a screen, is still to come; longer timers are not waited for."""
-LIMIT_S = 30.0
+MOST_TIMERS = 25
+"""So many are waited for: one that repeats itself for ever, as that of an app that is ending, holds nobody up."""
 
 
 async def until_idle(_shortest_s: float = 0.0, _longest_s: float = 0.0) -> None:
@@ -17,8 +17,8 @@ async def until_idle(_shortest_s: float = 0.0, _longest_s: float = 0.0) -> None:
     Textual's own way looks at how busy the processor is, which on a busy machine says "idle" while all is still to do.
     """
     loop = asyncio.get_running_loop()
-    end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end:
+    waited = 0
+    while waited < MOST_TIMERS:
         await asyncio.sleep(0)
         if loop._ready:  # type: ignore[attr-defined]
             continue
@@ -26,6 +26,7 @@ async def until_idle(_shortest_s: float = 0.0, _longest_s: float = 0.0) -> None:
         if due_s > FRAME_S:
             return
         await asyncio.sleep(max(due_s, 0.0))
+        waited += 1
 
 
 def _next_timer(loop: asyncio.AbstractEventLoop) -> float:

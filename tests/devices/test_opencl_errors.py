@@ -1,7 +1,8 @@
 import pytest
 
-from tui_tuner.evaluate.devices.opencl import fault
 from tui_tuner.evaluate.results import FailureKind
+
+fault = pytest.importorskip("tui_tuner.evaluate.devices.opencl", exc_type=ImportError).fault
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,9 @@ def holds_keys(environment: str) -> bool:
 
 
 def given(child: Child) -> str:
-    return Path(f"/proc/{child.pid}/environ").read_text()
+    while not (told := Path(f"/proc/{child.pid}/environ").read_text()):  # empty until it has become its program
+        time.sleep(0.01)
+    return told
 
 
 @pytest.mark.parametrize("environment", [driver_environment, environment_without_keys])

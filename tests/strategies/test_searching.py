@@ -29,7 +29,7 @@ class Seeded(SearchClient):
 @pytest.mark.parametrize("method", ["brute_force", "random_sample", "genetic_algorithm"])
 async def test_the_last_tuning_searches_with_another_seed_and_what_is_known_costs_nothing(tmp_path, method):
     Seeded.seeds = []
-    with patch.object(parameters, "Search", Seeded):
+    with patch.object(parameters, "SearchClient", Seeded):
         told, _ = await played(
             tmp_path, OnePromptStrategy(), [WIDE], problem=FIXED, search=method, max_evaluations=30, seed=7
         )

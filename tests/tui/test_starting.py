@@ -61,10 +61,10 @@ async def test_the_screen_of_the_session_takes_the_place_of_the_frame() -> None:
     async with app.run_test(size=SIZES[0]) as pilot:
         for _ in range(200):
             await pilot.pause(0.02)
-            if app.screen is app.session_screen and app.session_screen.picture.started is not None:
+            if app.screen is app.session_screen and app.session_screen.view_model.started is not None:
                 break
         app.session_screen.draw()
-        assert app.session_screen.picture.started is not None
+        assert app.session_screen.view_model.started is not None
         assert "starting" not in screen_text(app)
 
 

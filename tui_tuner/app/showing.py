@@ -175,6 +175,7 @@ class StartingSession:
         self.title = title
         self.setup: SessionSetup | None = None
         self._begin = begin
+        self._told: list[Instruction] = []
 
     @property
     def subject(self) -> Subject:
@@ -189,13 +190,18 @@ class StartingSession:
         """
         await asyncio.to_thread(import_module, _ENGINE)
         self.setup = await self._begin()
+        for instruction in self._told:
+            self.setup.session.tell(instruction)
         async with aclosing(self.setup.session.events(approver)) as stream:
             async for event in stream:
                 yield event
 
     def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says; False if the session cannot be changed, as long as there is none."""
-        return self.setup is not None and self.setup.session.tell(instruction)
+        """Take what the user says, at first to pass it on later; False if the session cannot be changed."""
+        if self.setup is None:
+            self._told.append(instruction)
+            return True
+        return self.setup.session.tell(instruction)
 
 
 def _tell_notes(setup: SessionSetup) -> None:

@@ -16,7 +16,7 @@ from tui_tuner.llm.prices import estimate_messages, worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session import events
-from tui_tuner.session.options import Budget
+from tui_tuner.session.budget import Budget
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
 
 _REPLY = TypeAdapter(Reply)

@@ -23,8 +23,8 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
+from tui_tuner.session.budget import Budget
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.options import Budget
 from tui_tuner.strategies.base import BudgetSpent, Incumbent
 
 _KIND = "propose"

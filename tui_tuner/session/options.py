@@ -1,4 +1,4 @@
-"""What the user chose for a session, so that a resume needs no arguments, and how much of its budget is spent."""
+"""What the user chose for a session; stands in the journal's header, so that a resume needs no arguments."""
 
 from __future__ import annotations
 
@@ -6,83 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.format import dollar_words
 from tui_tuner.search.rounds import RoundOptions
-from tui_tuner.strategies.base import BudgetSpent
-
-
-class Budget:
-    """Counts what was spent; a session asks before it spends more."""
-
-    def __init__(self, options: SessionOptions) -> None:
-        self._options = options
-        self.evaluations = 0
-        self.model_calls = 0
-        self.cost: float | None = 0.0
-
-    @property
-    def evaluations_left(self) -> int:
-        """How many more evaluations are allowed."""
-        return max(0, self._options.max_evaluations - self.evaluations)
-
-    def book_call(self, cost: float | None) -> None:
-        """Count a model call; a cost of None makes the sum unknown."""
-        self.model_calls += 1
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
-
-    def check_evaluations(self) -> None:
-        """Whether a further kernel could be evaluated.
-
-        Raises:
-            BudgetSpent: it could not.
-        """
-        if not self.evaluations_left:
-            raise BudgetSpent(f"the {self.evaluations} evaluations allowed are made")
-
-    def check_calls(self) -> None:
-        """Whether another call of the model is allowed.
-
-        Raises:
-            BudgetSpent: it is not.
-        """
-        limit = self._options.max_calls
-        if self.model_calls >= limit:
-            raise BudgetSpent(f"the {limit} model calls allowed are made")
-
-    def check_time(self, elapsed: float) -> None:
-        """Whether there is time left.
-
-        Raises:
-            BudgetSpent: there is none.
-        """
-        limit = self._options.max_seconds
-        if limit is not None and elapsed >= limit:
-            raise BudgetSpent(f"the time is up ({limit:.0f} s)")
-
-    def check_cost(self, worst_case: float | None) -> None:
-        """Whether a call that may cost so much is allowed, US dollars; None is an unknown price.
-
-        Raises:
-            BudgetSpent: it is not.
-        """
-        limit = self._options.max_cost
-        if limit is None:
-            return
-        if worst_case is None or self.cost is None:
-            raise BudgetSpent("the model's price is unknown, so --max-cost allows no call")
-        if self.cost + worst_case > limit:
-            raise BudgetSpent(
-                f"the next call could cost {dollar_words(worst_case)} more than the {dollar_words(limit)} allowed"
-            )
-
-    def check_target(self, speedup: float) -> None:
-        """Whether the target is still ahead.
-
-        Raises:
-            BudgetSpent: it is met.
-        """
-        if self._options.target is not None and speedup >= self._options.target:
-            raise BudgetSpent(f"the target of {self._options.target:g}x is met")
 
 
 class SessionOptions(BaseModel):

@@ -13,10 +13,11 @@ from tui_tuner.errors import UserError
 from tui_tuner.journal.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm.base import Backend
+from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.session.instructions import Inbox, Instruction
-from tui_tuner.session.options import Budget, SessionOptions
+from tui_tuner.session.options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor
 from tui_tuner.subjects import Source, Subject
 

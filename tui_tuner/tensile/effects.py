@@ -8,10 +8,10 @@ from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.recall import Recall
+from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Note
 from tui_tuner.session.instructions import Inbox
-from tui_tuner.session.options import Budget
 from tui_tuner.session.plan import Emit, Plan, Talk
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.keys import SCREEN_BINDINGS, key_of
-from tui_tuner.tui.texts import clickable, one_line
+from tui_tuner.tui.plain import clickable, one_line
 
 _ANSWERS = ("approve", "edit", "skip", "reject", "approve_all")
 """Names of the bindings that answer, in the order in which they are shown."""

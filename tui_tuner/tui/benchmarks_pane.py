@@ -19,8 +19,8 @@ from textual.widgets import DataTable, Input, Static
 from tui_tuner.session import events
 from tui_tuner.tui.columns import columns_help
 from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import clickable, one_line
 from tui_tuner.tui.view_model import ViewModel
 
 

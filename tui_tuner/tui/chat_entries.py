@@ -28,8 +28,8 @@ from tui_tuner.session.events import (
 )
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.text import clean
+from tui_tuner.tui.plain import plain
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import plain
 
 _YOU = Content.styled("you> ", "bold $text-accent")
 

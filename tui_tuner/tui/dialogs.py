@@ -23,9 +23,9 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.text import clean
+from tui_tuner.tui.highlighting import apply_language, apply_theme
+from tui_tuner.tui.plain import clickable, one_line, plain
 from tui_tuner.tui.plan_lines import StepWords
-from tui_tuner.tui.texts import clickable, one_line, plain
-from tui_tuner.tui.themes import apply_language, apply_theme
 
 
 def editor_command(environment: Mapping[str, str]) -> list[str] | None:

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_tuner.format import clock, cost, factor
+from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import one_line
 from tui_tuner.tui.view_model import ViewModel, time_label
 
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")

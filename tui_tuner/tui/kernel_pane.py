@@ -22,10 +22,10 @@ from tui_tuner.format import counted
 from tui_tuner.session.events import Event
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
+from tui_tuner.tui.highlighting import PYGMENTS_NAMES, apply_language, apply_theme
 from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import clickable, one_line
-from tui_tuner.tui.themes import PYGMENTS_NAMES, apply_language, apply_theme
 from tui_tuner.tui.view_model import ViewModel
 
 SourceView = Literal["source", "diff", "best"]

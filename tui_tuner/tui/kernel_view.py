@@ -16,8 +16,9 @@ from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
+from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
-from tui_tuner.tui.texts import evaluation_text, one_line, result_text
+from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 _FILES = {"cuda": "kernel.cu", "opencl": "kernel.cl", "c": "kernel.cpp"}

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_tuner.session.events import Event
-from tui_tuner.tui.texts import clickable
+from tui_tuner.tui.plain import clickable
 from tui_tuner.tui.view_model import ViewModel
 
 

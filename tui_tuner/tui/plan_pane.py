@@ -25,6 +25,7 @@ from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.plan_lines import (
     Direction,
     PlanChange,
@@ -37,7 +38,6 @@ from tui_tuner.tui.plan_lines import (
     step_lines,
 )
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import one_line
 from tui_tuner.tui.view_model import ViewModel
 
 

@@ -1,16 +1,15 @@
-"""Text that is data made into content that cannot act as markup, and what the dialogs say."""
+"""What the dialogs say about one evaluation and about a finished session."""
 
 from __future__ import annotations
 
 import shlex
 
 from textual.content import Content
-from textual.style import Style
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.text import clean
+from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
@@ -109,23 +108,3 @@ def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str
     if finished.status == "interrupted":
         return "go on", f"tuner-tui resume {run}"
     return "see it again", f"tuner-tui replay {run}"
-
-
-def plain(text: str, style: str = "") -> Content:
-    """The text as it stands, without control characters, in one style."""
-    return Content.styled(clean(text), style) if style else Content(clean(text))
-
-
-def one_line(text: str, style: str = "") -> Content:
-    """The text with every run of white space made one blank."""
-    return plain(" ".join(clean(text).split()), style)
-
-
-def clickable(label: str | Content, action: str) -> Content:
-    """A label that runs an action when it is clicked.
-
-    Args:
-        action: in Textual's notation, as in `screen.pane(2)`; never built from data.
-    """
-    content = Content(label) if isinstance(label, str) else label
-    return content.stylize(Style.from_meta({"@click": action}))

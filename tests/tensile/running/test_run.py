@@ -117,7 +117,7 @@ async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.tensile.running.group.end_group.__defaults__", (LONG_S,))
+    monkeypatch.setattr("tui_tuner.tensile.running.run.GRACE_S", LONG_S)
     told = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
     body = f"import os, signal, time; {IGNORE}{told}; time.sleep(600)"
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))

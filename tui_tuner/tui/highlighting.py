@@ -1,0 +1,102 @@
+"""Colours of kernel source: tree-sitter for text areas, Pygments' names for the diff."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import tree_sitter_c
+import tree_sitter_cpp
+import tree_sitter_cuda
+from rich.style import Style
+from textual.color import Color, ColorParseError
+from textual.widgets import TextArea
+from textual.widgets.text_area import TextAreaTheme
+from tree_sitter import Language as Grammar
+
+_MEMORY_SPACES = """
+["__shared__" "__constant__" "__restrict__" "__grid_constant__"] @keyword.modifier
+"""
+
+_OPENCL_WORDS = r"""
+((identifier) @keyword.modifier
+  (#match? @keyword.modifier "^(__)?(kernel|global|local|constant|private|restrict|read_only|write_only)$"))
+((type_identifier) @keyword.modifier
+  (#match? @keyword.modifier "^(__)?(kernel|global|local|constant|private|restrict|read_only|write_only)$"))
+((identifier) @type
+  (#match? @type "^(void|half|(u?(char|short|int|long)|float|double)(2|3|4|8|16)?)$"))
+"""
+
+_STYLES = {
+    "comment": ("text-muted", "italic"),
+    "keyword": ("text-accent", ""),
+    "keyword.modifier": ("text-accent", "bold"),
+    "type": ("text-secondary", "bold"),
+    "function": ("text-primary", "bold"),
+    "function.special": ("text-primary", ""),
+    "number": ("text-warning", ""),
+    "constant": ("text-warning", ""),
+    "string": ("text-success", ""),
+    "label": ("text-error", ""),
+    "variable.builtin": ("text-accent", "italic"),
+}
+
+PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
+"""The lexer for each language of a source."""
+_WITHOUT_GRAMMAR = frozenset({"yaml"})
+
+
+@cache
+def _grammar(language: str) -> tuple[Grammar, str]:
+    """Grammar and query of a problem's language; the CUDA query builds on C's and C++'s without naming them."""
+    c, cpp = tree_sitter_c.HIGHLIGHTS_QUERY, tree_sitter_cpp.HIGHLIGHTS_QUERY
+    if language == "cuda":
+        own = (files("tree_sitter_cuda") / "queries" / "highlights.scm").read_text()
+        return Grammar(tree_sitter_cuda.language()), c + cpp + own + _MEMORY_SPACES
+    if language == "opencl":
+        return Grammar(tree_sitter_c.language()), c + _OPENCL_WORDS
+    return Grammar(tree_sitter_cpp.language()), c + cpp
+
+
+def _colour(text: str, background: str) -> Color:
+    """A theme's colour as one that Rich can draw; `auto` contrasts with the background."""
+    back = Color.parse(background)
+    if text.startswith("auto"):
+        strength = float(text.removeprefix("auto").strip().rstrip("%") or 100) / 100
+        return back.blend(back.get_contrast_text(1.0), strength)
+    name, _, opacity = text.partition(" ")
+    colour = Color.parse(name)
+    if opacity and colour.ansi is None:
+        return back.blend(colour, float(opacity.rstrip("%")) / 100)
+    return colour
+
+
+def _theme(name: str, variables: dict[str, str]) -> TextAreaTheme:
+    styles = {}
+    for capture, (variable, attributes) in _STYLES.items():
+        try:
+            colour = _colour(variables[variable], variables["surface"]).rich_color
+        except (KeyError, ColorParseError):
+            continue
+        styles[capture] = Style(color=colour, bold="bold" in attributes, italic="italic" in attributes)
+    return TextAreaTheme(name, syntax_styles=styles)
+
+
+def apply_language(area: TextArea, language: str) -> None:
+    """Highlight a text area as cuda, opencl or c; a language without a grammar stays plain."""
+    if language in _WITHOUT_GRAMMAR:
+        area.language = None
+        return
+    if language not in area.available_languages:
+        grammar, query = _grammar(language)
+        area.register_language(language, grammar, query)
+    if area.language != language:  # setting it compiles the query, tens of ms
+        area.language = language
+
+
+def apply_theme(area: TextArea) -> None:
+    """Give a text area colours derived from the app's present theme."""
+    name = f"kernel-{area.app.theme}"
+    if name not in area.available_themes:
+        area.register_theme(_theme(name, area.app.theme_variables))
+    area.theme = name
