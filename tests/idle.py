@@ -7,7 +7,7 @@ import math
 
 FRAME_S = 1 / 50
 """What is due within it, such as the next refresh of a screen, is still to come; longer timers are not waited for."""
-MOST_TIMERS = 25
+MOST_TIMERS = 100
 """So many are waited for: one that repeats itself for ever, as that of an app that is ending, holds nobody up."""
 
 

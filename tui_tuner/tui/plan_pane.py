@@ -118,7 +118,8 @@ class StepList(OptionList, inherit_bindings=False):
         """Write all lines anew in the present width: the factors stand at the right edge."""
         for step in self._steps.values():
             self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
-        self._show_selected()
+        if self._steps:
+            self._scroll_from_the_top()
 
     def _fill(self, selected: Step | None) -> None:
         self.set_options([Option(step_lines(step, self._line_width), id=str(step.id)) for step in self._steps.values()])
