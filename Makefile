@@ -35,11 +35,11 @@ $(VENV)/bin/python:
 	$(PYTHON) .ci/make_venv.py $(VENV)
 
 $(VENV)/demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable .
 	touch $@
 
 $(VENV)/dev: $(VENV)/demo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
 	touch $@
 
 clean:
