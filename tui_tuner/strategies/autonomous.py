@@ -1,6 +1,6 @@
 """Strategy `autonomous`: the model plans, each step is validated, carried out and measured, and the plan is revised.
 
-plan -> next step? --no--> replan? --no--> end
+    plan -> next step? --no--> replan? --no--> end
                 |                 ^ |yes
                 v                 |  -> next step
             validate --no--> dropped

@@ -1,6 +1,6 @@
 """Strategy `explicit`: the steps of a list, in their order; the model says of each if it is worth doing, then does it.
 
-next step whose dependencies are settled --none--> end
+    next step whose dependencies are settled --none--> end
         v
     dependency refused or rejected, or not for this device --yes--> skipped
         v

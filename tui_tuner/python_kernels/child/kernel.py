@@ -1,6 +1,6 @@
 """What the kernel's process needs of a kernel in any framework; the user's file; exceptions as failures.
 
-arguments()        the kernel's arguments, a tuple (or a dictionary by name, for Triton); or ARGUMENTS
+    arguments()        the kernel's arguments, a tuple (or a dictionary by name, for Triton); or ARGUMENTS
     reference(*args)   optional: what is right, a tensor or several
     grid(meta)         Triton only: the grid, as in `kernel[grid](...)`
     CONFIGS            Triton only: the list of configurations, where the kernel has no @triton.autotune
