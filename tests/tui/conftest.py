@@ -35,15 +35,13 @@ def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def settled(pilot: Pilot[str]) -> None:
-    """Wait until what has arrived is drawn and no diff is being computed.
-
-    Three ticks: what is to happen after a refresh, as scrolling, waits for the next message that Textual handles.
-    """
+    """Wait until what has arrived is drawn and no diff is being computed."""
     app = pilot.app
     assert isinstance(app, TunerApp)
     await pilot.pause()
-    for _ in range(3):
-        app.session_screen.draw()
+    app.session_screen.draw()
+    await pilot.pause()
+    while app.screen._callbacks:  # what is to happen after a refresh, as scrolling, waits for the next message
         await pilot.pause()
     while diffs := [worker for worker in app.workers if worker.group == "diff" and not worker.is_finished]:
         for worker in diffs:
