@@ -124,10 +124,15 @@ def replayed_session(path: Path) -> KernelSessionSetup:
 def _setup(
     run: RunDirectory, chosen: StrategyAndModel, settings: Settings, evaluator: Evaluator | None = None
 ) -> KernelSessionSetup:
-    evaluator = evaluator or _evaluator(run, settings)
-    model, memory = cached(chosen.backend, run, settings), memory_of(run.options, settings)
-    limit = settings.model.max_tokens
-    session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory)
+    """The session of a run; where none can be made, the run's journal is given back."""
+    try:
+        evaluator = evaluator or _evaluator(run, settings)
+        model, memory = cached(chosen.backend, run, settings), memory_of(run.options, settings)
+        limit = settings.model.max_tokens
+        session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory)
+    except BaseException:
+        run.journal.close()
+        raise
     return KernelSessionSetup(session, run, chosen.notes)
 
 

@@ -6,10 +6,8 @@ import datetime
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tui_tuner import __version__
-from tui_tuner.errors import JournalError
 from tui_tuner.journal import reading as journals
 from tui_tuner.journal.journal import Journal
 from tui_tuner.session.options import SessionOptions
@@ -101,8 +99,7 @@ def open_run(path: Path, *, resume: bool) -> TensileRun:
     """
     file = journals.journal_of(path)
     journal = Journal.reopen(file) if resume else Journal.read(file)
-    header: dict[str, Any] = journal.header
-    try:
+    with journal.header_in_use() as header:
         source = Path(os.path.normpath(file.parent / header["file"]))
         sizes_text = header["sizes"]
         sizes = None if sizes_text is None else parse_sizes(sizes_text, source)
@@ -110,5 +107,3 @@ def open_run(path: Path, *, resume: bool) -> TensileRun:
         options = SessionOptions.model_validate(header["options"])
         settings = TensileOptions.model_validate(header["tensile"])
         return TensileRun(file.parent, journal, configuration, sizes_text, options, settings, header["model"])
-    except (KeyError, ValueError) as error:
-        raise JournalError(f"its header cannot be used: {error}", file=file, line=1) from error

@@ -10,6 +10,7 @@ from textual.content import Content
 
 from tui_tuner.format import count, counted, factor, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
@@ -20,8 +21,6 @@ from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
-
-_FILES = {"cuda": "kernel.cu", "opencl": "kernel.cl", "c": "kernel.cpp"}
 
 
 class KernelView(SubjectView):
@@ -49,7 +48,7 @@ class KernelView(SubjectView):
 
     def file_name(self, language: str) -> str:
         """With the ending of the language."""
-        return _FILES[language]
+        return f"kernel{COMPILED_LANGUAGES[language].built_as}"
 
     def gain(self, view_model: ViewModel) -> float | None:
         """The incumbent's speed-up."""
