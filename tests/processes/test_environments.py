@@ -104,10 +104,11 @@ async def test_the_process_of_a_python_kernel(tmp_path: Path) -> None:
 
 
 async def test_a_search() -> None:
-    process = await SearchProcess.start({"method": "none", "seed": 1, "points": []})
+    process = SearchProcess()
     try:
-        assert not holds_keys(given(process._child))
-        assert "PYTHONHASHSEED=0" in given(process._child)
+        await process.begin({"method": "none", "seed": 1, "points": []})
+        assert not holds_keys(given(process._spoken.child))
+        assert "PYTHONHASHSEED=0" in given(process._spoken.child)
     finally:
         await process.close()
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def search_processes(parent: int) -> list[int]:
     return found
 
 
+@pytest.fixture
+def ours() -> Callable[[], list[int]]:
+    """The search processes that have begun since the test did."""
+    before = search_processes(os.getpid())
+    return lambda: [process for process in search_processes(os.getpid()) if process not in before]
+
+
 async def run_for_ever(started: asyncio.Event) -> None:
     async with SearchClient(SyntheticSpace(), max_evaluations=50, start=START) as search:
         async for _ in search:
@@ -45,23 +53,23 @@ async def run_for_ever(started: asyncio.Event) -> None:
             await asyncio.sleep(3600)
 
 
-async def test_cancelling_the_search_kills_its_process():
+async def test_cancelling_the_search_kills_its_process(ours):
     started = asyncio.Event()
     task = asyncio.create_task(run_for_ever(started))
     await started.wait()
-    assert len(search_processes(os.getpid())) == 1
+    assert len(ours()) == 1
 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert search_processes(os.getpid()) == []
+    assert ours() == []
 
 
-async def test_a_process_that_is_killed_is_reported_with_its_status():
+async def test_a_process_that_is_killed_is_reported_with_its_status(ours):
     async with SearchClient(SyntheticSpace(), max_evaluations=50, start=START) as search:
         batch = await anext(search)
-        os.kill(search_processes(os.getpid())[0], signal.SIGKILL)
+        os.kill(ours()[0], signal.SIGKILL)
         with pytest.raises(SearchError, match=r"ended unexpectedly \(status -9\)"):
             await tell_and_go_on(search, batch)
 
@@ -72,8 +80,9 @@ async def tell_and_go_on(search: SearchClient, batch: list[dict]) -> None:
 
 
 async def test_a_strategy_that_raises_is_reported_in_its_own_words():
-    process = await SearchProcess.start({**JOB, "method": "no such strategy"})
+    process = SearchProcess()
     try:
+        await process.begin({**JOB, "method": "no such strategy"})
         with pytest.raises(SearchError, match="the search failed: KeyError: 'no such strategy'"):
             await process.next_batch()
     finally:
@@ -83,10 +92,48 @@ async def test_a_strategy_that_raises_is_reported_in_its_own_words():
 async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeypatch):
     (tmp_path / "kernel_tuner.py").write_text("import os\nprint('out of luck', flush=True)\nos._exit(3)\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    process = await SearchProcess.start(JOB)
+    process = SearchProcess()
     try:
+        await process.begin(JOB)
         with pytest.raises(SearchError, match=r"status 3\):\n  out of luck"):
             await process.next_batch()
+    finally:
+        await process.close()
+
+
+async def test_one_process_carries_out_one_search_after_another_until_one_is_left_early(ours):
+    process = SearchProcess()
+    try:
+        for _ in range(2):
+            await process.begin(JOB)
+            while batch := await process.next_batch():
+                await process.tell([1.0] * len(batch))
+            await process.leave()
+            (first,) = ours()
+        await process.begin(JOB)
+        await process.next_batch()
+        assert ours() == [first]
+        await process.leave()
+        assert ours() == []
+        await process.begin(JOB)
+        assert (await process.next_batch())[0] == 0
+    finally:
+        await process.close()
+    assert ours() == []
+
+
+async def test_a_process_that_dies_between_two_searches_is_replaced(ours):
+    process = SearchProcess()
+    try:
+        await process.begin({**JOB, "method": "no such strategy"})
+        with pytest.raises(SearchError):
+            await process.next_batch()
+        (first,) = ours()
+        os.kill(first, signal.SIGKILL)
+        while is_running(first):
+            await asyncio.sleep(0.01)
+        await process.begin(JOB)
+        assert (await process.next_batch())[0] == 0
     finally:
         await process.close()
 
@@ -94,8 +141,9 @@ async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeyp
 async def test_what_a_strategy_prints_does_not_disturb_the_conversation(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("print('{\"ask\": [99]}', flush=True)\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    process = await SearchProcess.start(JOB)
+    process = SearchProcess()
     try:
+        await process.begin(JOB)
         assert (await process.next_batch())[0] == 0
     finally:
         await process.close()

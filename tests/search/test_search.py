@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable
 
@@ -10,13 +9,17 @@ from tests.search.spaces import START, SyntheticSpace, is_valid, milliseconds
 from tui_tuner.errors import SettingsError
 from tui_tuner.problem.model import Configuration
 from tui_tuner.search.client import SearchClient
+from tui_tuner.search.connection import SearchProcess
 from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BUDGET = 60
 Batches = list[list[Configuration]]
 
 
 async def asked(
+    process: SearchProcess,
     method: str = DEFAULT_METHOD,
     *,
     seed: int = 1,
@@ -24,7 +27,9 @@ async def asked(
     time: Callable[[Configuration], float | None] = milliseconds,
 ) -> Batches:
     batches = []
-    async with SearchClient(SyntheticSpace(), method=method, seed=seed, max_evaluations=budget, start=START) as search:
+    search = SearchClient(SyntheticSpace(), method=method, seed=seed, max_evaluations=budget, start=START)
+    search.process = process
+    async with search:
         async for batch in search:
             batches.append(batch)
             await search.tell([time(configuration) for configuration in batch])
@@ -36,8 +41,10 @@ def flat(batches: Batches) -> list[Configuration]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_every_method_asks_for_valid_configurations_once_each_within_the_budget_and_the_start_first(method):
-    configurations = flat(await asked(method))
+async def test_every_method_asks_for_valid_configurations_once_each_within_the_budget_and_the_start_first(
+    method, process: SearchProcess
+):
+    configurations = flat(await asked(process, method))
 
     assert configurations[0] == START
     assert 1 < len(configurations) <= BUDGET
@@ -46,33 +53,34 @@ async def test_every_method_asks_for_valid_configurations_once_each_within_the_b
     assert len({tuple(configuration.values()) for configuration in configurations}) == len(configurations)
 
 
-async def test_the_default_method_finds_the_known_optimum_of_a_smooth_space():
-    times = [milliseconds(configuration) for configuration in flat(await asked(budget=150))]
+async def test_the_default_method_finds_the_known_optimum_of_a_smooth_space(process: SearchProcess):
+    times = [milliseconds(configuration) for configuration in flat(await asked(process, budget=150))]
 
     assert min(times) == 1.0
     assert len(times) < 200
 
 
 @pytest.mark.parametrize("method", [DEFAULT_METHOD, "diff_evo", "bayes_opt", "pso"])
-async def test_the_same_seed_and_results_give_the_same_batches_again(method):
-    first, second, other = await asyncio.gather(asked(method), asked(method), asked(method, seed=2))
+async def test_the_same_seed_and_results_give_the_same_batches_again(method, process: SearchProcess):
+    first, again, other = [await asked(process, method, seed=seed) for seed in (1, 1, 2)]
 
-    assert first == second
+    assert first == again
     assert first != other
 
 
-async def test_other_results_lead_elsewhere():
-    usual, reversed_ = await asyncio.gather(asked(), asked(time=lambda configuration: 10 - milliseconds(configuration)))
+async def test_other_results_lead_elsewhere(process: SearchProcess):
+    usual = await asked(process)
+    reversed_ = await asked(process, time=lambda configuration: 10 - milliseconds(configuration))
 
     assert usual[0] == reversed_[0]
     assert usual != reversed_
 
 
-async def test_failures_are_told_and_the_search_goes_on_around_them():
+async def test_failures_are_told_and_the_search_goes_on_around_them(process: SearchProcess):
     def failing(configuration: Configuration) -> float | None:
         return None if configuration["layout"] == "columns" else milliseconds(configuration)
 
-    configurations = flat(await asked(time=failing, budget=120))
+    configurations = flat(await asked(process, time=failing, budget=120))
 
     assert len(configurations) == 120
     assert any(failing(configuration) is None for configuration in configurations)
@@ -80,8 +88,8 @@ async def test_failures_are_told_and_the_search_goes_on_around_them():
 
 
 @pytest.mark.parametrize("method", [DEFAULT_METHOD, "genetic_algorithm", "simulated_annealing"])
-async def test_a_search_in_which_everything_fails_still_ends(method):
-    assert 1 < len(flat(await asked(method, time=lambda _: None))) <= BUDGET
+async def test_a_search_in_which_everything_fails_still_ends(method, process: SearchProcess):
+    assert 1 < len(flat(await asked(process, method, time=lambda _: None))) <= BUDGET
 
 
 async def test_a_space_within_the_budget_is_evaluated_whole_in_one_batch_with_the_start_first():
@@ -122,15 +130,15 @@ async def test_results_are_needed_for_each_configuration_before_the_next_batch()
             await search.tell([1.0] * (len(batch) + 1))
 
 
-async def test_the_random_numbers_of_this_process_are_left_alone():
+async def test_the_random_numbers_of_this_process_are_left_alone(process: SearchProcess):
     random.seed(7)
     before = random.getstate()
-    await asked(budget=10)
+    await asked(process, budget=10)
 
     assert random.getstate() == before
 
 
-def test_an_unknown_method_is_refused_with_the_nearest_name_and_the_whole_list():
+async def test_an_unknown_method_is_refused_with_the_nearest_name_and_the_whole_list():
     with pytest.raises(SettingsError) as caught:
         SearchClient(SyntheticSpace(), max_evaluations=5, method="genetic_algoritm")
 
@@ -139,6 +147,6 @@ def test_an_unknown_method_is_refused_with_the_nearest_name_and_the_whole_list()
     assert all(method in caught.value.hint for method in METHODS)
 
 
-def test_an_empty_budget_is_refused():
+async def test_an_empty_budget_is_refused():
     with pytest.raises(ValueError, match="at least one evaluation"):
         SearchClient(SyntheticSpace(), max_evaluations=0)

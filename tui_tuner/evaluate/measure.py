@@ -36,6 +36,12 @@ class Patience:
     pair_limit_s: float = 6.0
 
 
+CPU_PATIENCE = Patience(
+    samples=5, most_samples=40, warmup_s=0.02, limit_s=0.12, pairs=20, most_pairs=60, pair_limit_s=2.0
+)
+"""Where a CPU runs the kernel: other programs make its times scatter by percents, however many are taken."""
+
+
 def measure(launches: TimeLaunches, patience: Patience, *, best_ms: float | None, cpu: bool) -> Timing:
     """The time of one launch with its 95 % interval.
 

@@ -12,7 +12,7 @@ import numpy as np
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.datasets import DataSets, LaunchData, test_sizes
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.measure import Patience, TimeLaunches, interleaved, measure
+from tui_tuner.evaluate.measure import CPU_PATIENCE, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.protocol import (
     ComparisonAnswer,
     EvaluationAnswer,
@@ -49,7 +49,7 @@ class Workbench:
         self._device = device
         self._problem = problem
         self._say = say
-        self._patience = Patience()
+        self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._datasets = DataSets(problem, self._run_baseline, draws=draws)

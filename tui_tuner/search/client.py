@@ -27,7 +27,7 @@ class SearchClient:
 
     A space that is not larger than the budget is evaluated whole, in one batch, whatever the method: what is not
     known already.
-    Leaving the block, also by cancellation, kills the process that a method runs in.
+    Leaving the block before the search is over, also by cancellation, kills the process that a method runs in.
 
     Args:
         space: the tunables and the valid configurations.
@@ -40,6 +40,8 @@ class SearchClient:
 
     Attributes:
         method: the one in use.
+        process: what the search runs in, if it needs one: set it to one that other searches use too, and close it
+            after them; None for one of its own.
         reason: why the search is over, as in "converged"; empty until it is.
 
     Raises:
@@ -65,24 +67,28 @@ class SearchClient:
         self.method = method_for(method, new, max_evaluations)
         first = start if start is not None and whole.contains(start) else None
         self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured)
+        self.process: SearchProcess | None = None
+        self._own_process = SearchProcess()
         self._source: Source | None = None
         self._untold = 0
         self.reason = ""
 
     async def __aenter__(self) -> Self:
+        process = self.process or self._own_process
         if self.method.name == BRUTE_FORCE:
             self._source = WholeSpace(self._task)
         elif self.method.name == SURROGATE:
-            self._source = await guided_by_model(self._task)
+            self._source = await guided_by_model(self._task, process)
         else:
-            self._source = await by_kernel_tuner(self._task)
+            self._source = await by_kernel_tuner(self._task, process)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._source is not None:
-            await self._source.close()
+            await self._source.leave()
+        await self._own_process.close()
 
     def __aiter__(self) -> Self:
         return self
@@ -174,8 +180,8 @@ class Source(Protocol):
         """The results of the last batch, ms; None for failures."""
         ...
 
-    async def close(self) -> None:
-        """End it at once."""
+    async def leave(self) -> None:
+        """Ask for no more, whether it is over or not."""
         ...
 
 
@@ -201,7 +207,7 @@ class WholeSpace:
     async def tell(self, results: Sequence[float | None]) -> None:
         """Nothing depends on the results."""
 
-    async def close(self) -> None:
+    async def leave(self) -> None:
         """There is nothing to end."""
 
 
@@ -238,12 +244,12 @@ class ProcessSource:
         """
         await self._process.tell(results)
 
-    async def close(self) -> None:
-        """Kill the process."""
-        await self._process.close()
+    async def leave(self) -> None:
+        """Kill the process, unless the search is over."""
+        await self._process.leave()
 
 
-async def guided_by_model(task: SearchTask) -> ProcessSource:
+async def guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSource:
     """The surrogate: it is given the space's description and asks for configurations.
 
     Raises:
@@ -257,10 +263,11 @@ async def guided_by_model(task: SearchTask) -> ProcessSource:
         "start": task.start,
         "known": task.known,
     }
-    return ProcessSource(await SearchProcess.start(job), dict)
+    await process.begin(job)
+    return ProcessSource(process, dict)
 
 
-async def by_kernel_tuner(task: SearchTask) -> ProcessSource:
+async def by_kernel_tuner(task: SearchTask, process: SearchProcess) -> ProcessSource:
     """One of kernel_tuner's methods: it is given points and asks for their positions.
 
     Raises:
@@ -281,7 +288,8 @@ async def by_kernel_tuner(task: SearchTask) -> ProcessSource:
         "start": best,
         "known": known,
     }
-    return ProcessSource(await SearchProcess.start(job), lambda position: dict(space.configurations[position]))
+    await process.begin(job)
+    return ProcessSource(process, lambda position: dict(space.configurations[position]))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The parent's side of a search process: start, ask and tell, kill."""
+"""The parent's side of a search process: begin a search, ask and tell, kill."""
 
 from __future__ import annotations
 
@@ -27,41 +27,28 @@ class SearchError(UserError):
 
 
 class SearchProcess:
-    """A running search process. Make one with `start`, give it back with `close`.
+    """A process that carries out one search after another; it starts with the first, since its libraries take a second.
 
     Attributes:
-        reason: why the search is over; empty until it is.
+        reason: why the last search is over; empty while it is not.
     """
 
-    def __init__(self, child: Child, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self) -> None:
         self.reason = ""
-        self._child = child
-        self._reader = reader
-        self._writer = writer
-        self._last_lines: deque[str] = deque(maxlen=SAID_LINES)
-        self._listening = asyncio.create_task(self._listen())
+        self._talk: _Talk | None = None
+        self._searching = False
 
-    @classmethod
-    async def start(cls, job: Mapping[str, Any]) -> SearchProcess:
-        """Start a process and give it its job.
+    async def begin(self, job: Mapping[str, Any]) -> None:
+        """Give the process its next job.
 
         Raises:
             SearchError: it ended at once.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LINE_LIMIT)
-            try:
-                search = cls(await _spawn(theirs.fileno()), reader, writer)
-            except BaseException:
-                writer.close()
-                raise
-        try:
-            await search._send(job)
-        except BaseException:
-            await search.close()
-            raise
-        return search
+        if self._talk is None or self._talk.is_over:
+            await self.close()
+            self._talk = await _Talk.start()
+        self.reason, self._searching = "", True
+        await self._talk.send(job)
 
     async def next_batch(self) -> list[Any] | None:
         """Wait for what to evaluate next, as the process names it; None when the search is over.
@@ -69,17 +56,12 @@ class SearchProcess:
         Raises:
             SearchError: the process failed or died.
         """
-        try:
-            line = await self._reader.readline()
-        except ConnectionError:
-            line = b""
-        if not line:
-            raise await self._died()
-        message = json.loads(line)
+        message = await self._spoken.receive()
         if "failed" in message:
+            self._searching = False
             raise SearchError(f"the search failed: {message['failed']}", hint="another search method may do")
         if "done" in message:
-            self.reason = message["done"]
+            self.reason, self._searching = message["done"], False
             return None
         asked: list[Any] = message["ask"]
         return asked
@@ -90,31 +72,96 @@ class SearchProcess:
         Raises:
             SearchError: the process died.
         """
-        await self._send({"tell": [{"error": ""} if time is None else {"time": time} for time in results]})
+        await self._spoken.send({"tell": [{"error": ""} if time is None else {"time": time} for time in results]})
+
+    async def leave(self) -> None:
+        """Give up the search, where it is not over: what is in the middle of one can only be killed."""
+        if self._searching:
+            await self.close()
 
     async def close(self) -> None:
-        """Kill the process, if it still runs, and wait until it is gone."""
-        await self._child.kill()
-        self._writer.close()
-        with contextlib.suppress(ConnectionError):
-            await self._writer.wait_closed()
-        await self._listening
-        self._child.close()
+        """Kill the process, if there is one, and wait until it is gone."""
+        talk, self._talk, self._searching = self._talk, None, False
+        if talk is not None:
+            await talk.close()
 
-    async def _send(self, message: Mapping[str, Any]) -> None:
+    @property
+    def _spoken(self) -> _Talk:
+        if self._talk is None:
+            raise RuntimeError("no search has begun")
+        return self._talk
+
+
+class _Talk:
+    """A running process, and the socket to it."""
+
+    def __init__(self, child: Child, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.child = child
+        self._reader = reader
+        self._writer = writer
+        self._last_lines: deque[str] = deque(maxlen=SAID_LINES)
+        self._listening = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def start(cls) -> _Talk:
+        """Start a process."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LINE_LIMIT)
+            try:
+                return cls(await _spawn(theirs.fileno()), reader, writer)
+            except BaseException:
+                writer.close()
+                raise
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the process has gone in the meantime."""
+        return self._reader.at_eof()
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Send one message.
+
+        Raises:
+            SearchError: the process is gone.
+        """
         try:
             self._writer.write(json.dumps(message).encode() + b"\n")
             await self._writer.drain()
         except ConnectionError:
             raise await self._died() from None
 
+    async def receive(self) -> dict[str, Any]:
+        """Wait for one message.
+
+        Raises:
+            SearchError: the process is gone.
+        """
+        try:
+            line = await self._reader.readline()
+        except ConnectionError:
+            line = b""
+        if not line:
+            raise await self._died()
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    async def close(self) -> None:
+        """Kill the process, if it still runs, and wait until it is gone."""
+        await self.child.kill()
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+        await self._listening
+        self.child.close()
+
     async def _listen(self) -> None:
-        assert self._child.output is not None  # noqa: S101 - it was started with a pipe
-        while piece := await self._child.output.read(2**16):
+        assert self.child.output is not None  # noqa: S101 - it was started with a pipe
+        while piece := await self.child.output.read(2**16):
             self._last_lines.extend(piece.decode(errors="replace").splitlines())
 
     async def _died(self) -> SearchError:
-        code = await self._child.wait()
+        code = await self.child.wait()
         await self._listening
         said = "\n  ".join(self._last_lines) or "it said nothing"
         return SearchError(f"the search process ended unexpectedly (status {code}):\n  {said}")

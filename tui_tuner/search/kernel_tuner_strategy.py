@@ -59,6 +59,9 @@ def run(job: StrategyJob, ask: AskTimesAt) -> str:
     return "walking in circles" if runner.stalled else "converged"
 
 
+_MAKE_GENERATOR = np.random.default_rng
+
+
 def seed_everything(seed: int) -> None:
     """Seed every random number generator of this process that a strategy uses.
 
@@ -67,11 +70,10 @@ def seed_everything(seed: int) -> None:
     """
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    make_generator = np.random.default_rng
     counter = itertools.count()
 
     def seeded(given: object = None) -> np.random.Generator:
-        return make_generator([seed % 2**63, next(counter)] if given is None else given)  # type: ignore[arg-type]
+        return _MAKE_GENERATOR([seed % 2**63, next(counter)] if given is None else given)  # type: ignore[arg-type]
 
     np.random.default_rng = seeded  # type: ignore[assignment]
 

@@ -1,7 +1,7 @@
-"""Child program of a search: `python -m tui_tuner.search.process PARENT SOCKET`, JSON lines over an inherited socket.
+"""Child program of searches: `python -m tui_tuner.search.process PARENT SOCKET`, JSON lines over an inherited socket.
 
-In: one job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
-Out: `{"ask": [position or configuration ...]}` until `{"done": reason}` or `{"failed": message}`.
+In: a job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
+Out: `{"ask": [position or configuration ...]}` until `{"done": reason}` or `{"failed": message}`; then the next job.
 The standard streams carry nothing but what kernel_tuner prints.
 """
 
@@ -24,9 +24,18 @@ def main() -> None:
     die_with_parent(int(sys.argv[1]))
     parent = Parent(socket.socket(fileno=int(sys.argv[2])))
     try:
-        reason = _search(parent)
+        while True:
+            _serve_one(parent)
     except ParentGoneError:
         os._exit(1)
+
+
+def _serve_one(parent: Parent) -> None:
+    job = parent.receive()
+    try:
+        reason = _search(job, parent)
+    except ParentGoneError:
+        raise
     except Exception as error:
         traceback.print_exc()
         parent.send({"failed": f"{type(error).__name__}: {error}"})
@@ -66,32 +75,31 @@ class Parent:
         return [answer.get("time") for answer in self.receive()["tell"]]
 
 
-def _search(parent: Parent) -> str:
-    message = parent.receive()
-    return _by_surrogate(message, parent) if message["method"] == SURROGATE else _by_kernel_tuner(message, parent)
+def _search(job: dict[str, Any], parent: Parent) -> str:
+    return _by_surrogate(job, parent) if job["method"] == SURROGATE else _by_kernel_tuner(job, parent)
 
 
-def _by_surrogate(message: dict[str, Any], parent: Parent) -> str:
+def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:
     from tui_tuner.problem.space import SearchSpace
     from tui_tuner.search.surrogate import (
         SurrogateJob,
         run,  # SciPy takes its time to import
     )
 
-    del message["method"]
-    return run(SurrogateJob(space=SearchSpace.from_description(message.pop("space")), **message), parent.ask)
+    del job["method"]
+    return run(SurrogateJob(space=SearchSpace.from_description(job.pop("space")), **job), parent.ask)
 
 
-def _by_kernel_tuner(message: dict[str, Any], parent: Parent) -> str:
+def _by_kernel_tuner(job: dict[str, Any], parent: Parent) -> str:
     from tui_tuner.search.kernel_tuner_strategy import (
         StrategyJob,
         run,
         seed_everything,  # kernel_tuner takes its time to import
     )
 
-    seed_everything(message.pop("seed"))
-    points = [tuple(point) for point in message.pop("points")]
-    return run(StrategyJob(points=points, **message), parent.ask)
+    seed_everything(job.pop("seed"))
+    points = [tuple(point) for point in job.pop("points")]
+    return run(StrategyJob(points=points, **job), parent.ask)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ class SessionEffects(Talk):
         super().__init__(conversation, plan, inbox, emit)
         self._run = run
         self._recall = recall
+        self._search_process = machine.search_process
         self._frozen: Configuration = {}
         self._kept_free: set[str] = set()
         self.options: SessionOptions = run.options
@@ -106,7 +107,8 @@ class SessionEffects(Talk):
         self.budget.check_evaluations()
 
     def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> JournaledSearch:
-        """What a search chooses, journaled."""
+        """What a search chooses, journaled; it runs where the session's other searches do."""
+        search.process = self._search_process
         return JournaledSearch(self._recall, search, content)
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:

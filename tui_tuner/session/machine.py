@@ -1,4 +1,4 @@
-"""The evaluator of a session, started only when something must really be evaluated."""
+"""The evaluator and the search process of a session, started only when something must really be done."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tui_tuner.evaluate.recorded.recording import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Evaluator, MachineReport
 from tui_tuner.journal.recall import Recall, RecordEnds
 from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.search.connection import SearchProcess
 
 _OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps"}
 """What a problem says that no result depends on, or only by way of candidate and configuration."""
@@ -24,12 +25,16 @@ class Machine:
 
     Args:
         evaluator: None in a replay, which needs no device.
+
+    Attributes:
+        search_process: what its searches run in, one after another.
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator | None, recall: Recall) -> None:
         self._given_problem = problem
         self._evaluator = evaluator
         self._recall = recall
+        self.search_process = SearchProcess()
         self._live = False
         self._lock = asyncio.Lock()
         self._started: MachineReport | None = None
@@ -113,9 +118,12 @@ class Machine:
         return evaluator
 
     async def close(self) -> None:
-        """Give the device back."""
-        if self._evaluator is not None:
-            await self._evaluator.close()
+        """Give the device back, and end what runs."""
+        try:
+            await self.search_process.close()
+        finally:
+            if self._evaluator is not None:
+                await self._evaluator.close()
 
     def _have_evaluator(self) -> Evaluator:
         if self._evaluator is None:

@@ -112,6 +112,8 @@ class StepList(OptionList, inherit_bindings=False):
                 self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
         for step in changed:
             self._follow(step)
+        if changed and not self.has_focus:
+            self._show_selected()  # lines above it may have become more or fewer
         return bool(changed) or not ordered
 
     def on_resize(self, _event: Resize) -> None:
