@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.options import Option
-from tui_tuner.search.round_options import ROUND_OPTIONS
+from tui_tuner.search.methods import ROUND_OPTIONS
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.options import model_field
-from tui_tuner.search.round_options import ROUND_OPTIONS
+from tui_tuner.search.methods import ROUND_OPTIONS
 
 
 class RoundOptions(BaseModel):
