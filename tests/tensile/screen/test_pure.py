@@ -30,10 +30,10 @@ from tui_tuner.tensile.screen_table import (
 from tui_tuner.tensile.subject import TENSILE
 from tui_tuner.tensile.words import gflops_words, values_words
 from tui_tuner.tui.columns import best_chart
-from tui_tuner.tui.header import header_line
 from tui_tuner.tui.kernel_pane import diff_content
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.plan_lines import step_detail
+from tui_tuner.tui.screen import header_line
 
 
 def model_of(entries: Sequence[object]) -> TensileViewModel:
