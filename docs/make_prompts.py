@@ -42,7 +42,7 @@ on in the same conversation; everything else begins a new one.
 A strategy of the user's own may ask anything else with `CustomStrategy.ask`: with `system.md` in front, as `custom`.
 """
 SIZES = """\
-Tokens are estimates by `tui_tuner/llm/tokens.py`, which knows no tokenizer: a token for every three characters, one for
+Tokens are estimates by `tui_tuner/llm/prices.py`, which knows no tokenizer: a token for every three characters, one for
 each character of a script that takes three bytes or more, eight for the marks of a message; rather too many than too
 few. *Fixed words* are those of the templates, system message included. *Whole* is both messages with the example's
 facts, without the schema. The *schema* goes to the provider as such; only where a model is not shown it, it stands in

@@ -12,8 +12,7 @@ from typing import Any, TypedDict, Unpack
 from pydantic import ValidationError
 
 from tui_tuner.app.choosing import GivenObjects
-from tui_tuner.app.problem import problem_of, with_recording
-from tui_tuner.app.sessions import KernelSessionSetup, begin_session
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session, problem_of, with_recording
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm.base import Backend

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.devices.choose import compiler_for
+from tui_tuner.evaluate.devices.choose import DeviceChoice, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE
-from tui_tuner.evaluate.devices.kinds import DeviceChoice
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem

@@ -4,9 +4,7 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
-from tui_tuner.evaluate.devices.kinds import DeviceChoice
-from tui_tuner.evaluate.devices.probe import DeviceReport
+from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport, choose_device, compiler_for
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 

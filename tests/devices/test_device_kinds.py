@@ -7,9 +7,8 @@ import pytest
 
 import tui_tuner
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, open_device
-from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceChoice, DeviceKind, kind_named
-from tui_tuner.evaluate.devices.probe import DeviceReport
+from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport, choose_device, compiler_for, open_device
+from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceKind, kind_named
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.memory.entry import times_of
 from tui_tuner.prompts.facts import device_facts

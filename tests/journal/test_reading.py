@@ -71,8 +71,8 @@ def test_a_header_is_read_without_the_records(tmp_path: Path) -> None:
 
 
 def test_runs_can_be_listed_without_any_package_but_the_standard_library(tmp_path: Path) -> None:
-    program = "import sys; before = {*sys.modules}; import tui_tuner.journal.recall; print(*({*sys.modules} - before))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    code = "import sys; before = {*sys.modules}; import tui_tuner.journal.journal; print(*({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "tui_tuner" in loaded
     assert loaded - sys.stdlib_module_names == {"tui_tuner"}

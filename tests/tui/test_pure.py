@@ -13,7 +13,6 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.chat_entries import completed, markdown_text, readable
 from tui_tuner.tui.columns import best_chart, chart_rows, sampled
-from tui_tuner.tui.header import header_line
 from tui_tuner.tui.kernel_pane import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.kernel_view import (
     EVALUATION_COLUMNS,
@@ -28,6 +27,7 @@ from tui_tuner.tui.kernel_view import (
 )
 from tui_tuner.tui.keys import key_line
 from tui_tuner.tui.plan_lines import step_lines
+from tui_tuner.tui.screen import header_line
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 

@@ -1,4 +1,8 @@
-"""New, resumed and replayed sessions, put together from the user's choices; the front ends all come here."""
+"""New, resumed and replayed sessions of kernels, put together from the user's choices; the front ends all come here.
+
+Below stands how what the user names - a kernel, a problem file, a recording - becomes the problem that is tuned. What
+may be mistyped is told here, before a run is begun.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +23,29 @@ from tui_tuner.app.choosing import (
     memory_of,
     with_model,
 )
-from tui_tuner.app.kernel_rooms import room_for_language
-from tui_tuner.app.problem import check_options, problem_of, with_recording
+from tui_tuner.app.kernel_rooms import room_for_file, room_for_language, split_name
 from tui_tuner.app.showing import SessionSetup
-from tui_tuner.errors import JournalError, UserError
-from tui_tuner.evaluate.devices.choose import recorded_file
+from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
+from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
+from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
+from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
+from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.journal.reading import FILE
-from tui_tuner.problem.load import Written
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.load import Written, written_in_file
+from tui_tuner.problem.model import Problem
+from tui_tuner.search.methods import MODEL_METHODS, method_named
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.choose import strategy_named
-from tui_tuner.subjects import loaded
+from tui_tuner.subjects import loaded, subjects
+from tui_tuner.text import nearest
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
 """Options that a run cannot be gone on with when they are others."""
@@ -179,3 +189,139 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
         nvcc=settings.build.nvcc,
     )
     return LocalEvaluator(run.problem, options)
+
+
+def problem_of(kernel: Path | None, device: str = "auto") -> Written:
+    """The problem of a kernel's file, of a problem file, or of a recording that is the device.
+
+    Raises:
+        UserError: a file is missing, or what it says is not possible.
+    """
+    recording = recorded_file(device)
+    if recording is not None:
+        return recorded_problem(kernel, recording)
+    if kernel is None:
+        raise SettingsError("no kernel is named", hint="name its file")
+    check_kernel(kernel)
+    file, name = split_name(kernel)
+    room = room_for_file(file)
+    if room is not None:
+        described: Written = loaded(room.problem)(file, name, device)
+        return described
+    written = written_in_file(kernel)
+    check_source(kernel, written.problem)
+    return written
+
+
+def with_recording(kernel: Path | None, options: SessionOptions) -> tuple[Path | None, SessionOptions]:
+    """Kernel and options, a recording in the place of the kernel made the device; the kernel may then be missing.
+
+    Raises:
+        SettingsError: there is neither kernel nor recording, or two devices are named.
+    """
+    if kernel is not None and is_cache_name(kernel):
+        if options.device.strip().lower() != "auto":
+            message = f"{kernel} is a recording, and so is itself the device; --device names '{options.device}'"
+            raise SettingsError(message, hint=f"leave one out, or name the kernel: --device recorded:{kernel}")
+        kernel, options = None, options.model_copy(update={"device": f"recorded:{kernel}"})
+    file = _recorded_file(options.device)
+    if file is not None:
+        options = options.model_copy(update={"device": f"recorded:{file.absolute()}"})
+    elif kernel is None:
+        hint = "as in: tuner-tui kernel.cu, or: tuner-tui --device recorded:FILE"
+        raise SettingsError("no kernel is named", hint=hint)
+    return kernel, options
+
+
+def recorded_problem(kernel: Path | None, file: Path) -> Written:
+    """The problem of a recording, with the problem file or the kernel that is named or stands beside it.
+
+    Raises:
+        UserError: a file is missing, or what it says is not possible.
+    """
+    try:
+        recording = read_recording(file)
+    except DeviceError as error:
+        raise SettingsError(error.message, hint=error.hint, file=error.file, line=error.line) from None
+    if kernel is not None:
+        check_kernel(kernel)
+    written = problem_of_recording(recording, kernel or problem_beside(file))
+    if kernel is not None:
+        check_source(kernel, written.problem)
+    return written
+
+
+def _recorded_file(device: str) -> Path | None:
+    try:
+        file = recorded_file(device)
+        if file is not None:
+            check_file(file)
+    except DeviceError as error:
+        raise SettingsError(error.message, hint=error.hint, file=error.file) from None
+    return file
+
+
+def check_kernel(kernel: Path) -> None:
+    """Whether the file is there; its problem file is another matter.
+
+    Raises:
+        ProblemError: it is missing, or no file.
+    """
+    kernel, _ = split_name(kernel)
+    if kernel.is_dir():
+        first = next(iter(_kernels_in(kernel).values()), None)
+        example = "" if first is None else f", as in {first}"
+        raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)
+    for subject in subjects().values():
+        if kernel.suffix in subject.suffixes:
+            hint = f"{subject.title}? tuner-tui {subject.commands[0].name} {kernel}"
+            raise ProblemError(f"{kernel} is no kernel", hint=hint)
+    if kernel.suffix != ".toml" and not kernel.is_file():
+        others = _kernels_in(kernel.parent)
+        near = nearest(kernel.name, others)
+        hint = "name a .cu, .cl, .c or .py file" if near is None else f"did you mean {others[near]}?"
+        raise ProblemError(f"there is no kernel file {kernel}", hint=hint)
+
+
+def check_source(kernel: Path, problem: Problem) -> None:
+    """Whether the problem file beside a kernel is about that kernel's file.
+
+    Raises:
+        ProblemError: it names another.
+    """
+    source = problem.directory / problem.kernel.source
+    if kernel.suffix != ".toml" and not source.samefile(kernel):
+        file = kernel.with_suffix(".toml")
+        raise ProblemError(
+            f"it is about {problem.kernel.source}, not about {kernel.name}",
+            hint=f"set source in [kernel], or run: tuner-tui {file}",
+            file=file,
+        )
+
+
+async def check_options(options: SessionOptions, problem: Problem) -> None:
+    """Whether search method and device are known and fit the problem; what is `auto` is not looked for here.
+
+    Raises:
+        SettingsError: they do not.
+    """
+    if options.search is not None and options.search not in MODEL_METHODS:
+        method_named(options.search)
+    if options.device.strip().lower() == "auto" and problem.language != "recorded":
+        return
+    try:
+        room = room_for_language(problem.language)
+        if room is not None:
+            loaded(room.check_device)(options.device)
+        elif recorded_file(options.device) is None:
+            await choose_device(options.device, problem.language)
+    except DeviceError as error:
+        kind = options.device.partition(":")[0]
+        known = ("auto", *KINDS)
+        near = None if kind in known else nearest(kind, known)
+        meant = "" if near is None else f"did you mean '{near}'? "
+        raise SettingsError(error.message, hint=f"{meant}{error.hint or ''}".strip() or None) from None
+
+
+def _kernels_in(directory: Path) -> dict[str, Path]:
+    return {file.name: file for file in sorted(directory.glob("*")) if file.suffix in LANGUAGES}

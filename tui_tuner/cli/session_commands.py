@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_tuner import __version__
-from tui_tuner.cli.options import (
+from tui_tuner.cli.parsers import (
+    PROGRAM,
     add_budget,
     add_front_end,
     add_memory,
@@ -15,11 +16,11 @@ from tui_tuner.cli.options import (
     add_rounds,
     changed,
     changes,
+    command_list,
     front_end_of,
     option,
     with_strategy_options,
 )
-from tui_tuner.cli.parsers import PROGRAM, command_list
 from tui_tuner.errors import SettingsError
 from tui_tuner.journal.reading import header_of
 from tui_tuner.subjects import Subject, loaded, subject_of, subjects

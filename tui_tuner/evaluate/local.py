@@ -9,10 +9,9 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
+from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for, probe_devices
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
-from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
-from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,

@@ -15,8 +15,7 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.base import Device, DeviceFault
-from tui_tuner.evaluate.devices.choose import open_device
-from tui_tuner.evaluate.devices.kinds import DeviceChoice
+from tui_tuner.evaluate.devices.choose import DeviceChoice, open_device
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChannelClosed,

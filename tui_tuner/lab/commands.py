@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from tui_tuner.cli.options import factor
+from tui_tuner.cli.parsers import factor
 from tui_tuner.lab import RANDOM
 from tui_tuner.search.methods import DEFAULT_METHOD, MODEL_METHODS
 

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, ProblemError
-from tui_tuner.evaluate.devices.kinds import DeviceChoice, kind_named
+from tui_tuner.evaluate.devices.choose import DeviceChoice
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python

@@ -1,4 +1,4 @@
-"""The search methods on offer, with a model and without, and when the whole space is searched instead.
+"""The search methods on offer, with a model and without, and the settings of the rounds in which a model chooses.
 
 The default is the strongest on three exhaustively measured spaces (a convolution on an A100, dedispersion on an
 MI250X, a matrix multiply on an RTX 3090): with 85 evaluations the surrogate reaches 0.95 of the optimum, the best of
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.options import Option
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ MODEL_METHODS = {
     LLM: "a model chooses, round by round",
     HYBRID: f"a model's rounds, then {DEFAULT_METHOD} from all that they found",
 }
-"""Methods that need a model, beside those of `tui_tuner.search.methods`."""
+"""Methods that need a model, beside those of `METHODS`."""
 
 
 @dataclass(frozen=True)
@@ -115,3 +116,24 @@ def methods_of(name: str) -> Methods:
         case "hybrid":
             return Methods(rounds=True, local=DEFAULT_METHOD)
     return Methods(rounds=False, local=name)
+
+
+ROUND_OPTIONS = (
+    Option("initial_batch_size", 25, "N", "configurations of the first round, its seeds included"),
+    Option("refinement_batch_size", 15, "N", "configurations of each later round"),
+    Option("max_rounds", 5, "N", "rounds at most"),
+    Option("patience", 2, "N", "rounds without an improvement after which they end"),
+    Option("min_improvement", 0.01, "FRACTION", "relative gain over two rounds below which they end"),
+    Option("target_ms", None, "MS", "time of the kernel at which the rounds end, ms"),
+    Option("include_kernel_source", True, "", "whether the model sees the kernel's code"),
+    Option("hardware_context", True, "", "whether the model sees the device and its limits"),
+    Option(
+        "fallback",
+        "pattern",
+        "random|pattern|error",
+        "what chooses in place of a model that fails: pattern takes neighbours of the best",
+    ),
+    Option("seeds", 3, "N", "configurations measured while the first reply is on its way"),
+    Option("local_share", 0.35, "FRACTION", "part of the evaluations left to the local search after"),
+)
+"""The settings of rounds in which a model chooses configurations, as plain data; `rounds` checks their values."""

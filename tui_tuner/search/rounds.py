@@ -1,13 +1,13 @@
-"""How a model chooses configurations: the settings of its rounds."""
+"""What the user chose for the search of parameters: its method, and how a model chooses configurations in rounds."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.options import model_field
-from tui_tuner.search.round_options import ROUND_OPTIONS
+from tui_tuner.search.methods import ROUND_OPTIONS
 
 
 class RoundOptions(BaseModel):
@@ -26,3 +26,17 @@ class RoundOptions(BaseModel):
     fallback: Literal["random", "pattern", "error"] = model_field(ROUND_OPTIONS, "fallback")
     seeds: int = model_field(ROUND_OPTIONS, "seeds", ge=0)
     local_share: float = model_field(ROUND_OPTIONS, "local_share", ge=0, lt=1)
+
+
+class SearchOptions(Protocol):
+    """What the user chose for the search of parameters."""
+
+    @property
+    def search(self) -> str | None:
+        """The method, None for the default."""
+        ...
+
+    @property
+    def rounds(self) -> RoundOptions:
+        """How a model chooses configurations round by round."""
+        ...

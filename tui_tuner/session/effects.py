@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.journal.recall import Recall
+from tui_tuner.journal.journal import Recall
 from tui_tuner.memory.entry import (
     MOST_HELPED,
     MOST_OTHERS,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from tui_tuner.journal.recall import Recall
+from tui_tuner.journal.journal import Recall
 
 Title = Annotated[str, Field(min_length=1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tui_tuner.journal.recall import Recall
+from tui_tuner.journal.journal import Recall
 from tui_tuner.llm.base import Message
 from tui_tuner.prompts import render
 from tui_tuner.session import events

@@ -16,7 +16,7 @@ from tui_tuner.memory.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
-from tui_tuner.search.rounds import RoundOptions
+from tui_tuner.search.rounds import SearchOptions
 from tui_tuner.strategies.steps import Decision, Factor, Step
 from tui_tuner.subjects import Source
 
@@ -137,20 +137,6 @@ class BudgetView(Protocol):
     @property
     def model_calls(self) -> int:
         """How often the model was called so far."""
-        ...
-
-
-class SearchOptions(Protocol):
-    """What the user chose for the search of parameters."""
-
-    @property
-    def search(self) -> str | None:
-        """The method, None for the default."""
-        ...
-
-    @property
-    def rounds(self) -> RoundOptions:
-        """How a model chooses configurations round by round."""
         ...
 
 

@@ -12,8 +12,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import question
 from tui_tuner.strategies.base import Effects, ReplyType
-from tui_tuner.strategies.best import best_of
-from tui_tuner.strategies.history import Outcome, history_facts
+from tui_tuner.strategies.history import Outcome, best_of, history_facts
 from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.parameters import freeze_settled, search_parameters
 from tui_tuner.strategies.rewriting.development import (

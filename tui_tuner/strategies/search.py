@@ -14,7 +14,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.methods import DEFAULT_METHOD, Methods, methods_of
 from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
-from tui_tuner.strategies.best import best_of
+from tui_tuner.strategies.history import best_of
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting.development import challenge_or_reject
 from tui_tuner.strategies.steps import Step, StepState

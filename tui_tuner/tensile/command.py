@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.cli.options import (
+from tui_tuner.cli.parsers import (
     add_front_end,
     add_limits,
     add_model,
@@ -15,8 +15,8 @@ from tui_tuner.cli.options import (
     front_end_of,
     given_of,
     refused,
+    tell,
 )
-from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.tensile.option_table import TENSILE_OPTIONS
 

@@ -16,7 +16,15 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.tensile.document.configuration import Alternative, BenchmarkConfiguration, ProblemSizes, SizeGroup
+from tui_tuner.tensile.document.configuration import (
+    Alternative,
+    BenchmarkConfiguration,
+    ParameterValue,
+    ProblemSizes,
+    SizeGroup,
+    same,
+    value_text,
+)
 from tui_tuner.tensile.document.edits import alternative_text
 from tui_tuner.tensile.document.reading import COMMON, FORK, GROUPS, group_nodes, parse_configuration
 from tui_tuner.tensile.document.yaml_text import (
@@ -34,7 +42,6 @@ from tui_tuner.tensile.document.yaml_text import (
 from tui_tuner.tensile.effects import TensileEffects
 from tui_tuner.tensile.history import History, place_text
 from tui_tuner.tensile.outcome import FINALS, ParameterValues, RoundOutcome, SizeKey, geometric_mean
-from tui_tuner.tensile.words import ParameterValue, same, value_text
 
 
 class Metrics(BaseModel):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, same
 from tui_tuner.tensile.document.edits import SpaceEdit
 from tui_tuner.tensile.document.judging import BestSolution, EditedConfiguration, EditLimits, carry_out
 from tui_tuner.tensile.outcome import (
@@ -19,7 +19,6 @@ from tui_tuner.tensile.outcome import (
     geometric_mean,
     size_text,
 )
-from tui_tuner.tensile.words import ParameterValue, same
 
 Defaults = Callable[[str], ParameterValue | None]
 """Tensile's default of a parameter, None where it is not known."""

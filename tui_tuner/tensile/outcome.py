@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.format import duration
-from tui_tuner.tensile.words import ParameterValue, work_words
+from tui_tuner.format import counted, duration
+from tui_tuner.tensile.document.configuration import ParameterValue, value_text
 
 SizeKey = tuple[int, tuple[int, ...]]
 """A size group's number and a problem size."""
 ParameterValues = dict[str, ParameterValue]
 """Forked parameters by name, with the value that a solution has of each."""
+_FEW = 1000
+"""Speeds below it, in GFLOP/s, are written with decimals."""
 FINALS = 1000
 """Rounds of this number on are runs in which the first winners and the best are compared again."""
 
@@ -217,3 +219,20 @@ def outcome_words(outcome: RoundOutcome) -> str:
     ]
     work = work_words(outcome.permutations, len(outcome.sizes))
     return f"{work} measured in {took}{''.join(f', {words}' for words in more)}"
+
+
+def work_words(permutations: int, sizes: int) -> str:
+    """What a run has to measure."""
+    return f"{counted(permutations, 'permutation')} x {counted(sizes, 'size')}"
+
+
+def gflops_words(gflops: float) -> str:
+    """A speed in GFLOP/s with four digits or more, as in 9,310 and 81.27."""
+    if gflops >= _FEW:
+        return f"{gflops:,.0f}"
+    return f"{gflops:.1f}" if gflops >= _FEW / 10 else f"{gflops:.2f}"
+
+
+def values_words(values: Mapping[str, ParameterValue]) -> str:
+    """Forked parameters with their values, on one line, lists without blanks; empty where nothing is forked."""
+    return " ".join(f"{name} {value_text(value).replace(', ', ',')}" for name, value in values.items())

@@ -9,12 +9,11 @@ from enum import IntEnum
 from tui_tuner.llm.base import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.prompts import question, render
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup, value_text
 from tui_tuner.tensile.document.edits import alternative_text
 from tui_tuner.tensile.history import History, MeasuredRound
 from tui_tuner.tensile.knowledge.known import Knowledge
 from tui_tuner.tensile.outcome import Contender, ParameterValues, RoundOutcome, SizeOutcome, size_text
-from tui_tuner.tensile.words import ParameterValue, value_text
 
 _SIZES = 40
 """Problem sizes that are listed at most."""

@@ -9,9 +9,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.report import FILE
+from tui_tuner.tensile.document.configuration import value_text
 from tui_tuner.tensile.finals import Metrics
 from tui_tuner.tensile.outcome import Winner, size_text
-from tui_tuner.tensile.words import value_text
 
 REPORT = "report.md"
 

@@ -9,10 +9,20 @@ from textual.content import Content
 
 from tui_tuner.format import counted, duration, factor
 from tui_tuner.session.events import SessionFinished
+from tui_tuner.tensile.document.configuration import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
-from tui_tuner.tensile.outcome import Contender, SizeKey, SizeOutcome, Winner, round_words, size_text
+from tui_tuner.tensile.outcome import (
+    Contender,
+    SizeKey,
+    SizeOutcome,
+    Winner,
+    gflops_words,
+    round_words,
+    size_text,
+    values_words,
+    work_words,
+)
 from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.words import gflops_words, value_text, values_words, work_words
 from tui_tuner.text import clean
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
 from tui_tuner.tui.plain import one_line, plain

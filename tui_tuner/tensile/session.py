@@ -17,7 +17,13 @@ from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import Subject
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterTable, SizeGroup, distinct
+from tui_tuner.tensile.document.configuration import (
+    BenchmarkConfiguration,
+    ParameterTable,
+    SizeGroup,
+    distinct,
+    value_text,
+)
 from tui_tuner.tensile.document.reading import COMMON, DEAD, FINAL, FORK, GROUPS, group_nodes
 from tui_tuner.tensile.document.yaml_text import child, compose, is_null, items, line_of, pairs
 from tui_tuner.tensile.effects import BenchmarkEffect, TensileEffects
@@ -31,7 +37,6 @@ from tui_tuner.tensile.report import RoundSummary, TensileOutcome, write_report
 from tui_tuner.tensile.rounds import TensileRounds
 from tui_tuner.tensile.run_directory import TensileRun
 from tui_tuner.tensile.subject import TENSILE
-from tui_tuner.tensile.words import value_text
 
 EDITED, WINNERS = "best.yaml", "winners.yaml"
 _SANDBOX = "Tensile builds and runs kernels as it always does; a model reaches it through checked values only"

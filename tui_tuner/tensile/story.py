@@ -5,8 +5,18 @@ from __future__ import annotations
 from tui_tuner.format import counted, duration, factor, factor_in_lines
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
-from tui_tuner.tensile.outcome import RoundOutcome, Winner, mean_gain, mean_speed, outcome_words, round_words, size_text
-from tui_tuner.tensile.words import gflops_words, values_words, work_words
+from tui_tuner.tensile.outcome import (
+    RoundOutcome,
+    Winner,
+    gflops_words,
+    mean_gain,
+    mean_speed,
+    outcome_words,
+    round_words,
+    size_text,
+    values_words,
+    work_words,
+)
 
 _QUIET_S = 10.0
 """Seconds between two lines of Tensile's own that are passed on."""

@@ -7,10 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from tui_tuner.tensile.document.configuration import Alternative, BenchmarkConfiguration, Size, SizeGroup
+from tui_tuner.tensile.document.configuration import (
+    Alternative,
+    BenchmarkConfiguration,
+    ParameterValue,
+    Size,
+    SizeGroup,
+    same,
+)
 from tui_tuner.tensile.outcome import Contender, ParameterValues, SizeOutcome, ValueEffect
 from tui_tuner.tensile.results.table import GroupTable, ResultRow
-from tui_tuner.tensile.words import ParameterValue, same
 
 INSTRUCTION = "MatrixInstruction"
 _WORK_GROUP = "WorkGroup"

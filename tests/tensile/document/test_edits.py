@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tensile.document.samples import ALL, GROUPS, PLAIN, parsed
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup
 from tui_tuner.tensile.document.editor import apply_edit
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
@@ -21,7 +21,6 @@ from tui_tuner.tensile.document.edits import (
     SpaceEdit,
 )
 from tui_tuner.tensile.document.reading import parse_configuration
-from tui_tuner.tensile.words import ParameterValue
 
 VALUES: tuple[ParameterValue, ...] = (7, -3, True, "Word", 0.25, [1, 2, 3])
 

@@ -13,7 +13,15 @@ from tui_tuner.format import duration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tensile.events import ConfigurationText, WinnersChanged
-from tui_tuner.tensile.outcome import FINALS, RoundOutcome, RunFailure, RunFailureKind, outcome_words
+from tui_tuner.tensile.outcome import (
+    FINALS,
+    RoundOutcome,
+    RunFailure,
+    RunFailureKind,
+    gflops_words,
+    outcome_words,
+    values_words,
+)
 from tui_tuner.tensile.screen import TensileView, permutations_change
 from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.tensile.screen_table import (
@@ -28,12 +36,11 @@ from tui_tuner.tensile.screen_table import (
     visible_sizes,
 )
 from tui_tuner.tensile.subject import TENSILE
-from tui_tuner.tensile.words import gflops_words, values_words
 from tui_tuner.tui.columns import best_chart
-from tui_tuner.tui.header import header_line
 from tui_tuner.tui.kernel_pane import diff_content
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.plan_lines import step_detail
+from tui_tuner.tui.screen import header_line
 
 
 def model_of(entries: Sequence[object]) -> TensileViewModel:

@@ -6,8 +6,6 @@ What drives a device or builds for it is imported when it is needed, so that eve
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -19,13 +17,11 @@ if TYPE_CHECKING:
 
     from tui_tuner.evaluate.compilers.base import Compiler
     from tui_tuner.evaluate.devices.base import Device
-    from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
+    from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy
     from tui_tuner.problem.languages import Language
     from tui_tuner.problem.model import Problem
-
-_FORM = re.compile(r"(?P<kind>\w+)(?::(?:(?P<platform>\d+)\.)?(?P<index>\d+))?(?:@(?P<backend>[\w-]+))?", re.ASCII)
 
 
 class Address(Enum):
@@ -35,44 +31,6 @@ class Address(Enum):
     INDEX = ":N"
     PLATFORM = ":PLATFORM.N"
     FILE = ":FILE"
-
-
-@dataclass(frozen=True)
-class DeviceChoice:
-    """One device, as it is named on the command line.
-
-    Attributes:
-        kind: name of its kind.
-        index: number of the device, of an OpenCL device on its platform.
-        platform: number of the OpenCL platform.
-        backend: package that drives the device, or auto for the first that works.
-    """
-
-    kind: str
-    index: int = 0
-    platform: int = 0
-    backend: str = "auto"
-
-    @classmethod
-    def parse(cls, text: str) -> DeviceChoice:
-        """A device as the user names it: `cuda`, `cuda:1`, `cuda:0@cupy`, `opencl:1`, `opencl:0.1`, `c`, `emulator`.
-
-        Raises:
-            DeviceError: nothing is called that.
-        """
-        form = _FORM.fullmatch(text.strip().lower())
-        name = form["kind"] if form else ""
-        if name == "hip":
-            raise DeviceError(
-                "kernels cannot be built for HIP yet", hint="an AMD GPU runs .cl kernels with --device opencl"
-            )
-        kind = KINDS.get(name)
-        if form is None or kind is None or not kind.is_spelled(form["platform"], form["index"], form["backend"]):
-            raise DeviceError(f"there is no device called '{text}'", hint=f"one of: {', '.join(_spellings())}")
-        return cls(name, int(form["index"] or 0), int(form["platform"] or 0), form["backend"] or "auto")
-
-    def __str__(self) -> str:
-        return kind_named(self.kind).spelled(self)
 
 
 class DeviceKind:
@@ -373,7 +331,3 @@ def kind_named(name: str) -> DeviceKind:
 def kinds_for(language: Language) -> list[DeviceKind]:
     """The kinds of devices that run a language, the preferred one first."""
     return [kind for kind in KINDS.values() if language in kind.languages]
-
-
-def _spellings() -> list[str]:
-    return ["auto", *(form for kind in KINDS.values() for form in kind.spellings())]

@@ -15,8 +15,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, ask_and_read
-from tui_tuner.strategies.best import best_of
-from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
+from tui_tuner.strategies.history import UNANSWERED, Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import freeze_settled, narrowed, search_parameters, space_of, unfreeze
 from tui_tuner.strategies.rewriting.failures import (
     CandidateFailed,

@@ -1,4 +1,4 @@
-"""What a benchmark configuration says: size groups, forked parameters, problem sizes, and how many kernels they make.
+"""What a benchmark configuration says: size groups, forked parameters, values, problem sizes, and how many kernels.
 
 The rules are those of Tensile's `BenchmarkProcess` and `constructForkPermutations`.
 """
@@ -13,8 +13,8 @@ from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-from tui_tuner.tensile.words import ParameterValue, same
-
+ParameterValue = bool | int | float | str | list[int]
+"""A number, a switch, a word, or a list of numbers as in `MatrixInstruction: [16, 16, 16, 1, 1, 2, 2, 2, 2]`."""
 ENUMERATED = 10_000
 """Sizes of ranges beyond so many are counted and not listed."""
 
@@ -276,3 +276,19 @@ def distinct(values: list[ParameterValue]) -> list[ParameterValue]:
         if not any(same(value, other) for other in found):
             found.append(value)
     return found
+
+
+def same(one: ParameterValue, other: ParameterValue) -> bool:
+    """Whether Tensile takes two values for the same: as in Python, `True` is 1 and 2.0 is 2."""
+    return one == other
+
+
+def value_text(value: ParameterValue) -> str:
+    """A value as a configuration file has it, on one line."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(value_text, value))}]"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, float) and "e" in str(value):  # YAML reads 1e-05 as a word
+        return f"{value:.20f}".rstrip("0")
+    return str(value)

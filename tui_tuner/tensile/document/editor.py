@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup, same, value_text
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
     AddIndependent,
@@ -45,7 +45,6 @@ from tui_tuner.tensile.document.yaml_text import (
     spliced,
     start,
 )
-from tui_tuner.tensile.words import ParameterValue, same, value_text
 
 _NO_FILE = Path()
 """Of nodes that were read before: what they hold is known to be sound."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterTable, SizeGroup, distinct
+from tui_tuner.tensile.document.configuration import (
+    BenchmarkConfiguration,
+    ParameterTable,
+    ParameterValue,
+    SizeGroup,
+    distinct,
+    same,
+    value_text,
+)
 from tui_tuner.tensile.document.editor import apply_edit
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
@@ -18,7 +26,6 @@ from tui_tuner.tensile.document.edits import (
     SpaceEdit,
     alternative_text,
 )
-from tui_tuner.tensile.words import ParameterValue, same, value_text
 
 
 def among(value: ParameterValue, offered: Iterable[ParameterValue]) -> bool:

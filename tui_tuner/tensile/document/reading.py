@@ -12,6 +12,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.tensile.document.configuration import (
     Alternative,
     BenchmarkConfiguration,
+    ParameterValue,
     ProblemSizes,
     SizeFault,
     SizeGroup,
@@ -29,7 +30,6 @@ from tui_tuner.tensile.document.yaml_text import (
     parameter_value,
     python_value,
 )
-from tui_tuner.tensile.words import ParameterValue
 
 COMMON, FORK, FINAL = "BenchmarkCommonParameters", "ForkParameters", "BenchmarkFinalParameters"
 GROUPS = "Groups"
