@@ -1,28 +1,25 @@
-"""A Gaussian process with one length scale for each tunable, over values as coordinates.
+"""What is learnt from evaluations: Gaussian processes with one length scale for each tunable, and what they promise.
 
 C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press 2006: prediction by algorithm
 2.1, the gradient of the marginal likelihood by equation 5.9, Matern kernel with nu = 3/2 by equation 4.17 (times have
 cliffs: a smoother one believes too much). Length scales have a log-normal prior whose median grows with the square
 root of their number (C. Hvarfner et al., Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024).
 
-A number has the mean of its place among the values and of its logarithm, both from 0 to 1. Where the values are not
-all powers of two, how often two divides a value is a coordinate of its own, with a length scale of its own: what a
-GPU does at multiples of a warp, a bank or a cache line is alike at values that are far from each other. Text is a
-coordinate for each value, all with one length scale, so that any two of them are equally far from each other.
+What to evaluate is scored by the expected improvement over the best (D. R. Jones et al., Efficient Global Optimization
+of Expensive Black-Box Functions, 1998) times the probability that the configuration works (J. R. Gardner et al.,
+Bayesian Optimization with Inequality Constraints, ICML 2014), which a second process learns from failures, by
+regression on labels (Rasmussen and Williams, section 6.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
-
-from tui_tuner.problem.model import Value
-from tui_tuner.problem.tunables import is_ordinal
+from scipy.special import log_ndtr, ndtr
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -41,6 +38,54 @@ MEDIAN_SCALE = 0.74
 """Median of the prior of a length scale where there is one tunable; values lie between 0 and 1."""
 FURTHEST = 4.0
 """Length scales stay within so many natural logarithms of their median."""
+
+
+FARTHEST = -6.0
+"""Deviations below the best at which the asymptote takes over."""
+LABEL_DEVIATION = 0.1
+"""Added to a predicted label's standard deviation, so that no probability is quite 0 or 1."""
+
+
+class ImprovementModel:
+    """Learns which points are fast and which fail.
+
+    Args:
+        groups: for each column of the points the number of its length scale, from 0 on without a gap.
+    """
+
+    def __init__(self, groups: NDArray[np.intp]) -> None:
+        self._times = GaussianProcess(groups)
+        self._success = GaussianProcess(groups)
+
+    def scores(self, known: Array, times: Array, points: Array) -> Array:
+        """The logarithm of the improvement to expect at each point, failures taken into account.
+
+        Args:
+            known: what was evaluated, shape (n, columns).
+            times: logarithms of its times, shape (n,), nan for failures; at least one is a time.
+            points: shape (m, columns).
+        """
+        works = ~np.isnan(times)
+        self._times.fit(known[works], times[works])
+        mean, deviation = self._times.predict(points)
+        scores = log_expected_improvement(times[works].min(), mean, deviation)
+        if works.all():
+            return scores
+        self._success.fit(known, works.astype(np.float64))
+        mean, deviation = self._success.predict(points)
+        scores += log_ndtr((mean - 0.5) / np.hypot(deviation, LABEL_DEVIATION))
+        return scores
+
+
+def log_expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
+    """Of a normal distribution over the best; where the improvement is all but impossible by its asymptote."""
+    z = (best - mean) / deviation
+    log_density = -0.5 * z**2 - 0.5 * np.log(2 * np.pi)
+    possible = np.maximum(z, FARTHEST)
+    near = np.log(np.exp(-0.5 * possible**2) / np.sqrt(2 * np.pi) + possible * ndtr(possible))
+    far = log_density - 2 * np.log(np.maximum(-z, 1))
+    improvement: Array = np.log(deviation) + np.where(z > FARTHEST, near, far)
+    return improvement
 
 
 class GaussianProcess:
@@ -124,57 +169,3 @@ class GaussianProcess:
 def _matern_distance(squares: Array) -> Array:
     distance: Array = ROOT_3 * np.sqrt(squares)
     return distance
-
-
-Places = NDArray[np.intp]
-"""Configurations as rows: for each tunable the place of its value."""
-
-
-class FeatureMap:
-    """Turns configurations into points.
-
-    Args:
-        values: of each tunable, in their order.
-
-    Attributes:
-        groups: for each column of the points the number of its length scale.
-    """
-
-    def __init__(self, values: Sequence[Sequence[Value]]) -> None:
-        tables = [(place, table) for place, each in enumerate(values) for table in _tables(each)]
-        self._tables = tables or [(0, np.zeros((1, 1)))]
-        self.groups = np.repeat(np.arange(len(self._tables)), [table.shape[1] for _, table in self._tables])
-
-    def points(self, places: Places) -> Array:
-        """Coordinates between 0 and 1, shape (configurations, columns)."""
-        return np.hstack([table[places[:, tunable]] for tunable, table in self._tables])
-
-
-def _tables(values: Sequence[Value]) -> list[Array]:
-    """The coordinates of each value: arrays with a row for each, one array for each length scale."""
-    if len(values) < 2:
-        return []
-    if not is_ordinal(values):
-        alike = np.eye(len(values)) * np.sqrt(0.5)
-        return [alike if len(values) > 2 else np.array([[0.0], [1.0]])]
-    numbers = np.array(values, dtype=np.float64)
-    ranks = np.linspace(0, 1, len(numbers))
-    if numbers.min() < 0:
-        return [ranks[:, None]]
-    logs = np.log2(numbers + (numbers.min() == 0))
-    tables = [0.5 * (ranks + _from_0_to_1(logs))[:, None]]
-    divisions = np.array([_divisions_by_two(value) for value in values])
-    if divisions.any() and not (np.diff(divisions) > 0).all():
-        tables.append((divisions / divisions.max())[:, None])
-    return tables if len(values) > 2 else tables[:1]
-
-
-def _from_0_to_1(numbers: Array) -> Array:
-    scaled: Array = (numbers - numbers.min()) / (numbers.max() - numbers.min())
-    return scaled
-
-
-def _divisions_by_two(value: Value) -> int:
-    """How often two divides a whole number; 0 for zero and what is no whole number."""
-    whole = int(value)
-    return (whole & -whole).bit_length() - 1 if whole and whole == value else 0

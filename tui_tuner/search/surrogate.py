@@ -1,26 +1,33 @@
 """Search guided by a model of log(time): Bayesian optimisation by Gaussian processes over a pool of candidates.
 
-J. Mockus, On Bayesian Methods for Seeking the Extremum, 1974; D. R. Jones et al., Efficient Global Optimization of
-Expensive Black-Box Functions, 1998: next is what promises the largest expected improvement over the best. It is
-multiplied by the probability that the configuration works (J. R. Gardner et al., Bayesian Optimization with
-Inequality Constraints, ICML 2014), which a second process learns from failures, by regression on labels
-(Rasmussen and Williams, section 6.5).
+J. Mockus, On Bayesian Methods for Seeking the Extremum, 1974: next is what promises the largest improvement.
+
+A number has the mean of its place among the values and of its logarithm, both from 0 to 1. Where the values are not
+all powers of two, how often two divides a value is a coordinate of its own, with a length scale of its own: what a
+GPU does at multiples of a warp, a bank or a cache line is alike at values that are far from each other. Text is a
+coordinate for each value, all with one length scale, so that any two of them are equally far from each other.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from numpy.typing import NDArray
 
-from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.tunables import exact, in_order, steps_between
-from tui_tuner.search.gaussian_process import Array, FeatureMap, GaussianProcess, Places
+from tui_tuner.problem.tunables import exact, in_order, is_ordinal, steps_between
+
+if TYPE_CHECKING:
+    from tui_tuner.search.gaussian_process import Array, ImprovementModel
 
 AskTimes = Callable[[list[Configuration]], Sequence[float | None]]
 """Configurations in, the time of each in ms out; None where it failed."""
@@ -33,12 +40,8 @@ LEARNT = 300
 """Observations that a model learns from, the fastest and the last ones; more take too long."""
 BEST = 5
 """In a large space, what is near so many of the fastest are candidates."""
-FARTHEST = -6.0
-"""Deviations below the best at which the asymptote takes over."""
 TINY = 1e-9
 """Added to times, ms: a clock may say 0."""
-LABEL_DEVIATION = 0.1
-"""Added to a predicted label's standard deviation, so that no probability is quite 0 or 1."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ def run(job: SurrogateJob, ask: AskTimes) -> str:
         surrogate.learn([surrogate.pool.row(configuration)], [time])
     start = [] if job.start is None else [surrogate.pool.row(job.start)]
     left = job.max_evaluations
+    if left > FIRST:  # loaded while the first ones are evaluated
+        threading.Thread(target=import_module, args=("tui_tuner.search.gaussian_process",), daemon=True).start()
     while left:
         chosen = surrogate.choose(start)[:left]
         if not chosen:
@@ -85,8 +90,6 @@ class Surrogate:
         self.pool = pool
         self._rng = rng
         self._times: dict[PlaceRow, float | None] = {}
-        self._time_model = GaussianProcess(pool.features.groups)
-        self._success_model = GaussianProcess(pool.features.groups)
 
     def learn(self, rows: Sequence[PlaceRow], times: Sequence[float | None]) -> None:
         """Remember times in ms, None for failures."""
@@ -132,16 +135,13 @@ class Surrogate:
         known = self.pool.features.points(self.pool.array(rows))
         points = self.pool.features.points(candidates)
         times = np.array([np.nan if (time := self._times[row]) is None else np.log(time + TINY) for row in rows])
-        works = ~np.isnan(times)
-        self._time_model.fit(known[works], times[works])
-        mean, deviation = self._time_model.predict(points)
-        scores: Array = _log_expected_improvement(times[works].min(), mean, deviation)
-        if works.all():
-            return scores
-        self._success_model.fit(known, works.astype(np.float64))
-        mean, deviation = self._success_model.predict(points)
-        scores += log_ndtr((mean - 0.5) / np.hypot(deviation, LABEL_DEVIATION))
-        return scores
+        return self._model.scores(known, times, points)
+
+    @cached_property
+    def _model(self) -> ImprovementModel:
+        from tui_tuner.search.gaussian_process import ImprovementModel  # SciPy takes a second to load
+
+        return ImprovementModel(self.pool.features.groups)
 
     def _learnt_from(self) -> list[PlaceRow]:
         """What is known, where that is too much the fastest half of what may be and the last of the others."""
@@ -151,17 +151,6 @@ class Surrogate:
         ranked = sorted(rows, key=lambda row: math.inf if (time := self._times[row]) is None else time)
         fastest, others = ranked[: LEARNT // 2], set(ranked[LEARNT // 2 :])
         return [*fastest, *[row for row in rows if row in others][len(fastest) - LEARNT :]]
-
-
-def _log_expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
-    """Of a normal distribution over the best; where the improvement is all but impossible by its asymptote."""
-    z = (best - mean) / deviation
-    log_density = -0.5 * z**2 - 0.5 * np.log(2 * np.pi)
-    possible = np.maximum(z, FARTHEST)
-    near = np.log(np.exp(-0.5 * possible**2) / np.sqrt(2 * np.pi) + possible * ndtr(possible))
-    far = log_density - 2 * np.log(np.maximum(-z, 1))
-    improvement: Array = np.log(deviation) + np.where(z > FARTHEST, near, far)
-    return improvement
 
 
 LISTED = 20_000
@@ -239,3 +228,57 @@ class Pool:
         for tunable in self._rng.sample(range(len(row)), min(len(row), self._rng.randint(2, MOST_CHANGES))):
             changed[tunable] = self._rng.randrange(lengths[tunable])
         return tuple(changed)
+
+
+Places = NDArray[np.intp]
+"""Configurations as rows: for each tunable the place of its value."""
+
+
+class FeatureMap:
+    """Turns configurations into points.
+
+    Args:
+        values: of each tunable, in their order.
+
+    Attributes:
+        groups: for each column of the points the number of its length scale.
+    """
+
+    def __init__(self, values: Sequence[Sequence[Value]]) -> None:
+        tables = [(place, table) for place, each in enumerate(values) for table in _tables(each)]
+        self._tables = tables or [(0, np.zeros((1, 1)))]
+        self.groups = np.repeat(np.arange(len(self._tables)), [table.shape[1] for _, table in self._tables])
+
+    def points(self, places: Places) -> Array:
+        """Coordinates between 0 and 1, shape (configurations, columns)."""
+        return np.hstack([table[places[:, tunable]] for tunable, table in self._tables])
+
+
+def _tables(values: Sequence[Value]) -> list[Array]:
+    """The coordinates of each value: arrays with a row for each, one array for each length scale."""
+    if len(values) < 2:
+        return []
+    if not is_ordinal(values):
+        alike = np.eye(len(values)) * np.sqrt(0.5)
+        return [alike if len(values) > 2 else np.array([[0.0], [1.0]])]
+    numbers = np.array(values, dtype=np.float64)
+    ranks = np.linspace(0, 1, len(numbers))
+    if numbers.min() < 0:
+        return [ranks[:, None]]
+    logs = np.log2(numbers + (numbers.min() == 0))
+    tables = [0.5 * (ranks + _from_0_to_1(logs))[:, None]]
+    divisions = np.array([_divisions_by_two(value) for value in values])
+    if divisions.any() and not (np.diff(divisions) > 0).all():
+        tables.append((divisions / divisions.max())[:, None])
+    return tables if len(values) > 2 else tables[:1]
+
+
+def _from_0_to_1(numbers: Array) -> Array:
+    scaled: Array = (numbers - numbers.min()) / (numbers.max() - numbers.min())
+    return scaled
+
+
+def _divisions_by_two(value: Value) -> int:
+    """How often two divides a whole number; 0 for zero and what is no whole number."""
+    whole = int(value)
+    return (whole & -whole).bit_length() - 1 if whole and whole == value else 0
