@@ -38,7 +38,7 @@ $(VENV)/demo: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable .
 	touch $@
 
-$(VENV)/dev: $(VENV)/demo
+$(VENV)/dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
 	touch $@
 
