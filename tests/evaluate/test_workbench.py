@@ -84,7 +84,7 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert outcome.timing is not None
     assert outcome.timing.median == 1.0
     assert device.loads.count("fast") == 2
-    assert device.alive == 1  # the buffers of the timed size stay
+    assert device.alive == 3  # the buffers of both tests and of the timed size stay
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tui_tuner.evaluate.tolerance import (
     Bound,
     Mismatch,
     OwnError,
+    Verdict,
     bound,
     compare,
     magnitude,
@@ -34,6 +35,8 @@ FIRST_ELEMENTS = 2**16
 
 RunBaseline = Callable[[list[KernelArgument], int], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index; the outputs by argument index."""
+CompareOutput = Callable[[int, np.ndarray, Bound], Verdict]
+"""Compares the output at an argument's index with what is expected, within a bound."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,15 @@ class LaunchData:
         """Indices of the array arguments."""
         return frozenset(i for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
 
-    def check(self, problem: Problem, outputs: Mapping[int, np.ndarray]) -> tuple[float, str | None]:
-        """Largest deviation relative to the allowed one, and what is wrong in words."""
+    def check(self, problem: Problem, compare: CompareOutput) -> tuple[float, str | None]:
+        """Largest deviation relative to the allowed one, and what is wrong in words.
+
+        Args:
+            compare: compares the output at an argument's index with what is expected of it.
+        """
         worst = 0.0
-        for index, got in outputs.items():
-            share, mismatch = compare(got, self.expected[index], self.bounds[index])
+        for index, expected in self.expected.items():
+            share, mismatch = compare(index, expected, self.bounds[index])
             worst = max(worst, share)
             if mismatch is not None:
                 return worst, f"at {self.label}: {problem.arguments[index].name}{mismatch}"

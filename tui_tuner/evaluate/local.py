@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,12 @@ from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for, probe_devices
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
+from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
+    ChecksRequest,
     ComparisonAnswer,
     ComparisonRequest,
     DeviceAnswer,
@@ -85,19 +88,23 @@ class LocalEvaluator:
             jobs=self._options.jobs,
             language=self._problem.language,
         )
-        device = await self._measure_ceilings(opened, self._builder)
+        given = baseline(self._problem)
+        options = self._problem.kernel.compiler_options
+        device, _ = await asyncio.gather(
+            self._measure_ceilings(opened, self._builder),
+            self._builder.build(given, given.default_configuration, options),  # it is at hand when it is checked
+        )
         self._device = device.model_copy(update={"toolchain": compiler.toolchain})
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
-        given = await check_given(self._problem, proposed, self._executable, self._supervisor)
-        self._problem = given.problem
-        candidate = baseline(given.problem)
+        checked = await check_given(self._problem, proposed, self._executable, self._supervisor)
+        self._problem = checked.problem
         return MachineReport(
             device=self._device,
             sandbox=report.line,
             note=note,
-            given=self._evaluation(candidate, candidate.default_configuration, given.build, given.answer),
-            tests=given.tests,
-            dropped=given.dropped,
+            given=self._evaluation(given, given.default_configuration, checked.build, checked.answer),
+            tests=checked.tests,
+            dropped=checked.dropped,
         )
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
@@ -196,22 +203,25 @@ class LocalEvaluator:
             measure_ms=answer.measure_ms,
         )
 
+    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builder) -> Executable:
+        build = await builder.build(candidate, {}, [])
+        if build.artifact is None:
+            message = "" if build.failure is None else build.failure.message
+            raise DeviceError(
+                f"the compiler cannot build for {device.architecture}: {message}",
+                hint="`tuner-tui doctor` shows the toolchain; install a CUDA toolkit that knows this device",
+            )
+        return Executable(artifact=build.artifact, symbol=build.symbol, shapes=[])
+
     async def _measure_ceilings(self, device: DeviceInfo, builder: Builder) -> DeviceInfo:
-        """The device with its measured ceilings, where it is one that has some."""
+        """The device with its measured ceilings, where it is one that has some; from then on it checks by itself."""
         if not kind_named(device.kind).has_ceilings:
             return device
-        kernels = []
-        for candidate in (copy_candidate(), multiply_add_candidate()):
-            build = await builder.build(candidate, {}, [])
-            if build.artifact is None:
-                message = "" if build.failure is None else build.failure.message
-                raise DeviceError(
-                    f"the compiler cannot build for {device.architecture}: {message}",
-                    hint="`tuner-tui doctor` shows the toolchain; install a CUDA toolkit that knows this device",
-                )
-            kernels.append(Executable(artifact=build.artifact, symbol=build.symbol, shapes=[]))
+        ours = (checks_candidate(), copy_candidate(), multiply_add_candidate())
+        checks, copy, multiply_add = await asyncio.gather(*(self._build_ours(one, device, builder) for one in ours))
+        await self._supervisor.open(ChecksRequest(artifact=checks.artifact))
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
-        request = CeilingsRequest(copy_kernel=kernels[0], fma_kernel=kernels[1], bytes=moved)
+        request = CeilingsRequest(copy_kernel=copy, fma_kernel=multiply_add, bytes=moved)
         try:
             answer = await self._supervisor.ask(request)
         except RunnerDied as died:

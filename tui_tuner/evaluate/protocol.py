@@ -49,6 +49,13 @@ class OpenRequest(Frame):
     allow_unconfined: bool = False
 
 
+class ChecksRequest(Frame):
+    """Check on the device from now on, with the kernels of this artifact."""
+
+    type: Literal["checks"] = "checks"
+    artifact: str
+
+
 class CeilingsRequest(Frame):
     """Measure bandwidth and peak with the built ceiling kernels, over so many bytes."""
 
@@ -150,7 +157,13 @@ class UserErrorAnswer(Frame):
 
 
 RunnerRequest = Annotated[
-    OpenRequest | CeilingsRequest | RehearsalRequest | PreparationRequest | EvaluationRequest | ComparisonRequest,
+    OpenRequest
+    | ChecksRequest
+    | CeilingsRequest
+    | RehearsalRequest
+    | PreparationRequest
+    | EvaluationRequest
+    | ComparisonRequest,
     Field(discriminator="type"),
 ]
 RunnerAnswer = Annotated[

@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -19,6 +20,7 @@ from tui_tuner.evaluate.devices.choose import DeviceChoice, open_device
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChannelClosed,
+    ChecksRequest,
     ComparisonRequest,
     DeviceAnswer,
     EvaluationAnswer,
@@ -79,6 +81,9 @@ class Runner:
         match request:
             case OpenRequest():
                 return self._open(request)
+            case ChecksRequest():
+                self._opened.use_checks(Path(request.artifact))
+                return DeviceAnswer(device=self._opened.info)
             case CeilingsRequest():
                 return self._measure_ceilings(request)
             case RehearsalRequest():

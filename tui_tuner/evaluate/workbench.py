@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,8 @@ from tui_tuner.problem.model import Problem
 
 FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
+REST_S = 0.1
+"""A device that was last timed longer ago is warmed up: its clock may have fallen."""
 LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
@@ -55,8 +59,9 @@ class Workbench:
         self._datasets = DataSets(problem, self._run_baseline, draws=draws)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
-        self._timed_buffers: Buffers | None = None
+        self._kept: dict[int, Buffers] = {}
         self._baseline: Executable | None = None
+        self._timed_at = -math.inf
 
     def prepare(self, baseline: Executable) -> EvaluationAnswer:
         """Check the kernel as given, keep data and tolerances for all candidates, and time it.
@@ -69,7 +74,9 @@ class Workbench:
         try:
             self._tests = [self._fresh(index) for index in range(last)]
             self._timed = self._fresh(last)
-            self._timed_buffers = self._device.allocate(self._timed.arguments, self._timed.arrays)
+            for data in (*self._tests, self._timed):
+                for expected in data.expected.values():
+                    self._device.pin(expected)
         except DeviceFault as fault:
             return _failed(fault)
         outcome = self.evaluate(baseline, None)
@@ -123,7 +130,7 @@ class Workbench:
                 delta,
             )
             self._launch(new, buffers, challenger.shapes[-1], "last check")
-            self._check_outputs(data, buffers)
+            self._check(data, buffers)
         ratio, low, high = pairs.ratio
         comparison = Comparison(
             ratio=ratio,
@@ -138,24 +145,22 @@ class Workbench:
     def _verify(self, kernel: LoadedKernel, data: LaunchData, executable: Executable) -> float:
         with self._buffers(data) as buffers:
             self._launch(kernel, buffers, executable.shapes[data.index], f"verify at {data.label}")
-            violation = self._device.guard_violation(buffers)
-            if violation is not None:
-                raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
-            self._check_inputs(data, buffers)
-            return self._check_outputs(data, buffers)
+            return self._check(data, buffers)
 
     def _measure(self, kernel: LoadedKernel, shape: LaunchShape, best_ms: float | None) -> tuple[Timing, float]:
-        if self._timed is None or self._timed_buffers is None:
+        if self._timed is None:
             raise RuntimeError("the workbench is not prepared")
-        buffers = self._timed_buffers
-        self._launch(kernel, buffers, shape, f"verify at {self._timed.label}")
-        self._check_outputs(self._timed, buffers)
-        launches = self._timer(kernel, buffers, shape, f"time at {self._timed.label}")
-        timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times)
-        clock = self._device.clock()
-        if clock is not None:
-            timing = timing.model_copy(update={"clock_mhz": clock.sm_mhz, "throttled_by": clock.throttled_by})
-        return timing, self._check_outputs(self._timed, buffers)
+        with self._buffers(self._timed) as buffers:
+            self._launch(kernel, buffers, shape, f"verify at {self._timed.label}")
+            self._check(self._timed, buffers)
+            launches = self._timer(kernel, buffers, shape, f"time at {self._timed.label}")
+            warm = time.monotonic() - self._timed_at < REST_S
+            timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times, warm=warm)
+            self._timed_at = time.monotonic()
+            clock = self._device.clock()
+            if clock is not None:
+                timing = timing.model_copy(update={"clock_mhz": clock.sm_mhz, "throttled_by": clock.throttled_by})
+            return timing, self._check(self._timed, buffers)
 
     def _timer(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> TimeLaunches:
         def launches(count: int) -> list[float]:
@@ -169,15 +174,22 @@ class Workbench:
         self._say(what, self._limit_s)
         self._device.launch(kernel, buffers, _geometry(shape), self._limit_s)
 
+    def _check(self, data: LaunchData, buffers: Buffers) -> float:
+        """Guards, inputs and outputs after a launch; the largest deviation relative to the allowed one."""
+        self._say(f"check at {data.label}", DATA_LIMIT_S)
+        violation = self._device.guard_violation(buffers)
+        if violation is not None:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+        self._check_inputs(data, buffers)
+        return self._check_outputs(data, buffers)
+
     def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
         for index in data.arrays.difference(self._outputs):
-            if not _same_bytes(self._device.download(buffers, index), np.asarray(data.arguments[index])):
+            if not self._device.is_unchanged(buffers, index):
                 raise ResultMismatch(f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'")
 
     def _check_outputs(self, data: LaunchData, buffers: Buffers) -> float:
-        self._say(f"check at {data.label}", DATA_LIMIT_S)
-        outputs = {i: self._device.download(buffers, i) for i in self._outputs}
-        error, wrong = data.check(self._problem, outputs)
+        error, wrong = data.check(self._problem, partial(self._device.compare, buffers))
         if wrong is not None:
             raise ResultMismatch(wrong)
         return error
@@ -209,21 +221,29 @@ class Workbench:
 
     @contextmanager
     def _buffers(self, data: LaunchData) -> Iterator[Buffers]:
-        """Buffers whose rear (even tests) or front (odd tests) lies against a guard."""
-        restored = frozenset(self._outputs)
-        buffers = self._device.allocate(data.arguments, restored, guard_end=data.index % 2 == 0)
+        """Buffers whose rear (even tests, and what is timed) or front (odd tests) lies against a guard.
+
+        Those of data that every candidate sees are kept, as long as all that used them found nothing wrong.
+        """
+        is_kept = data is self._timed or any(data is test for test in self._tests)
+        buffers = self._kept.pop(data.index, None) if is_kept else None
+        if buffers is None:
+            guard_end = data.index % 2 == 0 or data.index == len(self._problem.tests)
+            buffers = self._device.allocate(data.arguments, frozenset(self._outputs), guard_end=guard_end)
         try:
             yield buffers
+        except BaseException:
+            is_kept = False
+            raise
         finally:
-            self._device.free(buffers)
+            if is_kept:
+                self._kept[data.index] = buffers
+            else:
+                self._device.free(buffers)
 
 
 def _geometry(shape: LaunchShape) -> Geometry:
     return Geometry(shape.grid, shape.block, shape.shared_bytes)
-
-
-def _same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
-    return np.array_equal(a.reshape(-1).view(np.uint8), np.ascontiguousarray(b).reshape(-1).view(np.uint8))
 
 
 def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:

@@ -63,8 +63,9 @@ def space_result(
 ) -> SpaceResult:
     """The scores of the strategies that have a run on this data set."""
     landscape = load(data).landscape
+    ordered = sorted(runs, key=lambda run: run.task.seed)  # the last digit of a sum depends on its order
     of_strategies = {
-        name: [run for run in runs if run.task.strategy == name and not run.failure] for name in strategies
+        name: [run for run in ordered if run.task.strategy == name and not run.failure] for name in strategies
     }
     qualities = []
     for name, done in of_strategies.items():

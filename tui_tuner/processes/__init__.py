@@ -7,7 +7,13 @@ Every program that is started is started here. A part that is native code of a c
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "AUTH")
 _KEPT_FOR_DRIVERS = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
@@ -47,3 +53,19 @@ def environment_without_keys() -> dict[str, str]:
 def whole_environment() -> dict[str, str]:
     """For the user's own programs, as an editor or a command-line assistant, which needs its keys: everything."""
     return dict(os.environ)
+
+
+UNUSED_BY_KERNEL_TUNER = ("torch", "cupy", "hip")
+"""What kernel_tuner imports wherever it is installed: seconds, for arrays of theirs that it is never given here."""
+
+
+@contextmanager
+def without_packages(names: Iterable[str]) -> Iterator[None]:
+    """Let imports go as if these packages were not installed, unless they are imported already."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None makes an import fail
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]

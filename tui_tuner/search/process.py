@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
+from tui_tuner.processes import UNUSED_BY_KERNEL_TUNER, without_packages
 from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.search.methods import SURROGATE
 
@@ -91,11 +92,12 @@ def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:
 
 
 def _by_kernel_tuner(job: dict[str, Any], parent: Parent) -> str:
-    from tui_tuner.search.kernel_tuner_strategy import (
-        StrategyJob,
-        run,
-        seed_everything,  # kernel_tuner takes its time to import
-    )
+    with without_packages(UNUSED_BY_KERNEL_TUNER):
+        from tui_tuner.search.kernel_tuner_strategy import (
+            StrategyJob,
+            run,
+            seed_everything,  # kernel_tuner takes its time to import
+        )
 
     seed_everything(job.pop("seed"))
     points = [tuple(point) for point in job.pop("points")]

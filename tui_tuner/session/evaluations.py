@@ -10,6 +10,7 @@ probably ask for while it still arrives. It is recorded when it is asked for, so
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -135,6 +136,7 @@ class KernelBench:
         self._emit = emit
         self._delta = delta
         self._best_ms = best_ms
+        self._fastest_ms: float | None = None
         self._number = 1  # of the kernel as given
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
         self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
@@ -225,6 +227,8 @@ class KernelBench:
         evaluation = Evaluation.model_validate(result)
         if evaluation.is_counted:
             self._budget.evaluations += 1
+        if evaluation.timing is not None:
+            self._fastest_ms = min(evaluation.timing.median, self._fastest_ms or math.inf)
         self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
         return evaluation
 
@@ -243,7 +247,8 @@ class KernelBench:
         self._budget.check_time(self._recall.elapsed)
         self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
         evaluator = await self._machine.evaluator()
-        evaluation = await evaluator.evaluate(candidate, configuration, self._best_ms())
+        best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
+        evaluation = await evaluator.evaluate(candidate, configuration, best)
         return evaluation.model_dump(mode="json")
 
     def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:

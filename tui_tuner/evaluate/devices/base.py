@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
+from tui_tuner.evaluate.tolerance import Bound, Verdict, compare
 from tui_tuner.problem.candidate import Geometry
 
 KernelArgument = np.ndarray | np.generic
@@ -69,6 +70,10 @@ class Device(ABC):
 
     info: DeviceInfo
 
+    def use_checks(self, artifact: Path) -> None:
+        """Check outputs, inputs and guards with these kernels from now on."""
+        raise NotImplementedError("this device is checked on the host")
+
     @abstractmethod
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         """Load a built kernel afresh, so that no state of an earlier load is left.
@@ -95,6 +100,21 @@ class Device(ABC):
     @abstractmethod
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
         """The present content of an array argument."""
+
+    def pin(self, expected: np.ndarray) -> None:
+        """Prepare an array that will be compared with for as long as the process lives; nothing where it is no use."""
+        del expected
+
+    def compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
+        """Whether an output is what is expected: on the host, where the device has no way of its own.
+
+        What is expected is in the memory of the device only while no launch runs.
+        """
+        return compare(self.download(buffers, index), expected, allowed)
+
+    def is_unchanged(self, buffers: Buffers, index: int) -> bool:
+        """Whether an array holds what it held when it was allocated, bit by bit."""
+        return _same_bytes(self.download(buffers, index), np.asarray(buffers.arguments[index]))
 
     @abstractmethod
     def guard_violation(self, buffers: Buffers) -> str | None:
@@ -126,3 +146,7 @@ class Device(ABC):
     def clock(self) -> ClockSample | None:
         """The present clock and what holds it down; None where the device does not tell."""
         return None
+
+
+def _same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a.reshape(-1).view(np.uint8), np.ascontiguousarray(b).reshape(-1).view(np.uint8))

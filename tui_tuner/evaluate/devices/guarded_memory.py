@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from ctypes import byref, c_size_t, c_uint64
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -66,20 +67,30 @@ def band_layout(nbytes: int) -> Layout:
 
 def pattern(start: int, nbytes: int) -> np.ndarray:
     """The pattern's bytes (uint8) from an even or odd offset on."""
-    pair = np.array([PATTERN], np.uint16).view(np.uint8)
-    return np.resize(np.roll(pair, -(start % 2)), nbytes)
+    return np.full(nbytes // 2 + 1, PATTERN, np.uint16).view(np.uint8)[start % 2 :][:nbytes]
+
+
+Overwritten: TypeAlias = tuple[int, int] | None
+"""The first and the last place of a band where the pattern is gone; None where it is whole."""
+FindDamage = Callable[[int, int, int], Overwritten]
+"""Looks at a band in device memory: its address, its bytes, and at which offset of the pattern it begins."""
 
 
 def damage(layout: Layout, before: np.ndarray, after: np.ndarray) -> str | None:
     """Where the pattern before and after an array (uint8) was written over, in words."""
-    overwritten = np.flatnonzero(before != pattern(0, before.size))
-    if overwritten.size:
-        return f"wrote before its start (nearest damaged byte -{layout.offset - int(overwritten[-1])})"
     end = layout.offset + layout.nbytes
-    overwritten = np.flatnonzero(after != pattern(end, after.size))
-    if overwritten.size:
-        return f"wrote past its end (first damaged byte +{int(overwritten[0])})"
-    return None
+    return _words(layout, _overwritten(before, 0), _overwritten(after, end))
+
+
+def _overwritten(band: np.ndarray, start: int) -> Overwritten:
+    places = np.flatnonzero(band != pattern(start, band.size))
+    return (int(places[0]), int(places[-1])) if places.size else None
+
+
+def _words(layout: Layout, before: Overwritten, after: Overwritten) -> str | None:
+    if before is not None:
+        return f"wrote before its start (nearest damaged byte -{layout.offset - before[1]})"
+    return None if after is None else f"wrote past its end (first damaged byte +{after[0]})"
 
 
 @dataclass(frozen=True)
@@ -153,11 +164,18 @@ class GuardedMemory:
             release = undo.pop_all()
         return GuardedDeviceArray(base, layout, release.close)
 
-    def violation(self, array: GuardedDeviceArray) -> str | None:
-        """Where the pattern beside the array was written over, in words, or None."""
-        layout = array.layout
-        before, after = np.empty(layout.offset, np.uint8), np.empty(layout.after, np.uint8)
-        for band, address in ((before, array.base), (after, array.address + layout.nbytes)):
-            if band.size:
-                self._driver.download(band, address)
-        return damage(layout, before, after)
+    def violation(self, array: GuardedDeviceArray, find: FindDamage | None = None) -> str | None:
+        """Where the pattern beside the array was written over, in words, or None.
+
+        Args:
+            find: looks at a band on the device; None to look at it here.
+        """
+        layout, find = array.layout, find or self._find_damage
+        end = layout.offset + layout.nbytes
+        return _words(layout, find(array.base, layout.offset, 0), find(array.base + end, layout.after, end))
+
+    def _find_damage(self, address: int, nbytes: int, start: int) -> Overwritten:
+        band = np.empty(nbytes, np.uint8)
+        if band.size:
+            self._driver.download(band, address)
+        return _overwritten(band, start)

@@ -8,16 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Device, DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
+from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
 from tui_tuner.evaluate.devices.cuda.timing import CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
+from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
 
 
@@ -28,11 +31,13 @@ class DeviceArrays:
     Attributes:
         arrays: index of an argument to its memory.
         pristine: index of a restored argument to the address of its untouched copy.
+        digests: index of any other array to the digest of what it held at first, where the device can tell.
         arguments: what the backend launches with.
     """
 
     arrays: dict[int, GuardedDeviceArray]
     pristine: dict[int, int]
+    digests: dict[int, int]
     arguments: list[Opaque]
 
 
@@ -58,6 +63,7 @@ class CudaDevice(Device):
         self.info = device_info(self._driver, device, self._backend.version)
         self.pci_bus_id = self._driver.pci_bus_id(device)
         self._clock = open_clock(self.pci_bus_id)
+        self._checks: Checks | None = None
         try:
             self._memory = GuardedMemory(self._driver, device)
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
@@ -68,6 +74,11 @@ class CudaDevice(Device):
     def _event_gap(self) -> float:
         gaps = self._timer.time(20, lambda: None, lambda: None)
         return statistics.median(gaps)
+
+    def use_checks(self, artifact: Path) -> None:
+        """Check on the device from now on, with the kernels of `checks_candidate`."""
+        with self._faults():
+            self._checks = Checks(self._driver, artifact.read_bytes(), self.info.multiprocessors or 1)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         """Load a cubin afresh."""
@@ -88,7 +99,7 @@ class CudaDevice(Device):
         Raises:
             DeviceFault: out of memory.
         """
-        record = DeviceArrays({}, {}, [])
+        record = DeviceArrays({}, {}, {}, [])
         buffers = Buffers(arguments, restored, record)
         try:
             with self._faults():
@@ -112,6 +123,8 @@ class CudaDevice(Device):
         if index in restored and host.nbytes:
             record.pristine[index] = self._driver.allocate(host.nbytes)
             self._driver.upload(record.pristine[index], host)
+        elif self._checks is not None:
+            record.digests[index] = self._checks.digest(array.address, host.nbytes)
         return self._backend.pointer(array.address)
 
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
@@ -122,11 +135,43 @@ class CudaDevice(Device):
                 self._driver.download(host, buffers.handle.arrays[index].address)
         return host
 
+    def pin(self, expected: np.ndarray) -> None:
+        """Lock its pages, so that it is copied at the full speed of the bus; it goes on without where that fails."""
+        if self._checks is not None and expected.flags.c_contiguous and expected.nbytes:
+            with contextlib.suppress(CudaError):
+                self._driver.pin(expected)
+
+    def compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
+        """Whether an output is what is expected."""
+        dtype = np.asarray(buffers.arguments[index]).dtype
+        kernel = kernel_for(dtype, expected.dtype)
+        if self._checks is None or kernel is None or not expected.size:
+            return super().compare(buffers, index, expected, allowed)
+        address = buffers.handle.arrays[index].address
+
+        def element(place: int) -> np.generic:
+            one = np.empty(1, dtype)
+            self._driver.download(one, address + place * one.itemsize)
+            return cast(np.generic, one[0])
+
+        with self._faults():
+            return verdict(self._checks.tally(address, kernel, expected, allowed), element, expected, allowed)
+
+    def is_unchanged(self, buffers: Buffers, index: int) -> bool:
+        """Whether an array holds what it held when it was allocated."""
+        record: DeviceArrays = buffers.handle
+        if self._checks is None or index not in record.digests:
+            return super().is_unchanged(buffers, index)
+        array = record.arrays[index]
+        with self._faults():
+            return self._checks.digest(array.address, array.layout.nbytes) == record.digests[index]
+
     def guard_violation(self, buffers: Buffers) -> str | None:
         """Which argument's guard was written to; what lies beyond the guards faults at once."""
+        find = None if self._checks is None else self._checks.damage
         with self._faults():
             for index, array in buffers.handle.arrays.items():
-                damage = self._memory.violation(array)
+                damage = self._memory.violation(array, find)
                 if damage is not None:
                     return f"argument {index + 1}: {damage}"
         return None

@@ -7,7 +7,8 @@ matters: kernel_tuner 1.5 drops the codes that cuda-python returns from launches
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_ushort, c_void_p
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,8 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoD_v2": (c_uint64, c_void_p, c_size_t),
     "cuMemcpyDtoH_v2": (c_void_p, c_uint64, c_size_t),
     "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
+    "cuMemHostRegister_v2": (c_void_p, c_size_t, c_uint),
+    "cuMemsetD8_v2": (c_uint64, c_ubyte, c_size_t),
     "cuMemsetD16_v2": (c_uint64, c_ushort, c_size_t),
     "cuMemsetD32Async": (c_uint64, c_uint, c_size_t, c_void_p),
     "cuMemGetAllocationGranularity": (POINTER(c_size_t), POINTER(AllocationProperties), c_int),
@@ -121,6 +124,9 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemMap": (c_uint64, c_size_t, c_size_t, c_uint64, c_uint64),
     "cuMemUnmap": (c_uint64, c_size_t),
     "cuMemSetAccess": (c_uint64, c_size_t, POINTER(AccessDescription), c_size_t),
+    "cuModuleLoadData": (POINTER(c_void_p), c_char_p),
+    "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
+    "cuLaunchKernel": (c_void_p, *(c_uint,) * 7, c_void_p, POINTER(c_void_p), c_void_p),
     "cuFuncGetAttribute": (POINTER(c_int), c_int, c_void_p),
     "cuFuncSetAttribute": (c_void_p, c_int, c_int),
 }
@@ -245,6 +251,10 @@ class Driver:
         """Fill a contiguous host array from the device."""
         self.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
 
+    def pin(self, array: np.ndarray) -> None:
+        """Lock the pages of a contiguous host array until the process ends."""
+        self.call("cuMemHostRegister_v2", array.ctypes.data, array.nbytes, 0)
+
     def copy_async(self, target: int, source: int, nbytes: int, stream: int) -> None:
         """Queue a copy from device to device."""
         self.call("cuMemcpyDtoDAsync_v2", target, source, nbytes, stream)
@@ -253,6 +263,27 @@ class Driver:
         """Queue writing zeros; `nbytes` is a multiple of 4."""
         self.call("cuMemsetD32Async", address, 0, nbytes // 4, stream)
 
+    def fill8(self, address: int, value: int, nbytes: int) -> None:
+        """Write a byte over and over."""
+        self.call("cuMemsetD8_v2", address, value, nbytes)
+
     def fill16(self, address: int, value: int, nbytes: int) -> None:
         """Write a 16-bit value over and over; `nbytes` is a multiple of 2."""
         self.call("cuMemsetD16_v2", address, value, nbytes // 2)
+
+    def load_module(self, image: bytes) -> int:
+        """A module (a CUmodule) of the current context, from a cubin."""
+        module = c_void_p()
+        self.call("cuModuleLoadData", byref(module), image)
+        return module.value or 0
+
+    def function(self, module: int, name: str) -> int:
+        """A function (a CUfunction) of a module."""
+        function = c_void_p()
+        self.call("cuModuleGetFunction", byref(function), module, name.encode())
+        return function.value or 0
+
+    def launch(self, function: int, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
+        """Queue a function with arguments of ctypes behind what uploads and fills have queued."""
+        pointers = (c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
+        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, None, pointers, None)

@@ -12,6 +12,7 @@ import numpy as np
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.results import Resources
+from tui_tuner.processes import UNUSED_BY_KERNEL_TUNER, without_packages
 
 BACKENDS = {
     "cuda-python": ("cuda.bindings", "nvcuda", "NvcudaBackend"),
@@ -50,7 +51,8 @@ def open_backend(name: str, ordinal: int, driver: Driver) -> CudaBackend:
 
 def _open(name: str, ordinal: int, driver: Driver) -> CudaBackend:
     _, file, class_name = BACKENDS[name]
-    module = import_module(f"{__name__}.{file}")
+    with without_packages(set(UNUSED_BY_KERNEL_TUNER) - {name}):
+        module = import_module(f"{__name__}.{file}")
     return cast(CudaBackend, getattr(module, class_name)(ordinal, driver))
 
 
