@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from tests.problem.test_space_large import GEMM, GEMM_RESTRICTIONS
@@ -16,6 +17,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchProcess
+from tui_tuner.search.gaussian_process import GaussianProcess
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -150,6 +152,31 @@ async def test_what_is_left_of_a_space_is_evaluated_whole_where_the_budget_allow
     ]
     everything = [({"a": value}, 1.0) for value in range(1, 6)]
     assert await searched(process, space, lambda _: 1.0, 3, known=everything) == []
+
+
+async def test_after_the_first_ones_four_different_ones_are_chosen_at_a_time(process: SearchProcess):
+    search = SearchClient(SyntheticSpace(), max_evaluations=23, start=START)
+    search.process = process
+    batches = []
+    async with search:
+        async for batch in search:
+            batches.append(batch)
+            await search.tell([milliseconds(configuration) for configuration in batch])
+    assert [len(batch) for batch in batches] == [8, 4, 4, 4, 3]
+    assert distinct([configuration for batch in batches for configuration in batch]) == 23
+
+
+async def test_what_is_believed_of_a_point_changes_no_mean_and_makes_its_neighbourhood_certain():
+    random = np.random.default_rng(1)
+    points, ask = random.random((12, 2)), random.random((50, 2))
+    process = GaussianProcess(np.arange(2))
+    process.fit(points, points.sum(1))
+    mean, deviation = process.predict(ask)
+    process.believe(ask[3])
+    after, smaller = process.predict(ask)
+    assert after == pytest.approx(mean)
+    assert (smaller <= deviation + 1e-9).all()
+    assert smaller[3] < 0.5 * deviation[3]
 
 
 async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchProcess):

@@ -57,24 +57,39 @@ class ImprovementModel:
         self._times = GaussianProcess(groups)
         self._success = GaussianProcess(groups)
 
-    def scores(self, known: Array, times: Array, points: Array) -> Array:
-        """The logarithm of the improvement to expect at each point, failures taken into account.
+    def best(self, known: Array, times: Array, points: Array, count: int) -> list[int]:
+        """Which points promise the largest improvement together, the most promising first.
+
+        Each is chosen as if those before it had been measured and were what is predicted of them (the Kriging believer,
+        D. Ginsbourger et al., Kriging Is Well-Suited to Parallelize Optimization, 2010), failures taken into account.
 
         Args:
             known: what was evaluated, shape (n, columns).
             times: logarithms of its times, shape (n,), nan for failures; at least one is a time.
             points: shape (m, columns).
+            count: how many of them, at most m.
         """
         works = ~np.isnan(times)
         self._times.fit(known[works], times[works])
-        mean, deviation = self._times.predict(points)
-        scores = log_expected_improvement(times[works].min(), mean, deviation)
+        success = self._log_success(known, works, points)
+        chosen: list[int] = []
+        while True:
+            mean, deviation = self._times.predict(points)
+            scores = log_expected_improvement(times[works].min(), mean, deviation) + success
+            scores[chosen] = -np.inf
+            chosen.append(int(np.argmax(scores)))
+            if len(chosen) == count:
+                return chosen
+            self._times.believe(points[chosen[-1]])
+
+    def _log_success(self, known: Array, works: NDArray[np.bool_], points: Array) -> Array | float:
+        """The logarithm of the probability that each point works."""
         if works.all():
-            return scores
+            return 0.0
         self._success.fit(known, works.astype(np.float64))
         mean, deviation = self._success.predict(points)
-        scores += log_ndtr((mean - 0.5) / np.hypot(deviation, LABEL_DEVIATION))
-        return scores
+        logarithms: Array = log_ndtr((mean - 0.5) / np.hypot(deviation, LABEL_DEVIATION))
+        return logarithms
 
 
 def log_expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
@@ -121,6 +136,19 @@ class GaussianProcess:
         self._factor = np.linalg.cholesky(self._covariance(squares)[0])
         self._weights = cho_solve((self._factor, True), z)
         self._variance = float(z @ self._weights) / len(z) + JITTER
+
+    def believe(self, point: Array) -> None:
+        """Predict from now on as if the point, shape (columns,), had been observed to be what is predicted of it.
+
+        The mean stays as it is everywhere, so that the new observation has no weight; deviations near it shrink.
+        """
+        distance = _matern_distance(self._squared_distances(point[None]))
+        kernel = ((1 + distance) * np.exp(-distance))[0]
+        row = solve_triangular(self._factor, kernel, lower=True, check_finite=False)
+        own = np.sqrt(max(1 + np.exp(self._parameters[-1]) + JITTER - row @ row, JITTER))
+        self._factor = np.block([[self._factor, np.zeros((len(row), 1))], [row[None], np.full((1, 1), own)]])
+        self._weights = np.append(self._weights, 0.0)
+        self._points = np.vstack([self._points, point])
 
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean and standard deviation at points, shape (m, columns): two arrays of shape (m,)."""

@@ -34,6 +34,8 @@ AskTimes = Callable[[list[Configuration]], Sequence[float | None]]
 
 FIRST = 8
 """Configurations that fill the space before a model chooses."""
+AT_ONCE = 4
+"""Configurations that a model chooses at a time: they are built side by side, and are as good as one after another."""
 FILLING = 1_000
 """Random candidates that the first ones are chosen from."""
 LEARNT = 300
@@ -96,7 +98,7 @@ class Surrogate:
         self._times.update(zip(rows, times, strict=True))
 
     def choose(self, start: Sequence[PlaceRow]) -> list[PlaceRow]:
-        """The configurations to evaluate next: a batch that fills the space first, then one at a time.
+        """The configurations to evaluate next: a batch that fills the space first, then a few at a time.
 
         Args:
             start: what to begin with.
@@ -109,8 +111,9 @@ class Surrogate:
             return [*begin, *self._far(candidates, begin, missing)]
         if not timed or not len(candidates):
             return self._far(candidates, [], 1)
-        best = int(np.argmax(self._scores(candidates)))
-        return [tuple(candidates[best].tolist())]
+        working = len(timed) / len(self._times)  # where most fail, each result tells more than another guess
+        count = min(max(1, round(AT_ONCE * working)), len(candidates))
+        return [tuple(candidates[place].tolist()) for place in self._most_promising(candidates, count)]
 
     def _far(self, candidates: Places, begun: Sequence[PlaceRow], count: int) -> list[PlaceRow]:
         """Candidates far from all that is known and from each other: each the farthest of a random third."""
@@ -129,13 +132,13 @@ class Surrogate:
             distances = np.minimum(distances, ((points - points[farthest]) ** 2).sum(1))
         return [tuple(some[place].tolist()) for place in chosen]
 
-    def _scores(self, candidates: Places) -> Array:
-        """The logarithm of the improvement to expect of each candidate, failures taken into account."""
+    def _most_promising(self, candidates: Places, count: int) -> list[int]:
+        """Which candidates promise most together."""
         rows = self._learnt_from()
         known = self.pool.features.points(self.pool.array(rows))
         points = self.pool.features.points(candidates)
         times = np.array([np.nan if (time := self._times[row]) is None else np.log(time + TINY) for row in rows])
-        return self._model.scores(known, times, points)
+        return self._model.best(known, times, points, count)
 
     @cached_property
     def _model(self) -> ImprovementModel:
