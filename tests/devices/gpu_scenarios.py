@@ -1,4 +1,4 @@
-"""One scenario on a GPU in a process of its own: `gpu_scenarios.py BACKEND SCENARIO CUBIN CEILINGS_CUBIN`.
+"""One scenario on a GPU in a process of its own: `gpu_scenarios.py BACKEND SCENARIO CUBIN CEILINGS_CUBIN CHECKS_CUBIN`.
 
 The last line of the output is JSON: what the scenario returned, or the fault that ended it.
 """
@@ -19,6 +19,7 @@ from tui_tuner.evaluate.devices.cuda.ceilings import copy_bandwidth, measure_cei
 from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.devices.cuda.timing import open_clock
 from tui_tuner.evaluate.protocol import Executable
+from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.problem.candidate import Geometry
 
 ONE = Geometry((1, 1, 1), (1, 1, 1))
@@ -29,8 +30,9 @@ LIMIT_S = 10.0
 class Scenarios:
     """Each public method is a scenario; arrays of 64 floats end exactly where their page ends."""
 
-    def __init__(self, backend: str, cubin: Path, ceilings: Path) -> None:
+    def __init__(self, backend: str, cubin: Path, ceilings: Path, checks: Path) -> None:
         self.device = CudaDevice(0, backend)
+        self.checks_cubin = checks
         self.cubin = cubin
         self.ceilings = ceilings
 
@@ -171,6 +173,30 @@ class Scenarios:
         sample = clock.sample() if clock is not None else None
         return {"mhz": None if sample is None else sample.sm_mhz}
 
+    def checks(self) -> dict[str, Any]:
+        """How often the GPU decides otherwise than the host, and what it says of damage and of inputs."""
+        self.device.use_checks(self.checks_cubin)
+        random = np.random.default_rng()
+        different = []
+        for case in range(200):
+            got, expected, allowed = _output(random, case)
+            buffers = self.device.allocate([got], frozenset(), guard_end=case % 2 == 0)
+            here, there = compare(got, expected, allowed), self.device.compare(buffers, 0, expected, allowed)
+            if str(here[1]) != str(there[1]) or abs(min(here[0], 9.0) - min(there[0], 9.0)) > 0.05:
+                different.append([str(got.dtype), str(here), str(there)])
+            if self.device.guard_violation(buffers) is not None or not self.device.is_unchanged(buffers, 0):
+                different.append([str(got.dtype), "untouched memory was not"])
+            self.device.free(buffers)
+        return {"different": different, **self._damaged()}
+
+    def _damaged(self) -> dict[str, Any]:
+        buffers = self.device.allocate([np.zeros(1003, np.uint8)], frozenset(), guard_end=False)
+        array = buffers.handle.arrays[0]
+        self.device._driver.fill8(array.address + 1003 + 5, 1, 3)
+        behind = self.device.guard_violation(buffers)
+        self.device._driver.fill8(array.address + 500, 1, 1)
+        return {"behind": behind, "unchanged": self.device.is_unchanged(buffers, 0)}
+
     def many_allocations(self) -> dict[str, Any]:
         for _ in range(200):
             buffers = self.device.allocate([np.zeros(2**20, np.float32), np.int32(1)], ALL)
@@ -200,10 +226,27 @@ class Scenarios:
         return {"refused": None}
 
 
+def _output(random: np.random.Generator, case: int) -> tuple[np.ndarray, np.ndarray, Bound]:
+    """What was computed, what was expected and what is allowed: right, a little off, or with what is no number."""
+    dtype = np.dtype(("float16", "float32", "float64", "int32", "uint8", "bool")[case % 6])
+    count = int(random.integers(1, 200_000))
+    expected = random.normal(0, 10, count).astype(dtype)
+    got = expected.copy()
+    places = random.integers(0, count, 3)
+    match case // 6 % 4:
+        case 1:
+            got[places] += np.ones(3).astype(dtype)
+        case 2 if dtype.kind == "f":
+            got[places] = (np.nan, np.inf, -np.inf)
+        case 3 if dtype.kind == "f":
+            got, expected = got + dtype.type(0.01), expected.astype(np.float64)
+    return got, expected, Bound(0.01, 1e-3)
+
+
 def main() -> None:
-    backend, scenario, cubin, ceilings = sys.argv[1:]
+    backend, scenario, *cubins = sys.argv[1:]
     try:
-        outcome = getattr(Scenarios(backend, Path(cubin), Path(ceilings)), scenario)()
+        outcome = getattr(Scenarios(backend, *map(Path, cubins)), scenario)()
     except DeviceFault as fault:
         outcome = {"fault": fault.kind.name, "fatal": fault.fatal, "message": fault.message}
     sys.stdout.write("\n" + json.dumps(outcome) + "\n")

@@ -8,6 +8,7 @@ import pytest
 
 from tui_tuner.evaluate.devices.choose import DeviceChoice, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE
+from tui_tuner.evaluate.devices.cuda.checks import SOURCE as CHECKS_SOURCE
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
@@ -34,7 +35,8 @@ def cubins(gpu, tmp_path_factory):
     info = DeviceInfo(kind="cuda", name="", backend="", architecture=gpu)
     compiler = compiler_for(DeviceChoice(kind="cuda"), info, PROBLEM)
     built = []
-    for source, kernel in (((HERE / "gpu_kernels.cu").read_text(), "add_one"), (CEILING_SOURCE, "copy")):
+    ours = ((HERE / "gpu_kernels.cu").read_text(), "add_one"), (CEILING_SOURCE, "copy"), (CHECKS_SOURCE, "digest")
+    for source, kernel in ours:
         directory = tmp_path_factory.mktemp("cubin")
         recipe = compiler.recipe(Candidate(source=source, kernel=kernel, launch=Launch()), {}, [])
         for name, text in recipe.files.items():
@@ -158,3 +160,10 @@ def test_memory_is_given_back(run):
 def test_the_clock_is_a_clock_where_nvml_tells(run):
     mhz = run("clock")["mhz"]
     assert mhz is None or 100 < mhz < 5000
+
+
+def test_the_gpu_decides_as_the_host_does(run):
+    outcome = run("checks")
+    assert outcome["different"] == []
+    assert outcome["behind"] == "argument 1: wrote past its end (first damaged byte +5)"
+    assert outcome["unchanged"] is False

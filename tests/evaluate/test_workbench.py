@@ -107,6 +107,29 @@ def test_a_wrong_kernel_is_found_and_named(tmp_path: Path, kernel: Any, said: st
     assert said in outcome.failure.message
 
 
+def test_what_a_wrong_kernel_has_done_to_its_inputs_is_not_blamed_on_the_next(tmp_path: Path) -> None:
+    device = NumpyDevice(given=as_given, wrong=changes_its_input, fast=twice_as_fast)
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    for _ in range(2):
+        assert workbench.evaluate(executable("wrong"), None).failure is not None
+        assert workbench.evaluate(executable("fast"), None).failure is None
+    assert device.alive == 3
+
+
+def test_an_input_that_is_changed_at_the_timed_size_only_is_found(tmp_path: Path) -> None:
+    def sly(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        time = twice_as_fast(y, x, n)
+        x[-1] += n > 1000
+        return time
+
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, sly=sly))
+    workbench.prepare(executable("given"))
+    failure = workbench.evaluate(executable("sly"), None).failure
+    assert failure is not None
+    assert "changed its input 'x'" in failure.message
+
+
 def test_the_kernel_as_given_is_the_reference_where_there_is_none(tmp_path: Path) -> None:
     workbench = bench(tmp_path, NumpyDevice(given=as_given, wrong=off_by_a_little, fast=twice_as_fast), None)
     workbench.prepare(executable("given"))
