@@ -5,8 +5,8 @@
 
 `llm` is `--strategy llm_search --search llm`, `hybrid` is `--strategy llm_search`; every other method is `--strategy
 search --search METHOD`, without a model. In `--llm`, `{kernel}` stands for the name of the kernel's file. Each session
-has a run directory of its own, `RUNS/KERNEL-METHOD`, and with it an empty build cache; no memory, no cached replies. A
-run directory that holds a result is not run again: its result is taken.
+has a run directory of its own, `RUNS/KERNEL-METHOD`, and no builds of others; no memory, no cached replies. A run
+directory that holds a result is not run again: its result is taken.
 
 Times are those of each session's last comparison, the kernel as given and the best timed in turns on fresh data.
 `versus` compares methods by their speed-ups over the kernel as given, so that a device that has become slower or
@@ -16,8 +16,10 @@ faster between the sessions does not count: above 1 is faster than the method th
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -54,7 +56,11 @@ class Session:
         result = self.directory / FILE
         if not result.exists():
             print(f"{self.kernel.stem}: {self.method} ...", file=sys.stderr, flush=True)
-            done = subprocess.run(self.command(options), capture_output=True, text=True, check=False)  # noqa: S603 - ours
+            with tempfile.TemporaryDirectory() as cache:
+                environment = {**os.environ, "XDG_CACHE_HOME": cache}
+                done = subprocess.run(  # noqa: S603 - ours
+                    self.command(options), capture_output=True, text=True, env=environment, check=False
+                )
             if not result.exists():
                 print(done.stderr, file=sys.stderr, flush=True)
                 return None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli
-from platformdirs import user_data_path
+from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
@@ -44,10 +44,17 @@ class BuildSettings(_Section):
     Attributes:
         jobs: builds at once, None for one a core.
         nvcc: path of the CUDA compiler, None to look for it.
+        cache_mb: size of the builds that are kept for later runs, MiB; 0 keeps none.
     """
 
     jobs: int | None = Field(default=None, ge=1)
     nvcc: Path | None = None
+    cache_mb: int = Field(default=2048, ge=0)
+
+    @property
+    def place(self) -> Path:
+        """The directory of the builds that are kept."""
+        return user_cache_path(APPLICATION) / "builds"
 
 
 class MemorySettings(_Section):

@@ -28,6 +28,7 @@ from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
+from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
@@ -180,13 +181,15 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     if room is not None:
         evaluator: Evaluator = loaded(room.evaluator)(run.problem, run.log, jobs, run.options.device)
         return evaluator
+    build = settings.build
     options = LocalOptions(
         device=run.options.device,
         cache=run.builds,
         log=run.log,
         jobs=jobs,
         policy=Policy(allow_unconfined=run.options.allow_unconfined),
-        nvcc=settings.build.nvcc,
+        nvcc=build.nvcc,
+        kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
     )
     return LocalEvaluator(run.problem, options)
 

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure
+from tui_tuner.evaluate.kept_builds import KeptBuilds, is_for_good
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
@@ -41,6 +42,7 @@ class Builder:
         policy: whether building is allowed where the compiler cannot be confined.
         language: of the candidates.
         timeout_s: wall time of one build.
+        kept: builds of all runs, to take from and to add to; None for this run's alone.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Builder:
         jobs: int | None = None,
         language: Language = "cuda",
         timeout_s: float = BUILD_TIMEOUT_S,
+        kept: KeptBuilds | None = None,
     ) -> None:
         self._compiler = compiler
         self._cache = BuildCache(cache)
@@ -59,6 +62,7 @@ class Builder:
         self._policy = policy
         self._language = language
         self._timeout_s = timeout_s
+        self._kept = kept
         self._slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
         self._sharing = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -82,8 +86,7 @@ class Builder:
             known = self._cache.load(key)
             if known is not None:
                 return known
-            async with self._slots:
-                return await self._run(key, candidate, recipe)
+            return await self._kept_or_new(key, candidate, recipe, options)
 
     def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         failure = refuse(candidate.source, self._language)
@@ -95,6 +98,30 @@ class Builder:
         """Hash of all that determines the artifact; defines, options and architecture stand in the command."""
         content = [_FORMAT, self._compiler.toolchain, candidate.kernel, dict(recipe.files), recipe.command]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    async def _kept_or_new(self, key: str, candidate: Candidate, recipe: Recipe, options: Sequence[str]) -> Build:
+        """A build that an earlier run kept, put among this run's; else a new one, kept for later runs."""
+        shared = await self._shared_key(key, recipe, options)
+        if self._kept is not None and shared is not None:
+            taken = await asyncio.to_thread(self._kept.take, shared)
+            if taken is not None and taken.build.key == key:
+                return self._cache.put(*taken).model_copy(update={"cached": True})
+        async with self._slots:
+            build = await self._run(key, candidate, recipe)
+        if self._kept is None or shared is None or not is_for_good(build):
+            return build
+        if shared == await self._shared_key(key, recipe, options):  # else a header was changed meanwhile
+            await asyncio.to_thread(self._kept.keep, shared, build)
+        return build
+
+    async def _shared_key(self, key: str, recipe: Recipe, options: Sequence[str]) -> str | None:
+        """The key among the builds of all runs; None for a build that stays in this run.
+
+        Unconfined, a compiler reads what it likes and could write among the builds that are kept.
+        """
+        if self._kept is None or not await self._policy.confinement_demanded():
+            return None
+        return await asyncio.to_thread(self._kept.key, key, recipe, options)
 
     async def _run(self, key: str, candidate: Candidate, recipe: Recipe) -> Build:
         with self._cache.work_directory() as name:
@@ -185,10 +212,14 @@ class BuildCache:
         Returns:
             The build with the kept artifact's path.
         """
+        return self.put(build) if artifact is None else self.put(build, artifact.read_bytes(), artifact.suffix)
+
+    def put(self, build: Build, content: bytes | None = None, suffix: str = "") -> Build:
+        """Do as `store` with an artifact's content and the suffix of its name."""
         self._make()
-        name = None if artifact is None else f"{build.key}{artifact.suffix}"
-        if artifact is not None and name is not None:
-            self._write(self._directory / name, artifact.read_bytes())
+        name = None if content is None else f"{build.key}{suffix}"
+        if content is not None and name is not None:
+            self._write(self._directory / name, content)
         record = build.model_copy(update={"artifact": name})
         self._write(self._record(build.key), record.model_dump_json().encode())
         return build.model_copy(update={"artifact": name and str(self._directory / name)})

@@ -15,6 +15,7 @@ from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_ad
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.given import check_given
+from tui_tuner.evaluate.kept_builds import KeptBuilds
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChecksRequest,
@@ -46,6 +47,7 @@ class LocalOptions:
         log: file for what device libraries print.
         jobs: builds at once.
         nvcc: path of the CUDA compiler, None to look for it.
+        kept: builds of all runs, None where none are kept.
     """
 
     device: str
@@ -54,6 +56,7 @@ class LocalOptions:
     jobs: int
     policy: Policy
     nvcc: Path | None = None
+    kept: KeptBuilds | None = None
 
 
 class LocalEvaluator:
@@ -87,6 +90,7 @@ class LocalEvaluator:
             policy=self._options.policy,
             jobs=self._options.jobs,
             language=self._problem.language,
+            kept=self._options.kept,
         )
         given = baseline(self._problem)
         options = self._problem.kernel.compiler_options
@@ -138,8 +142,10 @@ class LocalEvaluator:
         return answer.comparison
 
     async def close(self) -> None:
-        """End the runner."""
+        """End the runner, and remove what is too much of the builds of all runs."""
         await self._supervisor.close()
+        if self._builder is not None and self._options.kept is not None:
+            await asyncio.to_thread(self._options.kept.shrink)
 
     async def _open(self, choice: DeviceChoice) -> DeviceInfo:
         options, problem = self._options, self._problem

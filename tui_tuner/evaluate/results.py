@@ -215,7 +215,7 @@ class Build(ResultModel):
         artifact: path of the built file, None where the build failed.
         symbol: name of the kernel inside the artifact.
         cached: whether it was built before.
-        milliseconds: how long the compiler ran.
+        milliseconds: how long the compiler ran in this run, 0 where an earlier run had kept the build.
     """
 
     key: str
@@ -233,7 +233,7 @@ class Evaluation(ResultModel):
     Attributes:
         share: of the roofline, 0 to 1; None without a roofline.
         error: largest deviation from the reference, relative to the allowed one.
-        build_ms: how long the compiler ran, 0 where it never did.
+        build_ms: how long the compiler ran, 0 where it never did in this run.
         as_written: the configuration as the kernel's file would have it, ready to paste; empty where it is macros.
     """
 

@@ -48,6 +48,7 @@ class Recipe:
         artifact: the file that the command writes.
         read: extra paths the compiler must read.
         devices: device nodes it must open read-write (an OpenCL compiler).
+        made_with: files and directories of the toolchain that decide what is built, beside the command's program.
         shared: what the quick command needs.
         quick: builds the same from the shared part; used where that can be had.
     """
@@ -57,6 +58,7 @@ class Recipe:
     artifact: str
     read: tuple[Path, ...] = ()
     devices: tuple[Path, ...] = ()
+    made_with: tuple[Path, ...] = ()
     shared: SharedPart | None = None
     quick: tuple[str, ...] = ()
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
@@ -26,6 +27,7 @@ SOURCE, INSTANCE, ARTIFACT = "kernel.cu", "instance.cu", "kernel.cubin"
 
 _HERE = re.compile(r"^#\$ _HERE_=(.+)$", re.MULTILINE)
 _RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
+_SYSTEM_CXX = Path("/usr/bin/g++")
 _HINT = "install the CUDA toolkit, or the packages cuda-python and nvidia-cuda-nvrtc"
 
 
@@ -86,7 +88,17 @@ class Nvcc:
         )
         toolkit = self.program.parent.parent
         host_tree = () if self.host_compiler is None else (self.host_compiler.resolve().parent.parent,)
-        return Recipe(files, command, ARTIFACT, read=(toolkit, *host_tree, *include_paths(options)))
+        read = (toolkit, *host_tree, *include_paths(options))
+        return Recipe(files, command, ARTIFACT, read, made_with=self._made_with())
+
+    def _made_with(self) -> tuple[Path, ...]:
+        toolkit = self.program.parent.parent
+        programs = (
+            self.program.with_name("ptxas"),
+            toolkit / "nvvm" / "bin" / "cicc",
+            self.host_compiler or _SYSTEM_CXX,
+        )
+        return (*programs, toolkit / "include")
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The kernel's mangled name, from ptxas's log."""
@@ -189,7 +201,8 @@ class Nvrtc:
         )
         python = (Path(sys.prefix), Path(sys.base_prefix), self.packages, _CHILD)
         read = (*python, *self.includes, *include_paths(options))
-        return Recipe({NVRTC_SOURCE: candidate.source}, command, NVRTC_ARTIFACT, read=read)
+        made_with = (_CHILD, *_libraries(self.packages), *self.includes)
+        return Recipe({NVRTC_SOURCE: candidate.source}, command, NVRTC_ARTIFACT, read, made_with=made_with)
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The kernel's mangled name, as NVRTC told it."""
@@ -221,6 +234,13 @@ def _ask(packages: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""
+
+
+@cache
+def _libraries(packages: Path) -> tuple[Path, ...]:
+    """NVRTC itself: of packages beside ours, of CUDA_HOME, of /usr/local/cuda."""
+    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    return (*sorted(packages.glob("nvidia/*/lib/libnvrtc*")), *sorted(toolkit.glob("lib64/libnvrtc*")))
 
 
 def _includes(packages: Path) -> tuple[Path, ...]:

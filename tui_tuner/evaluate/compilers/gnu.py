@@ -60,7 +60,8 @@ class CCompiler:
             *(str(self.program), *_OPTIONS, *options),
             *(export, str(FAULTS), "-o", ARTIFACT, "-lm"),
         )
-        return Recipe(files, command, ARTIFACT, read=(FAULTS.parent, *include_paths(options)))
+        read = (FAULTS.parent, *include_paths(options))
+        return Recipe(files, command, ARTIFACT, read, made_with=(FAULTS,))
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The exported address, the same for every kernel."""

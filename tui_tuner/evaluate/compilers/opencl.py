@@ -58,6 +58,7 @@ CHILD = Path(__file__).with_name("opencl_child.py")
 MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/driver/nvidia", "/sys/devices", "/sys/bus")
 DRIVERS = ("/etc/OpenCL", "/usr/lib*/llvm*", "/usr/share/pocl", "/opt/intel", "/opt/rocm*", *MACHINE)
 """What drivers read: their registry, their compilers, and the machine they run on."""
+_INSTALLED = ("/etc/OpenCL", "/usr/share/pocl")
 NODES = ("/dev/dri", "/dev/nvidia*", "/dev/kfd")
 
 
@@ -88,6 +89,7 @@ class OpenCLCompiler:
             artifact=BINARY,
             read=(*python_places(), CHILD, *existing(DRIVERS), *include_paths(options)),
             devices=existing(NODES),
+            made_with=(CHILD, *existing(_INSTALLED)),
         )
 
     def symbol(self, candidate: Candidate, log: str) -> str:
