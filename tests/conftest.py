@@ -14,7 +14,7 @@ import textual.app
 import textual.pilot
 
 from tests.idle import until_idle
-from tui_tuner.evaluate.devices.choose import DeviceReport, probe_devices
+from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
 # Examples may take as long as they do: the machine may have other work.
 hypothesis.settings.register_profile(

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from tui_tuner.evaluate.devices.choose import probe_devices
+from tui_tuner.evaluate.devices.probe import probe_devices
 
 
 @pytest.fixture(scope="session")

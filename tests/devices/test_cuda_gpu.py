@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.devices.choose import DeviceChoice, compiler_for
+from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE
 from tui_tuner.evaluate.devices.cuda.checks import SOURCE as CHECKS_SOURCE
 from tui_tuner.evaluate.results import DeviceInfo

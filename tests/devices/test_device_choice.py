@@ -4,7 +4,9 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
-from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport, choose_device, compiler_for
+from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, device_named, spelled
+from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 
@@ -39,10 +41,10 @@ async def probe_that_must_not_run():
     ],
 )
 def test_a_device_is_named_on_the_command_line(text, written, index, platform, backend):
-    choice = DeviceChoice.parse(text)
+    choice = device_named(text)
     assert (choice.index, choice.platform, choice.backend) == (index, platform, backend)
-    assert str(choice) == written
-    assert DeviceChoice.parse(written) == choice
+    assert spelled(choice) == written
+    assert device_named(written) == choice
 
 
 @pytest.mark.parametrize(
@@ -51,19 +53,19 @@ def test_a_device_is_named_on_the_command_line(text, written, index, platform, b
 )
 def test_what_is_no_device_is_refused_with_the_names_that_are(text):
     with pytest.raises(DeviceError) as caught:
-        DeviceChoice.parse(text)
+        device_named(text)
     assert "opencl:PLATFORM.N" in caught.value.hint
 
 
 def test_hip_is_refused_with_the_way_that_an_amd_gpu_has():
     with pytest.raises(DeviceError, match="HIP") as caught:
-        DeviceChoice.parse("hip:0")
+        device_named("hip:0")
     assert "--device opencl" in caught.value.hint
 
 
 async def test_cuda_runs_on_a_gpu_where_driver_and_package_are_there():
     choice, note = await choose_device("auto", "cuda", probe_that_finds(WITH_GPU))
-    assert (str(choice), note) == ("cuda:0", "")
+    assert (spelled(choice), note) == ("cuda:0", "")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ async def test_other_languages_need_no_look_at_the_machine(language, kind):
 
 async def test_a_named_device_is_taken_without_a_look():
     choice, note = await choose_device("cuda:1@pycuda", "cuda", probe_that_must_not_run)
-    assert (str(choice), note) == ("cuda:1@pycuda", "")
+    assert (spelled(choice), note) == ("cuda:1@pycuda", "")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_each_device_has_its_compiler(device, source, toolchain):
     info = DeviceInfo(kind="opencl", name="GPU", backend="", architecture="driver 5")
     number = Argument(name="n", dtype="int32", value=1)
     problem = Problem(kernel=Kernel(source=Path(source), name="k"), launch=Launch(), arguments=[number])
-    compiler = compiler_for(DeviceChoice.parse(device), info, problem)
+    compiler = compiler_for(device_named(device), info, problem)
     assert toolchain in compiler.toolchain
 
 

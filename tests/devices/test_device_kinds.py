@@ -7,8 +7,10 @@ import pytest
 
 import tui_tuner
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport, choose_device, compiler_for, open_device
+from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, device_named, open_device, spelled
 from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceKind, kind_named
+from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.memory.entry import times_of
 from tui_tuner.prompts.facts import device_facts
@@ -59,9 +61,9 @@ async def test_one_entry_makes_a_kind_of_device_known_everywhere(toy):
     async def probe():
         return DeviceReport(opencl_devices={"0.0": "a toy"})
 
-    choice = DeviceChoice.parse("toy:2")
+    choice = device_named("toy:2")
     info = DeviceInfo(kind="toy", name="a toy", backend="")
-    assert str(choice) == "toy:2"
+    assert spelled(choice) == "toy:2"
     assert open_device(choice) == ("toy", 2, False)
     assert compiler_for(choice, info, None) == "toy compiler"
     assert await choose_device("toy:2", "cuda", probe) == (choice, "")
@@ -69,13 +71,13 @@ async def test_one_entry_makes_a_kind_of_device_known_everywhere(toy):
     assert time_label(info) == "ms (toy)"
     assert "a toy (toy)" in device_facts(info)
     with pytest.raises(DeviceError) as caught:
-        DeviceChoice.parse("toy:x")
+        device_named("toy:x")
     assert "toy, toy:N" in caught.value.hint
 
 
 def test_the_kinds_stand_in_the_error_as_they_are_spelled():
     with pytest.raises(DeviceError) as caught:
-        DeviceChoice.parse("gpu")
+        device_named("gpu")
     spellings = "auto, cuda, cuda:N, opencl, opencl:PLATFORM.N, c, emulator, recorded:FILE"
     assert caught.value.hint == f"one of: {spellings}"
 

@@ -1,8 +1,8 @@
 import subprocess
 import sys
 
-from tui_tuner.evaluate.devices import choose
-from tui_tuner.evaluate.devices.choose import DeviceReport, probe_devices
+from tui_tuner.evaluate.devices import probe
+from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
 SAYS_NOTHING = "import os; os.abort()"
 
@@ -18,7 +18,7 @@ async def test_a_look_says_of_everything_that_it_is_there_or_what_is_missing():
 async def test_a_driver_that_brings_the_child_down_is_a_problem_in_words(monkeypatch, tmp_path):
     (tmp_path / "falls.py").write_text(SAYS_NOTHING)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(choose, "CHILD", "falls")
+    monkeypatch.setattr(probe, "CHILD", "falls")
     report = await probe_devices()
     assert "ended with status -6" in report.no_cuda
 
@@ -26,8 +26,8 @@ async def test_a_driver_that_brings_the_child_down_is_a_problem_in_words(monkeyp
 async def test_a_driver_that_hangs_is_given_up_on(monkeypatch, tmp_path):
     (tmp_path / "hangs.py").write_text("import time; time.sleep(60)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(choose, "CHILD", "hangs")
-    monkeypatch.setattr(choose, "LIMIT_S", 0.5)
+    monkeypatch.setattr(probe, "CHILD", "hangs")
+    monkeypatch.setattr(probe, "LIMIT_S", 0.5)
     assert "took more than" in (await probe_devices()).no_cuda
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport
+from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox import run

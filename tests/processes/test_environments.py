@@ -15,7 +15,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers import cuda
 from tui_tuner.evaluate.compilers.cuda import Nvcc
 from tui_tuner.evaluate.compilers.gnu import find_gnu
-from tui_tuner.evaluate.devices import choose
+from tui_tuner.evaluate.devices import probe
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import ConfinedCommand, run_job
 from tui_tuner.evaluate.supervisor import RunnerProcess
@@ -115,7 +115,7 @@ async def test_a_search() -> None:
 
 async def test_the_look_for_devices(monkeypatch: pytest.MonkeyPatch, script: Path, told: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(script))
-    assert "ended with status 1" in (await choose.probe_devices()).cuda_problem
+    assert "ended with status 1" in (await probe.probe_devices()).cuda_problem
     assert not holds_keys(told.read_text())
 
 

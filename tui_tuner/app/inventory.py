@@ -14,7 +14,7 @@ import tomlkit
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.evaluate.devices.choose import probe_devices
+from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose

@@ -10,10 +10,12 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.choose import DeviceChoice, choose_device, compiler_for, probe_devices
+from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.kept_builds import KeptBuilds
 from tui_tuner.evaluate.protocol import (
@@ -151,7 +153,7 @@ class LocalEvaluator:
         options, problem = self._options, self._problem
         kind = kind_named(choice.kind)
         self._supervisor.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
-        request = OpenRequest(device=str(choice), allow_unconfined=options.policy.allow_unconfined)
+        request = OpenRequest(device=spelled(choice), allow_unconfined=options.policy.allow_unconfined)
         try:
             opened = await self._supervisor.open(request)
         except RunnerDied as died:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.base import Device, DeviceFault
-from tui_tuner.evaluate.devices.choose import DeviceChoice, open_device
+from tui_tuner.evaluate.devices.choose import device_named, open_device
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChannelClosed,
@@ -110,7 +110,7 @@ class Runner:
 
     def _open(self, request: OpenRequest) -> DeviceAnswer:
         self._say("opening the device", OPEN_LIMIT_S)
-        self._device = open_device(DeviceChoice.parse(request.device), allow_unconfined=request.allow_unconfined)
+        self._device = open_device(device_named(request.device), allow_unconfined=request.allow_unconfined)
         return DeviceAnswer(device=self._device.info)
 
     def _measure_ceilings(self, request: CeilingsRequest) -> DeviceAnswer:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, ProblemError
-from tui_tuner.evaluate.devices.choose import DeviceChoice
+from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -141,7 +141,7 @@ def visible_gpu(device: str) -> dict[str, str]:
     """
     if device.strip().lower() == "auto":
         return {}
-    choice = DeviceChoice.parse(device)
+    choice = device_named(device)
     if "python" not in kind_named(choice.kind).languages or choice.backend != "auto":
         hint = "leave --device out, or name one as in cuda:1"
         raise DeviceError(f"a kernel in Python runs on a CUDA GPU, not on '{device}'", hint=hint)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Recipe, include_paths, macros
-from tui_tuner.evaluate.devices.choose import Probe
+from tui_tuner.evaluate.devices.probe import Probe
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.process import existing, python_places
 from tui_tuner.evaluate.sandbox.run import Policy

@@ -35,6 +35,23 @@ class DeviceFault(Exception):
 
 
 @dataclass(frozen=True)
+class DeviceChoice:
+    """One device, as it is named on the command line.
+
+    Attributes:
+        kind: name of its kind.
+        index: number of the device, of an OpenCL device on its platform.
+        platform: number of the OpenCL platform.
+        backend: package that drives the device, or auto for the first that works.
+    """
+
+    kind: str
+    index: int = 0
+    platform: int = 0
+    backend: str = "auto"
+
+
+@dataclass(frozen=True)
 class LoadedKernel:
     """A built kernel on the device."""
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tuner.evaluate.compilers.base import Compiler
-    from tui_tuner.evaluate.devices.base import Device
-    from tui_tuner.evaluate.devices.choose import DeviceChoice, DeviceReport, Probe
+    from tui_tuner.evaluate.devices.base import Device, DeviceChoice
+    from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy
     from tui_tuner.problem.languages import Language

@@ -1,6 +1,6 @@
 """Looks for devices and for the packages that drive them; a process of its own, so that nothing stays loaded.
 
-Prints the fields of `tui_tuner.evaluate.devices.choose.DeviceReport` as JSON.
+Prints the fields of `tui_tuner.evaluate.devices.probe.DeviceReport` as JSON.
 """
 
 from __future__ import annotations

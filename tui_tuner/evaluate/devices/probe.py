@@ -1,0 +1,81 @@
+"""Which devices this machine has, and what is missing for the others."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Awaitable, Callable
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tui_tuner.processes import driver_environment
+from tui_tuner.processes.child import Program, running
+
+LIMIT_S = 60.0
+CHILD = "tui_tuner.evaluate.devices.probe_child"
+
+
+class DeviceReport(BaseModel):
+    """What a look at this machine found.
+
+    Attributes:
+        cuda_devices: names, in the driver's order.
+        cuda_problem: why there are none.
+        backends: packages that can drive a CUDA device, with their versions.
+        backend_problems: the other such packages, and why they cannot.
+        opencl_devices: "platform.device" to name.
+        opencl_cpus: which of these are the CPU.
+        opencl_problem: why there are none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cuda_devices: list[str] = []
+    cuda_problem: str = ""
+    backends: dict[str, str] = {}
+    backend_problems: dict[str, str] = {}
+    opencl_devices: dict[str, str] = {}
+    opencl_cpus: list[str] = []
+    opencl_problem: str = ""
+
+    @property
+    def no_cuda(self) -> str:
+        """Why no CUDA device can be used; empty where one can."""
+        if not self.cuda_devices:
+            return self.cuda_problem or "no GPU was found"
+        if not self.backends:
+            return "none of cuda-python, pycuda and cupy can be used"
+        return ""
+
+    def lines(self) -> list[str]:
+        """All of it, a line for each thing found or missing."""
+        lines = [f"cuda:{number}: {name}" for number, name in enumerate(self.cuda_devices)]
+        lines += [f"cuda: {self.cuda_problem}"] if not self.cuda_devices else []
+        lines += [f"{name} {version}" for name, version in self.backends.items()]
+        lines += [f"{name}: {problem}" for name, problem in self.backend_problems.items()]
+        lines += [f"opencl:{place}: {name}" for place, name in self.opencl_devices.items()]
+        lines += [f"opencl: {self.opencl_problem}"] if not self.opencl_devices else []
+        return lines
+
+
+Probe = Callable[[], Awaitable[DeviceReport]]
+"""Looks for devices."""
+
+
+async def probe_devices() -> DeviceReport:
+    """Look in a child process, which is killed when a driver makes it hang."""
+    program = Program((sys.executable, "-P", "-m", CHILD), environment=driver_environment(), output=PIPE)
+    try:
+        async with asyncio.timeout(LIMIT_S), running(program) as child:
+            output = await child.talk()
+    except TimeoutError:
+        return _nothing(f"looking for devices took more than {LIMIT_S:.0f} s")
+    try:
+        return DeviceReport.model_validate_json(output.splitlines()[-1])
+    except (IndexError, ValidationError):
+        return _nothing(f"looking for devices ended with status {child.returncode}")
+
+
+def _nothing(problem: str) -> DeviceReport:
+    return DeviceReport(cuda_problem=problem, opencl_problem=problem)
