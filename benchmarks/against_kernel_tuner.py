@@ -25,7 +25,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
-from tui_tuner import CustomStrategy, Effects
+from tui_tuner.strategies.base import Effects
+from tui_tuner.strategies.custom import CustomStrategy
 
 COLUMNS = "{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}"
 HEADINGS = ("program", "evals", "failed", "evals/s", "whole s", "build", "verify", "measure", "bound s", "over it")
