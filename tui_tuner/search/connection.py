@@ -44,10 +44,13 @@ class SearchProcess:
         Raises:
             SearchError: it ended at once.
         """
-        if self._talk is None or self._talk.is_over:
-            await self.close()
-            self._talk = await _Talk.start()
         self.reason, self._searching = "", True
+        if self._talk is not None:
+            with contextlib.suppress(SearchError):  # it has gone in the meantime
+                await self._talk.send(job)
+                return
+            await self.close()
+        self._talk, self._searching = await _Talk.start(), True
         await self._talk.send(job)
 
     async def next_batch(self) -> list[Any] | None:
@@ -113,11 +116,6 @@ class _Talk:
             except BaseException:
                 writer.close()
                 raise
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the process has gone in the meantime."""
-        return self._reader.at_eof()
 
     async def send(self, message: Mapping[str, Any]) -> None:
         """Send one message.
