@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
+
+CALM = 5
+"""The screen is laid out when nothing on it has moved for so many looks: one move may bring about the next."""
 
 Started = Callable[..., AbstractAsyncContextManager[Pilot[str]]]
 
@@ -41,13 +45,21 @@ async def settled(pilot: Pilot[str]) -> None:
     await pilot.pause()
     app.session_screen.draw()
     await pilot.pause()
-    while app.screen._callbacks:  # what is to happen after a refresh, as scrolling, waits for the next message
-        await pilot.pause()
+    await _laid_out(pilot)
     while diffs := [worker for worker in app.workers if worker.group == "diff" and not worker.is_finished]:
         for worker in diffs:
             with suppress(WorkerCancelled):
                 await worker.wait()
         await pilot.pause()
+
+
+async def _laid_out(pilot: Pilot[str]) -> None:
+    """Wait until nothing is to happen after a refresh, and what follows from it, as scrolling and bars, is over."""
+    places: list[object] = []
+    while pilot.app.screen._callbacks or len(places) < CALM or any(one != places[-1] for one in places[-CALM:]):
+        await pilot.pause()
+        widgets = pilot.app.screen.walk_children(Widget)
+        places.append([(widget.region, widget.scroll_offset, widget.virtual_size) for widget in widgets])
 
 
 @pytest.fixture
