@@ -23,6 +23,8 @@ TIMED_MARGIN = 16.0
 FLOOR_ULPS = 8.0
 FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""
+TINY = float(np.finfo(np.float32).tiny)
+"""Added to what is allowed: less than the smallest normal number of single precision is no deviation."""
 PIECE = 2**18
 """Elements compared at a time."""
 
@@ -193,14 +195,19 @@ def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float
     largest = 0.0
     with np.errstate(all="ignore"):
         for start in range(0, got.size, PIECE):
-            right = expected[start : start + PIECE]
-            share = np.abs(got[start : start + PIECE] - right)
-            share /= np.abs(right) * allowed.relative + (allowed.absolute + np.finfo(np.float32).tiny)
+            right, one = (_at_least_single(array[start : start + PIECE]) for array in (expected, got))
+            share = np.abs(one - right)
+            share /= np.abs(right) * allowed.relative + (allowed.absolute + TINY)
             piece = float(share.max())
             if not np.isfinite(piece):
                 return float("inf")
             largest = max(largest, piece)
     return largest
+
+
+def _at_least_single(piece: np.ndarray) -> np.ndarray:
+    """Half precision rounds a small deviation to nothing."""
+    return piece.astype(np.float32) if piece.dtype == np.float16 else piece
 
 
 def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
@@ -210,7 +217,7 @@ def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally
     infinite = numbers & (np.isinf(one) | np.isinf(right))
     finite = numbers & ~infinite
     with np.errstate(all="ignore"):
-        limit = allowed.absolute + allowed.relative * np.abs(right) + np.finfo(np.float64).tiny
+        limit = allowed.absolute + allowed.relative * np.abs(right) + TINY
         share = np.where(finite, np.abs(one - right) / limit, 0.0)
     return Tally(
         worst=float(share.max(initial=0.0)),

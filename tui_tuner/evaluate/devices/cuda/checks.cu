@@ -5,7 +5,7 @@ typedef unsigned long long u64;
 
 #define THREADS 256
 #define LARGEST 1.7976931348623157e308
-#define TINY 2.2250738585072014e-308
+#define TINY 1.1754943508222875e-38
 
 // The numbers of a comparison, in this order; a "first" is a flat index, all ones where there is none.
 enum { WORST, OFF, FIRST_OFF, NAN_DIFFERS, FIRST_NAN, INFINITE, FIRST_INFINITE };
