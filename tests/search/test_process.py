@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.search.spaces import START, SyntheticSpace, milliseconds
-from tests.waiting import LIMIT_S
+from tests.waiting import LIMIT_S, reached
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
 
@@ -120,6 +120,33 @@ async def test_one_process_carries_out_one_search_after_another_until_one_is_lef
     finally:
         await process.close()
     assert ours() == []
+
+
+async def test_a_process_that_loaded_ahead_is_the_one_that_searches(ours):
+    process = SearchProcess()
+    try:
+        await process.load("surrogate")
+        await process.load("no such strategy")
+        (first,) = ours()
+        await process.begin(JOB)
+        assert await process.next_batch()
+        assert ours() == [first]
+    finally:
+        await process.close()
+
+
+async def test_a_process_that_died_while_it_loaded_is_replaced(ours):
+    process = SearchProcess()
+    try:
+        await process.load("surrogate")
+        (first,) = ours()
+        os.kill(first, signal.SIGKILL)
+        assert await reached(lambda: not is_running(first))
+        await process.begin(JOB)
+        assert await process.next_batch()
+        assert ours() != [first]
+    finally:
+        await process.close()
 
 
 async def test_a_process_that_dies_between_two_searches_is_replaced(ours):

@@ -27,7 +27,9 @@ class SearchError(UserError):
 
 
 class SearchProcess:
-    """A process that carries out one search after another; it starts with the first, since its libraries take a second.
+    """A process that carries out one search after another.
+
+    It starts with the first, or when it is told to load: its libraries take a second.
 
     Attributes:
         reason: why the last search is over; empty while it is not.
@@ -37,6 +39,16 @@ class SearchProcess:
         self.reason = ""
         self._talk: _Talk | None = None
         self._searching = False
+
+    async def load(self, method: str) -> None:
+        """Start the process and let it load what a method needs, while something else goes on.
+
+        Raises:
+            SearchError: it ended at once.
+        """
+        if self._talk is None:
+            self._talk = await _Talk.start()
+        await self._talk.send({"load": method})
 
     async def begin(self, job: Mapping[str, Any]) -> None:
         """Give the process its next job.

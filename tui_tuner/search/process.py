@@ -1,18 +1,20 @@
 """Child program of searches: `python -m tui_tuner.search.process PARENT SOCKET`, JSON lines over an inherited socket.
 
-In: a job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
+In: `{"load": method}`, which has no answer, or a job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
 Out: `{"ask": [position or configuration ...]}` until `{"done": reason}` or `{"failed": message}`; then the next job.
 The standard streams carry nothing but what kernel_tuner prints.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from tui_tuner.processes import UNUSED_BY_KERNEL_TUNER, without_packages
@@ -34,6 +36,9 @@ def main() -> None:
 def _serve_one(parent: Parent) -> None:
     job = parent.receive()
     try:
+        if "load" in job:
+            _load(job["load"])
+            return
         reason = _search(job, parent)
     except ParentGoneError:
         raise
@@ -78,6 +83,12 @@ class Parent:
 
 def _search(job: dict[str, Any], parent: Parent) -> str:
     return _by_surrogate(job, parent) if job["method"] == SURROGATE else _by_kernel_tuner(job, parent)
+
+
+def _load(method: str) -> None:
+    """Import what searches; where that fails, the search itself says so."""
+    with contextlib.suppress(ImportError), without_packages(UNUSED_BY_KERNEL_TUNER):
+        import_module(f"tui_tuner.search.{'surrogate' if method == SURROGATE else 'kernel_tuner_strategy'}")
 
 
 def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:

@@ -59,13 +59,14 @@ class Machine:
             problem = await self._have_evaluator().sized_problem()
         return None if problem is None or problem.tests else problem
 
-    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
+    async def start(self, proposed: Sequence[Test] = (), *, method: str | None = None) -> MachineReport:
         """The device and the kernel as given, measured once and recorded.
 
         Args:
             proposed: tests for a problem that has none; those that can be used are in force from now on.
+            method: of the search that comes next: its libraries are loaded meanwhile.
         """
-        result = await self._recall.once("device", {}, lambda: self._start_live(proposed))
+        result = await self._recall.once("device", {}, lambda: self._start_live(proposed, method))
         self._started = MachineReport(
             device=DeviceInfo.model_validate(result["device"]),
             sandbox=result["sandbox"],
@@ -133,7 +134,9 @@ class Machine:
     def _sized(self, kind: str) -> Problem:
         return kind_named(kind).sized(self._given_problem)
 
-    async def _start_live(self, proposed: Sequence[Test]) -> dict[str, Any]:
+    async def _start_live(self, proposed: Sequence[Test], method: str | None) -> dict[str, Any]:
+        if method is not None:
+            await self.search_process.load(method)
         started = await self._have_evaluator().start(proposed)
         self._live = True
         return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tui_tuner import __version__
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
@@ -13,6 +15,7 @@ from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
+from tui_tuner.search.methods import DEFAULT_METHOD, methods_of
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
 from tui_tuner.session.machine import Machine
@@ -65,7 +68,7 @@ class Session(EventStream):
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))
-        started = await self._machine.start(await self._proposed_tests())
+        started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
         self._emit(DeviceReady(device=started.device, sandbox=started.sandbox))
         if started.note:
             self._emit(Note(level="warning", text=started.note))
@@ -92,6 +95,13 @@ class Session(EventStream):
         finally:
             await effects.bench.cancel_speculation()
         await self._finish(effects, reason)
+
+    def _first_method(self) -> str | None:
+        """The method that the strategy begins with, where that is one which takes its time to load."""
+        configurations = math.prod(map(len, self._run.problem.tunables.values()))
+        if not self._strategy.searches_first or configurations <= self._budget.evaluations_left:
+            return None
+        return methods_of(self._run.options.search or DEFAULT_METHOD).local
 
     async def _proposed_tests(self) -> list[Test]:
         """What the model proposes to verify at, where the user gives no tests."""

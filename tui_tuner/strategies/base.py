@@ -316,6 +316,7 @@ class Strategy(BaseModel, ABC):
     Attributes:
         name: as the user writes it; the class's own name where it has none.
         needs_model: whether it is of no use without a language model.
+        searches_first: whether it begins with a search of the tunables, without a model.
         rewrites: whether it changes the kernel's code, which not every device can build.
     """
 
@@ -323,6 +324,7 @@ class Strategy(BaseModel, ABC):
 
     name: ClassVar[str]
     needs_model: ClassVar[bool] = False
+    searches_first: ClassVar[bool] = False
     rewrites: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401  # pydantic's own options

@@ -42,7 +42,8 @@ class LlmSearchStrategy(Strategy):
 class SearchStrategy(Strategy):
     """Search the tunables of the kernel as given; accept the best if it is faster."""
 
-    name = "search"
+    name: ClassVar[str] = "search"
+    searches_first: ClassVar[bool] = True
 
     async def run(self, session: Effects) -> None:
         """One step: search, then challenge."""
