@@ -22,7 +22,9 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     NO_IMPROVEMENT = 3
+    HUNG_UP = 129
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class UserError(Exception):

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Protocol, TextIO
 
 from tui_tuner.errors import ExitCode
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import (
     clock_in_lines,
     configuration_words,
@@ -165,7 +166,7 @@ class KernelStory:
     def __init__(self) -> None:
         self._unit = "ms"
         self._given: events.BaselineMeasured | None = None
-        self._best: events.IncumbentChanged | None = None
+        self._best: Evaluation | None = None
 
     def line(self, event: events.Event) -> str | None:
         """One line for what was measured."""
@@ -178,7 +179,7 @@ class KernelStory:
             case events.EvaluationFinished():
                 return self._evaluated(event)
             case events.IncumbentChanged():
-                self._best = event
+                self._best = event.evaluation
                 return f"new best: {factor_in_lines(event.speedup)} over the kernel as given"
         return None
 
@@ -188,12 +189,15 @@ class KernelStory:
         if self._given is not None and self._given.given.timing is not None:
             given = self._given.given.timing.median if event.times is None else event.times[0]
             lines.append(f"as given  {time_words(given, self._unit)}")
-        if self._best is not None and event.times is not None:
-            best = self._best.evaluation
+        if event.times is not None and not event.confirmed:
+            lines.append(f"best      {time_words(event.times[1], self._unit)}")
+        elif self._best is not None and event.times is not None:
+            best = self._best
             share = roofline_words(best.share)
             lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
-            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, both timed in turns on fresh data")
+            how = "both timed in turns on fresh data" if event.confirmed else "not yet timed in turns on fresh data"
+            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {how}")
         return lines
 
     def effort(self, event: events.SessionFinished) -> str:

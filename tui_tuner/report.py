@@ -23,6 +23,9 @@ class SessionOutcome(BaseModel):
     """The outcome of a session; times in ms, speed-ups as median and 95 % interval.
 
     Attributes:
+        status: "interrupted" as long as the session has not come to its end.
+        confirmed: whether the best was timed interleaved with the kernel as given, as every session does at its end;
+            before, `speedup` is what it was found with.
         speedup: how much faster the best is than the kernel as given, timed interleaved.
         speedup_over_tuned: how much faster it is than the kernel as given with its own parameters tuned.
         comparison: the paired measurement behind `speedup`.
@@ -35,7 +38,7 @@ class SessionOutcome(BaseModel):
     format: int = 1
     program: str
     kernel: str
-    status: Literal["finished", "no_improvement"]
+    status: Literal["finished", "no_improvement", "interrupted"]
     reason: str
     strategy: str
     model: str | None
@@ -47,6 +50,7 @@ class SessionOutcome(BaseModel):
     baseline_tuned: Evaluation | None
     best: Evaluation
     best_title: str
+    confirmed: bool = True
     speedup: tuple[float, float, float]
     speedup_over_tuned: tuple[float, float, float] | None
     comparison: Comparison | None
@@ -66,10 +70,16 @@ class SessionOutcome(BaseModel):
         return comparison.incumbent.median, comparison.challenger.median
 
     def write(self, directory: Path) -> Path:
-        """Write result.json."""
+        """Write result.json, whole or not at all."""
         path = directory / FILE
-        path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        _replace(path, self.model_dump_json(indent=2) + "\n")
         return path
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
 
 
 def count_failures(evaluations: Iterable[Evaluation]) -> dict[str, int]:
@@ -89,10 +99,10 @@ def write_best(
     source = directory / f"best{problem.kernel.source.suffix}"
     if candidate.source:
         text = with_definitions(candidate.source, configuration) if problem.is_compiled else candidate.source
-        source.write_text(text, encoding="utf-8")
+        _replace(source, text)
     table = directory / "best.toml"
     document = tuned_problem(source, problem, problem_text, candidate, configuration)
-    table.write_text(tomlkit.dumps(document), encoding="utf-8")
+    _replace(table, tomlkit.dumps(document))
 
 
 def write_as_written(directory: Path, kernel: str, written: str) -> None:
@@ -106,7 +116,7 @@ def write_as_written(directory: Path, kernel: str, written: str) -> None:
         text = (
             f'"""The tuned configuration of {kernel}, ready to paste."""\n\nimport {framework}\n\nconfig = {written}\n'
         )
-        (directory / "best_config.py").write_text(text, encoding="utf-8")
+        _replace(directory / "best_config.py", text)
 
 
 def with_definitions(source: str, configuration: Configuration) -> str:

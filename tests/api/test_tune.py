@@ -215,7 +215,8 @@ async def test_a_tuning_that_is_closed_early_can_be_gone_on_with(
         gc.collect()
         await asyncio.sleep(0.2)
 
-    assert not (tmp_path / "run" / "result.json").exists()
+    left = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert (left["status"], left["confirmed"]) == ("interrupted", False)
     result = await tui_tuner.tune_async(kernel, **choices)
     assert result.outcome.evaluations == 3
     assert len(evaluators[0].evaluated) + len(evaluators[1].evaluated) == 3, "nothing is evaluated twice"

@@ -173,8 +173,8 @@ def test_a_kernel_that_disagrees_with_its_reference_is_exit_code_1(tmp_path: Pat
     assert "does not match its reference at n=2048" in ended.err
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_signal_is_exit_code_130_and_the_command_it_prints_goes_on(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_leaves_the_result_so_far_and_a_command_that_goes_on(tmp_path: Path, name: str, code: int) -> None:
     directory = tmp_path / "a place"
     write_kernel(directory)
     run = directory / "run"
@@ -185,11 +185,13 @@ def test_a_signal_is_exit_code_130_and_the_command_it_prints_goes_on(tmp_path: P
         interrupted = end_of(process)
         wait_until(lambda: not descendants(), "the end of all that the program had started")
 
-    assert interrupted.code == 130
-    assert interrupted.out == ""
+    assert interrupted.code == code
+    assert interrupted.out.startswith("interrupted: ")
+    assert "as given  " in interrupted.out
     last = interrupted.err.splitlines()[-1]
     assert last.startswith("interrupted; go on with: tuner-tui resume "), interrupted.err
-    assert not (run / "result.json").exists()
+    assert json.loads((run / "result.json").read_text())["status"] == "interrupted"
+    assert "resumable" in tuner_tui("runs", directory, cwd=tmp_path).out
 
     if name == "SIGINT":
         resumed = tuner_tui(*shlex.split(last.partition("tuner-tui ")[2]), "--auto", cwd=tmp_path)

@@ -102,27 +102,57 @@ async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
 
     setup = await begin()
     _tell_notes(setup)
-    _end_by_signals()
+    signals = EndingSignals(setup.session)
     try:
-        return await run_headless(setup.session, json=json)
+        code = await run_headless(setup.session, json=json)
     except UserError:
         setup.forget_if_empty()
         raise
     except asyncio.CancelledError:
-        _tell_resume(setup)
+        code = signals.code
     except BrokenPipeError:
         with suppress(BrokenPipeError):
             _tell_resume(setup)
         raise
-    return ExitCode.INTERRUPTED
+    if signals.came and code == ExitCode.INTERRUPTED:
+        with suppress(BrokenPipeError):
+            _tell_resume(setup)
+        return signals.code
+    return code
 
 
-def _end_by_signals() -> None:
-    """Let SIGTERM, and SIGHUP where the SSH connection is gone, end this task as ctrl+c does."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    if task is not None:
-        for name in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(name, task.cancel)
+_SIGNALS = {
+    signal.SIGINT: ("interrupted by the user", ExitCode.INTERRUPTED),
+    signal.SIGTERM: ("ended by SIGTERM", ExitCode.TERMINATED),
+    signal.SIGHUP: ("its terminal is gone", ExitCode.HUNG_UP),
+}
+"""What ends a session in order, with its last event and its best on disk: the reason, and what the shell is told."""
+
+
+class EndingSignals:
+    """Signals that end a session from now on: the first in order, a second at once.
+
+    Attributes:
+        came: whether one came.
+        code: what the shell is told.
+    """
+
+    def __init__(self, session: EventStream) -> None:
+        self.came = False
+        self.code = ExitCode.INTERRUPTED
+        self._session = session
+        self._task = asyncio.current_task()
+        for name in _SIGNALS:
+            if signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
+                asyncio.get_running_loop().add_signal_handler(name, self._end, name)
+
+    def _end(self, name: signal.Signals) -> None:
+        if self.came and self._task is not None:
+            self._task.cancel()
+            return
+        reason, self.code = _SIGNALS[name]
+        self.came = True
+        self._session.interrupt(reason)
 
 
 async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCode:

@@ -140,12 +140,21 @@ def _run(file: Path) -> dict[str, Any]:
             "created": header["created"],
             "strategy": header["options"]["strategy"],
             "model": header["model"],
-            "finished": (file.parent / "result.json").exists(),
+            "finished": _is_finished(file.parent / "result.json"),
         }
     except JournalError as error:
         return run | {"error": error.message}
     except KeyError as error:
         return run | {"error": f"its header lacks {error}"}
+
+
+def _is_finished(result: Path) -> bool:
+    """Whether a session came to its end: before, its result is what it had found so far."""
+    try:
+        content = json.loads(result.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("status") != "interrupted"
 
 
 @contextmanager

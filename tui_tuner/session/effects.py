@@ -75,6 +75,7 @@ class SessionEffects(Talk):
         self.baseline: Candidate = baseline(self.problem)
         self.incumbent = Incumbent(self.baseline, self.bench.given, (1.0, 1.0, 1.0))
         self.tuned_baseline: Incumbent | None = None
+        self._refused: list[Evaluation] = []
         self._open()
 
     @property
@@ -93,6 +94,19 @@ class SessionEffects(Talk):
         for text, warning in self.remembering.news_of(found):
             self.note(text, warning=warning)
         return found
+
+    @property
+    def best_so_far(self) -> Incumbent:
+        """The incumbent, or what was measured as faster and not yet timed against it."""
+        best, given = self.incumbent.evaluation.timing, self.bench.given.timing
+        candidate, evaluation = self.bench.fastest or (self.baseline, self.bench.given)
+        fastest = evaluation.timing
+        if best is None or given is None or fastest is None or evaluation in self._refused:
+            return self.incumbent
+        if fastest.median >= best.median:
+            return self.incumbent
+        apart = (given.median / fastest.median, given.low / fastest.high, given.high / fastest.low)
+        return Incumbent(candidate, evaluation, apart)
 
     def freeze(self, frozen: Configuration) -> None:
         """Hold tunables at a value, where the user does not want them free."""
@@ -127,6 +141,7 @@ class SessionEffects(Talk):
         """Time a configuration against the incumbent; it becomes the incumbent if it is faster."""
         comparison = await self.compare(self.incumbent, candidate, evaluation)
         if not self.bench.is_faster(comparison):
+            self._refused.append(evaluation)
             return comparison
         before = self.incumbent.speedup
         speedup = (before[0] * comparison.ratio, before[1] * comparison.low, before[2] * comparison.high)

@@ -114,6 +114,7 @@ class KernelBench:
         members: the only configurations of the kernel as given that there are, as in a recording; None for all valid
             ones.
         given: the kernel as given, in its default configuration.
+        fastest: what was measured as fastest, the kernel as given apart; None before anything was.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class KernelBench:
         self._emit = emit
         self._delta = delta
         self._best_ms = best_ms
-        self._fastest_ms: float | None = None
+        self.fastest: tuple[Candidate, Evaluation] | None = None
         self._number = 1  # of the kernel as given
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
         self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
@@ -227,10 +228,15 @@ class KernelBench:
         evaluation = Evaluation.model_validate(result)
         if evaluation.is_counted:
             self._budget.evaluations += 1
-        if evaluation.timing is not None:
-            self._fastest_ms = min(evaluation.timing.median, self._fastest_ms or math.inf)
+        if evaluation.timing is not None and evaluation.timing.median < (self._fastest_ms or math.inf):
+            self.fastest = candidate, evaluation
         self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
         return evaluation
+
+    @property
+    def _fastest_ms(self) -> float | None:
+        timing = None if self.fastest is None else self.fastest[1].timing
+        return None if timing is None else timing.median
 
     def _begun(
         self, candidate: Candidate, configuration: Configuration

@@ -218,6 +218,7 @@ class SessionFinished(Event):
     Attributes:
         speedup: of the best over the kernel as given, both timed interleaved.
         times: of the kernel as given and of the best in that comparison, ms.
+        confirmed: False for a session that was interrupted before that comparison: the times were taken apart.
     """
 
     type: Literal["session_finished"] = "session_finished"
@@ -228,6 +229,7 @@ class SessionFinished(Event):
     cost: float | None = 0.0
     speedup: tuple[float, float, float] | None = None
     times: tuple[float, float] | None = None
+    confirmed: bool = True
     result: str | None = None
 
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 
-from tui_tuner import __version__
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
-from tui_tuner.evaluate.results import Comparison, Evaluator
-from tui_tuner.format import time_unit
+from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.journal.journal import RecordEnds
 from tui_tuner.llm.base import Backend
 from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
-from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
+from tui_tuner.report import FILE, SessionOutcome
 from tui_tuner.search.methods import DEFAULT_METHOD, methods_of
 from tui_tuner.session.effects import SessionEffects
-from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
+from tui_tuner.session.events import (
+    BaselineMeasured,
+    DeviceReady,
+    EvaluationFinished,
+    Event,
+    IncumbentChanged,
+    Note,
+    SessionFinished,
+    SessionStarted,
+)
 from tui_tuner.session.machine import Machine
+from tui_tuner.session.outcome import conclude, outcome_so_far, write_outcome
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.stream import EventStream
@@ -26,7 +34,7 @@ from tui_tuner.strategies.base import BudgetSpent, Incumbent, ModelFailed, Strat
 from tui_tuner.strategies.choose import fault_of
 from tui_tuner.strategies.propose_tests import propose_tests
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
-from tui_tuner.strategies.steps import Approver, Factor
+from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import KERNEL, Subject
 
 
@@ -54,6 +62,8 @@ class Session(EventStream):
         self._strategy = strategy
         self._memory = memory
         self._machine = Machine(run.problem, evaluator, self._recall)
+        self._effects: SessionEffects | None = None
+        self._kept_best: Incumbent | None = None
 
     @property
     def subject(self) -> Subject:
@@ -90,6 +100,7 @@ class Session(EventStream):
             self._emit,
         )
         effects.remembering.use(self._memory)
+        self._effects, self._kept_best = effects, effects.incumbent
         try:
             reason = await self._run_strategy(effects)
         finally:
@@ -140,21 +151,44 @@ class Session(EventStream):
         written = effects.incumbent.evaluation.as_written
         if written:
             effects.note(f"the best configuration, ready to paste: {written}")
+        self._effects = None
         result = None
         if self._run.journal.writable:
-            best = effects.incumbent
-            write_best(
-                self._run.path,
-                effects.problem,
-                self._run.problem_text,
-                best.candidate,
-                best.evaluation.configuration,
-            )
-            write_as_written(self._run.path, best.candidate.kernel, written)
-            result = str(outcome.write(self._run.path))
+            result = write_outcome(outcome, effects.incumbent, effects, self._run)
             await self._remember(effects, outcome)
         self._emit(
             self._finished(outcome.status, reason, speedup=outcome.speedup, times=outcome.paired_times, result=result)
+        )
+
+    def _emit(self, event: Event) -> None:
+        super()._emit(event)
+        if isinstance(event, EvaluationFinished | IncumbentChanged):
+            self._keep_best("the session has not come to its end", only_new=True)
+
+    def _keep_best(self, reason: str, *, only_new: bool = False) -> SessionOutcome | None:
+        """Have the best so far on disk, whatever happens next; what was written, if anything was."""
+        effects = self._effects
+        if effects is None or not self._run.journal.writable:
+            return None
+        best = effects.best_so_far
+        if only_new and best == self._kept_best:
+            return None
+        self._kept_best = best
+        outcome = outcome_so_far(effects, self._run, self._strategy.name, reason)
+        write_outcome(outcome, best, effects, self._run)
+        return outcome
+
+    def _interrupted(self, reason: str) -> SessionFinished:
+        outcome = self._keep_best(reason)
+        if outcome is None:
+            return super()._interrupted(reason)
+        result = str(self._run.path / FILE)
+        given, best = outcome.baseline.timing, outcome.best.timing
+        if given is None or best is None or outcome.best == outcome.baseline:
+            return self._finished("interrupted", reason, result=result)
+        times = given.median, best.median
+        return self._finished(
+            "interrupted", reason, speedup=outcome.speedup, times=times, confirmed=False, result=result
         )
 
     async def _remember(self, effects: SessionEffects, outcome: SessionOutcome) -> None:
@@ -167,56 +201,3 @@ class Session(EventStream):
     def _started(self) -> SessionStarted:
         problem = self._run.problem
         return self._begun(str(problem.kernel.source), problem.language, self._strategy.name, baseline(problem))
-
-
-UNCHANGED: Factor = (1.0, 1.0, 1.0)
-
-
-async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
-    """Time the best against the kernel as given, and against that kernel with its own parameters tuned.
-
-    Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
-    """
-    best, tuned = effects.incumbent, effects.tuned_baseline
-    given = Incumbent(effects.baseline, effects.bench.given, UNCHANGED)
-    comparison = None if best.evaluation == effects.bench.given else await _against(effects, given)
-    over_tuned = None
-    if tuned is not None and best.evaluation != tuned.evaluation:
-        over_tuned = _factor(await _against(effects, tuned))
-    speedup = UNCHANGED if comparison is None else _factor(comparison)
-    return SessionOutcome(
-        program=__version__,
-        kernel=str(run.problem.kernel.source),
-        status="finished" if speedup[1] > 1 else "no_improvement",
-        reason=reason,
-        strategy=strategy,
-        model=run.model,
-        seed=run.options.seed,
-        device=effects.bench.device,
-        sandbox=effects.bench.sandbox,
-        time_unit=time_unit(cpu=effects.bench.device.cpu_times),
-        baseline=effects.bench.given,
-        baseline_tuned=None if tuned is None else tuned.evaluation,
-        best=best.evaluation,
-        best_title=title_of(best.candidate),
-        speedup=speedup,
-        speedup_over_tuned=over_tuned,
-        comparison=comparison,
-        evaluations=effects.budget.evaluations,
-        builds=sum(e.build_ms > 0 for e in effects.bench.all_evaluations()),
-        failures=count_failures(effects.bench.all_evaluations()),
-        model_calls=effects.budget.model_calls,
-        cost=effects.budget.cost,
-        elapsed_s=effects.elapsed,
-    )
-
-
-async def _against(effects: SessionEffects, old: Incumbent) -> Comparison:
-    best = effects.incumbent
-    return await effects.compare(old, best.candidate, best.evaluation)
-
-
-def _factor(comparison: Comparison) -> Factor:
-    if comparison.failure is not None:
-        return UNCHANGED
-    return comparison.ratio, comparison.low, comparison.high

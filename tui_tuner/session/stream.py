@@ -68,6 +68,8 @@ class EventStream(ABC):
         self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._driven: asyncio.Task[None] | None = None
+        self._interruption = ""
 
     @property
     @abstractmethod
@@ -80,7 +82,7 @@ class EventStream(ABC):
         Raises:
             UserError: something that the user must mend; what was found stays in the journal.
         """
-        task = asyncio.create_task(self._drive(approver))
+        self._driven = task = asyncio.create_task(self._drive(approver))
         task.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:
             while (event := await self._queue.get()) is not None:
@@ -91,6 +93,12 @@ class EventStream(ABC):
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
             await self._close()
+
+    def interrupt(self, reason: str) -> None:
+        """End the session where it is, resumable; its last event says so, and `events` ends after it."""
+        if self._driven is not None:
+            self._interruption = reason
+            self._driven.cancel()
 
     def tell(self, instruction: Instruction) -> bool:
         """Take what the user says at any time: words for the model, changes of the plan.
@@ -109,6 +117,10 @@ class EventStream(ABC):
             await self._tune(approver)
         except RecordEnds:
             self._emit(self._finished("interrupted", "the record ends here"))
+        except asyncio.CancelledError:
+            self._emit(self._interrupted(self._interruption or "left by the user"))
+            if not self._interruption:
+                raise
         except UserError as error:
             self._emit(self._finished("failed", error.message))
             raise
@@ -120,6 +132,10 @@ class EventStream(ABC):
     @abstractmethod
     async def _tune(self, approver: Approver) -> None:
         """Run the session to its end."""
+
+    def _interrupted(self, reason: str) -> SessionFinished:
+        """The last event of a session that is ended from outside, once what it found is on disk."""
+        return self._finished("interrupted", reason)
 
     async def _close(self) -> None:
         """Give back what the session holds."""
@@ -152,6 +168,7 @@ class EventStream(ABC):
         *,
         speedup: Factor | None = None,
         times: tuple[float, float] | None = None,
+        confirmed: bool = True,
         result: str | None = None,
     ) -> SessionFinished:
         """The last event, with what was spent."""
@@ -163,5 +180,6 @@ class EventStream(ABC):
             cost=self._budget.cost,
             speedup=speedup,
             times=times,
+            confirmed=confirmed,
             result=result,
         )

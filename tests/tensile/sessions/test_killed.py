@@ -40,7 +40,7 @@ def test_a_program_that_is_killed_leaves_no_tensile_behind_and_is_gone_on_with(
         os.kill(process.pid, number)
         if number is signal.SIGTERM:
             ended = end_of(process)
-            assert ended.code == 130
+            assert ended.code == 143
             assert "interrupted; go on with: tuner-tui resume run" in ended.err
         process.communicate()
         try:

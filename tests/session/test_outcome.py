@@ -1,0 +1,155 @@
+"""What is on disk at every moment of a session, and what an interrupted one leaves and says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
+from tui_tuner.evaluate.results import Comparison
+from tui_tuner.headless import ApproveAll
+from tui_tuner.llm.base import Chunk, Request
+from tui_tuner.problem.model import Problem
+from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.session.run_directory import RunDirectory, open_run
+from tui_tuner.session.session import Session
+
+
+def on_disk(directory: Path) -> dict[str, Any]:
+    """The result, empty where there is none."""
+    file = directory / "run" / "result.json"
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    return found
+
+
+async def all_events(session: Session) -> list[Event]:
+    async with aclosing(session.events(ApproveAll())) as stream:
+        return [event async for event in stream]
+
+
+class Watching(FakeEvaluator):
+    """Looks at what is on disk whenever it is asked for something."""
+
+    def __init__(self, problem: Problem, directory: Path) -> None:
+        super().__init__(problem)
+        self.seen: list[tuple[str, Any] | dict[str, Any]] = []
+        self.on_evaluate = lambda _: self.look()
+        self._directory = directory
+
+    def look(self) -> None:
+        found = on_disk(self._directory)
+        self.seen.append(found and (found["status"], found["best"]["configuration"]["block_size_x"]))
+
+    async def compare(self, *asked: Any) -> Comparison:
+        self.look()
+        return await super().compare(*asked)
+
+
+async def test_the_fastest_so_far_is_on_disk_while_the_session_goes_on(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    evaluator = Watching(run.problem, tmp_path)
+    await all_events(session_of(run, evaluator))
+
+    measuring, comparing = evaluator.seen[:3], evaluator.seen[3:]
+    assert measuring == [{}, ("interrupted", 64), ("interrupted", 128)]
+    assert comparing
+    assert set(comparing) == {("interrupted", 256)}
+    assert on_disk(tmp_path)["status"] == "finished"
+    assert not [*run.path.glob(".*.new")]
+
+
+class Interrupting(FakeEvaluator):
+    """Interrupts the session when it is asked for the comparison of this number, and never answers."""
+
+    session: Session
+    at = 1
+    ratio = 2.0
+
+    async def compare(self, *asked: Any) -> Comparison:
+        if self.compared + 1 == self.at:
+            self.session.interrupt("ended by SIGTERM")
+            await asyncio.Event().wait()
+        self.compared += 1
+        return Comparison(ratio=self.ratio, low=self.ratio, high=self.ratio, pairs=30)
+
+
+async def interrupted(run: RunDirectory, evaluator: Interrupting) -> SessionFinished:
+    """The last event of a session that is interrupted by its evaluator."""
+    evaluator.session = session_of(run, evaluator)
+    last = (await all_events(evaluator.session))[-1]
+    assert isinstance(last, SessionFinished)
+    assert (last.status, last.reason, last.confirmed) == ("interrupted", "ended by SIGTERM", False)
+    return last
+
+
+async def test_an_interrupted_session_ends_with_its_event_and_what_it_had_found(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    last = await interrupted(run, Interrupting(run.problem))
+
+    assert last.result == str(run.path / "result.json")
+    left = on_disk(tmp_path)
+    assert (left["reason"], left["confirmed"]) == ("ended by SIGTERM", False)
+    assert left["speedup"] == list(last.speedup or ())
+    assert left["best"]["configuration"] == {"block_size_x": 256}
+    assert "#define block_size_x 256" in (run.path / "best.cu").read_text()
+
+    again = reopened(tmp_path)
+    last = (await all_events(session_of(again, FakeEvaluator(again.problem))))[-1]
+    assert last.status == "finished"
+    assert (on_disk(tmp_path)["status"], on_disk(tmp_path)["confirmed"]) == ("finished", True)
+
+
+class Silent(ScriptedModel):
+    """Interrupts the session when it is asked for the reply of this number, and never answers."""
+
+    session: Session
+    at = 1
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        self.at -= 1
+        if self.at == 0:
+            self.session.interrupt("ended by SIGTERM")
+            await asyncio.Event().wait()
+        async for chunk in super().stream(request):
+            yield chunk
+
+
+async def test_a_session_that_is_interrupted_before_anything_was_faster_says_so(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator, model = Interrupting(run.problem), Silent()
+    evaluator.milliseconds = lambda *_: 1.0  # type: ignore[method-assign]
+    evaluator.at = 0
+    model.session = session_of(run, evaluator, model)
+    last = (await all_events(model.session))[-1]
+
+    assert isinstance(last, SessionFinished)
+    assert (last.status, last.speedup, last.times) == ("interrupted", None, None)
+    assert on_disk(tmp_path)["best"] == on_disk(tmp_path)["baseline"]
+
+
+async def test_what_lost_its_comparison_is_not_left_as_the_best(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator, model = Interrupting(run.problem), Silent(reply())
+    evaluator.at, evaluator.ratio, model.at = 0, 0.9, 2
+    model.session = session_of(run, evaluator, model)
+    await all_events(model.session)
+
+    assert evaluator.compared
+    assert on_disk(tmp_path)["status"] == "interrupted"
+    assert on_disk(tmp_path)["best"] == on_disk(tmp_path)["baseline"]
+
+
+async def test_a_replay_writes_nothing(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    await interrupted(run, Interrupting(run.problem))
+    (run.path / "result.json").unlink()
+    (run.path / "best.cu").unlink()
+
+    last = (await all_events(session_of(open_run(run.path, resume=False), None)))[-1]
+    assert (last.status, last.reason) == ("interrupted", "the record ends here")
+    assert not on_disk(tmp_path)
+    assert not (run.path / "best.cu").exists()

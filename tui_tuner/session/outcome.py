@@ -1,0 +1,96 @@
+"""What came of a session, at its end and at any moment before: the outcome, and the files that hold it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_tuner import __version__
+from tui_tuner.evaluate.results import Comparison
+from tui_tuner.format import time_unit
+from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
+from tui_tuner.session.effects import SessionEffects
+from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.strategies.base import Incumbent
+from tui_tuner.strategies.steps import Factor
+
+UNCHANGED: Factor = (1.0, 1.0, 1.0)
+
+
+async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
+    """Time the best against the kernel as given, and against that kernel with its own parameters tuned.
+
+    Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
+    """
+    best, tuned = effects.incumbent, effects.tuned_baseline
+    given = Incumbent(effects.baseline, effects.bench.given, UNCHANGED)
+    comparison = None if best.evaluation == effects.bench.given else await _against(effects, given)
+    over_tuned = None
+    if tuned is not None and best.evaluation != tuned.evaluation:
+        over_tuned = _factor(await _against(effects, tuned))
+    speedup = UNCHANGED if comparison is None else _factor(comparison)
+    return SessionOutcome(
+        **_of_session(effects, run, strategy, reason),
+        **_of_best(best, speedup),
+        status="finished" if speedup[1] > 1 else "no_improvement",
+        speedup_over_tuned=over_tuned,
+        comparison=comparison,
+    )
+
+
+def outcome_so_far(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
+    """What a session has found that is not at its end; nothing is timed for it."""
+    best = effects.best_so_far
+    return SessionOutcome(
+        **_of_session(effects, run, strategy, reason),
+        **_of_best(best, best.speedup),
+        status="interrupted",
+        confirmed=False,
+        speedup_over_tuned=None,
+        comparison=None,
+    )
+
+
+def write_outcome(outcome: SessionOutcome, best: Incumbent, effects: SessionEffects, run: RunDirectory) -> str:
+    """Write best.* and result.json, each file whole or not at all; the path of the latter."""
+    configuration = best.evaluation.configuration
+    write_best(run.path, effects.problem, run.problem_text, best.candidate, configuration)
+    write_as_written(run.path, best.candidate.kernel, best.evaluation.as_written)
+    return str(outcome.write(run.path))
+
+
+def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> dict[str, Any]:
+    tuned, evaluations = effects.tuned_baseline, effects.bench.all_evaluations()
+    return {
+        "program": __version__,
+        "kernel": str(run.problem.kernel.source),
+        "reason": reason,
+        "strategy": strategy,
+        "model": run.model,
+        "seed": run.options.seed,
+        "device": effects.bench.device,
+        "sandbox": effects.bench.sandbox,
+        "time_unit": time_unit(cpu=effects.bench.device.cpu_times),
+        "baseline": effects.bench.given,
+        "baseline_tuned": None if tuned is None else tuned.evaluation,
+        "evaluations": effects.budget.evaluations,
+        "builds": sum(e.build_ms > 0 for e in evaluations),
+        "failures": count_failures(evaluations),
+        "model_calls": effects.budget.model_calls,
+        "cost": effects.budget.cost,
+        "elapsed_s": effects.elapsed,
+    }
+
+
+def _of_best(best: Incumbent, speedup: Factor) -> dict[str, Any]:
+    return {"best": best.evaluation, "best_title": title_of(best.candidate), "speedup": speedup}
+
+
+async def _against(effects: SessionEffects, old: Incumbent) -> Comparison:
+    best = effects.incumbent
+    return await effects.compare(old, best.candidate, best.evaluation)
+
+
+def _factor(comparison: Comparison) -> Factor:
+    if comparison.failure is not None:
+        return UNCHANGED
+    return comparison.ratio, comparison.low, comparison.high
