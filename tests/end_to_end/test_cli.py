@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from tests.end_to_end.kernels import SOURCE, write_kernel
 from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui, tuner_tui_process
 from tui_tuner import __version__
+from tui_tuner.app import inventory
 from tui_tuner.cli import COMMANDS, main
+from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.devices.probe import DeviceReport
 
 NO_MODEL = ("--auto", "--device", "emulator", "--llm", "none")
 NOBODY = "127.0.0.1:1"
@@ -353,8 +357,27 @@ def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
 
     assert (ended.code, ended.err) == (0, "")
     found = {line.split()[0] for line in ended.out.splitlines()}
-    assert found >= {"settings", "sandbox", "device", "model"}
+    assert found >= {"settings", "sandbox", "device", "builds", "model", "ready"}
     assert "ANTHROPIC_API_KEY is not set" in ended.out
+    assert re.search(r"^builds +emulator: g\+\+ \d", ended.out, re.MULTILINE)
+    assert re.search(r"^ready +--device .*emulator$", ended.out, re.MULTILINE)
+
+
+def test_doctor_fails_where_nothing_can_be_tuned(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def nothing() -> DeviceReport:
+        return DeviceReport(cuda_problem="there is no driver", opencl_problem="pyopencl is not installed")
+
+    monkeypatch.setattr(inventory, "probe_devices", nothing)
+    find_gnu.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("OLLAMA_HOST", NOBODY)
+    ended = here("doctor")
+
+    assert ended.code == 1
+    assert "builds     emulator: no g++ in PATH (apt install g++)" in ended.out
+    assert ended.out.splitlines()[-1].startswith("ready      nothing: install one of")
 
 
 def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ import shlex
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomlkit
 from pydantic_core import PydanticSerializationError
 
-from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.errors import DeviceError, SettingsError, UserError
+from tui_tuner.evaluate.devices.kinds import KINDS, DeviceKind
+from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose
@@ -106,18 +107,48 @@ def _row(remembered: StoredEntry) -> tuple[str, ...]:
     return (str(remembered.id), entry.created[:10], entry.features.kernel, f"{entry.device}{unit}", factor, best)
 
 
-async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """What is looked at and what was found, a line each."""
+class Finding(NamedTuple):
+    """What is looked at and what was found.
+
+    Attributes:
+        stops: whether nothing can be tuned because of it.
+    """
+
+    name: str
+    text: str
+    stops: bool = False
+
+
+async def findings(settings: Settings) -> AsyncIterator[Finding]:
+    """What there is on this machine and what is missing, a line each."""
     file = settings_file()
-    yield "settings", str(file) if file.exists() else f"none ({file})"
-    yield "sandbox", (await Policy().prove()).line
-    for line in (await probe_devices()).lines():
-        yield "device", line
-    async for finding in _models(settings):
-        yield finding
+    yield Finding("settings", str(file) if file.exists() else f"none ({file})")
+    sandbox = await Policy().prove()
+    yield Finding("sandbox", sandbox.line, stops=sandbox.level != "confined")
+    report = await probe_devices()
+    for line in report.lines():
+        yield Finding("device", line)
+    ready = []
+    for kind in (kind for kind in KINDS.values() if not kind.is_record):
+        builds, text = await asyncio.to_thread(_toolchain, kind, report)
+        yield Finding("builds", f"{kind.name}: {text}")
+        if builds and not kind.missing(report):
+            ready.append(kind.name)
+    async for name, text in _models(settings):
+        yield Finding(name, text)
     for subject in subjects().values():
         if subject.findings:
-            yield subject.name, await asyncio.to_thread(loaded(subject.findings), settings)
+            yield Finding(subject.name, await asyncio.to_thread(loaded(subject.findings), settings))
+    nothing = "nothing: install one of the devices and compilers above"
+    yield Finding("ready", f"--device {', '.join(ready)}" if ready else nothing, stops=not ready)
+
+
+def _toolchain(kind: DeviceKind, report: DeviceReport) -> tuple[bool, str]:
+    """Whether something builds for the kind, and what or why not."""
+    try:
+        return True, kind.toolchain(report)
+    except DeviceError as error:
+        return False, f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 async def _models(settings: Settings) -> AsyncIterator[tuple[str, str]]:

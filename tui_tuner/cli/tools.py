@@ -146,13 +146,15 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 async def doctor(_: argparse.Namespace) -> int:
-    """Say what this machine offers."""
+    """Say what this machine offers; fails where nothing can be tuned, or not safely."""
     from tui_tuner.app.inventory import findings
     from tui_tuner.settings import load_settings
 
-    async for name, found in findings(load_settings()):
-        tell(f"{name:<10} {found}")
-    return ExitCode.FINISHED
+    code = ExitCode.FINISHED
+    async for finding in findings(load_settings()):
+        tell(f"{finding.name:<10} {finding.text}")
+        code = ExitCode.FAILED if finding.stops else code
+    return code
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ What drives a device or builds for it is imported when it is needed, so that eve
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tuner.evaluate.compilers.base import Compiler
+    from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
     from tui_tuner.evaluate.devices.base import Device, DeviceChoice
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
@@ -94,6 +96,14 @@ class DeviceKind:
     def missing(self, report: DeviceReport) -> str:
         """Why no such device can be used on this machine; empty where one can."""
         return ""
+
+    def toolchain(self, report: DeviceReport) -> str:
+        """What builds for its devices on this machine, in words; may take a second.
+
+        Raises:
+            DeviceError: nothing does.
+        """
+        return "built by its driver"
 
     def sized(self, problem: Problem) -> Problem:
         """A problem at the sizes that such a device is tuned for."""
@@ -187,6 +197,11 @@ class CudaKind(DeviceKind):
         """Why no CUDA device can be used."""
         return report.no_cuda
 
+    def toolchain(self, report: DeviceReport) -> str:
+        """The nvcc or NVRTC, for the first GPU or, where there is none, for any."""
+        architecture = next(iter(re.findall(r"\((sm_\w+)\)", " ".join(report.cuda_devices))), "sm_80")
+        return _cuda_compiler(architecture, None).toolchain.rpartition(" ")[0]  # without the architecture
+
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take a CUDA device."""
         from tui_tuner.evaluate.devices.cuda.device import CudaDevice
@@ -195,17 +210,21 @@ class CudaKind(DeviceKind):
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The toolkit's nvcc, else NVRTC of the installed packages."""
-        from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
+        return _cuda_compiler(device.architecture, nvcc)
 
+
+def _cuda_compiler(architecture: str, nvcc: Path | None) -> Nvcc | Nvrtc:
+    from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
+
+    try:
+        return Nvcc.find(architecture, nvcc)
+    except DeviceError as no_nvcc:
+        if nvcc is not None:
+            raise
         try:
-            return Nvcc.find(device.architecture, nvcc)
-        except DeviceError as no_nvcc:
-            if nvcc is not None:
-                raise
-            try:
-                return Nvrtc.find(device.architecture)
-            except DeviceError as no_nvrtc:
-                raise DeviceError(f"{no_nvcc.message}, and {no_nvrtc.message}", hint=no_nvcc.hint) from no_nvrtc
+            return Nvrtc.find(architecture)
+        except DeviceError as no_nvrtc:
+            raise DeviceError(f"{no_nvcc.message}, and {no_nvrtc.message}", hint=no_nvcc.hint) from no_nvrtc
 
 
 class OpenCLKind(DeviceKind):
@@ -214,6 +233,10 @@ class OpenCLKind(DeviceKind):
     name = "opencl"
     languages = ("opencl",)
     address = Address.PLATFORM
+
+    def missing(self, report: DeviceReport) -> str:
+        """Why no OpenCL device can be used."""
+        return "" if report.opencl_devices else report.opencl_problem
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take an OpenCL device."""
@@ -245,6 +268,10 @@ class CFunctionKind(DeviceKind):
     languages = ("c",)
     has_blocks = False
 
+    def toolchain(self, report: DeviceReport) -> str:
+        """The gcc for C, the g++ for C++."""
+        return f"{_gnu('gcc')}, {_gnu('g++')}"
+
     def facts(self, device: DeviceInfo) -> str:
         """The processor and its compiler."""
         return f"{device.name}: a CPU, compiler {device.backend}. Times are wall-clock times of one call."
@@ -263,6 +290,12 @@ class CFunctionKind(DeviceKind):
         return CCompiler.find(problem.kernel.source.suffix)
 
 
+def _gnu(command: str) -> str:
+    from tui_tuner.evaluate.compilers.gnu import find_gnu
+
+    return find_gnu(command).name
+
+
 class EmulatorKind(DeviceKind):
     """This machine's processor, for CUDA kernels compiled as C++."""
 
@@ -271,6 +304,10 @@ class EmulatorKind(DeviceKind):
     is_emulated = True
     time_note = "emulator"
     substitution = "the emulator runs the kernel, and its times are CPU times"
+
+    def toolchain(self, report: DeviceReport) -> str:
+        """The g++."""
+        return _gnu("g++")
 
     def facts(self, device: DeviceInfo) -> str:
         """How the emulator runs a kernel, and what is fast there."""
