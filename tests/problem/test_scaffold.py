@@ -75,6 +75,20 @@ def test_sizes_shapes_outputs_and_dimensions_are_guessed_from_the_kernel(tmp_pat
     assert problem.tests[0].sizes == {"n": 1000}
 
 
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [("k.cu", "atomicAdd(out, v[n]);"), ("k.cu", "atomicMax_block( out, v[n]);"), ("k.cl", "atomic_inc(out);")],
+)
+def test_what_an_atomic_operation_changes_is_read_as_well(tmp_path, name, body):
+    head = "__global__" if name.endswith("cu") else "__kernel"
+    space = "" if name.endswith("cu") else "__global "
+    kernel = tmp_path / name
+    kernel.write_text(f"{head} void k({space}int *out, {space}const int *v, int n) {{ {body} }}")
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
+    out = load_problem(kernel).arguments[0]
+    assert (out.output, out.fill) == (True, "integers")
+
+
 def test_several_kernels_need_a_choice_and_the_hint_lists_them(tmp_path):
     kernel = tmp_path / "matmul.cu"
     kernel.write_text(MATMUL)

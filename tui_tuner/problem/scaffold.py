@@ -264,7 +264,8 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     if not name:
         return 0, 0
     element = rf"(?:\b{re.escape(name)}\s*\[[^;=]*\]|\*\s*{re.escape(name)}\b)(?:\s*\.\s*\w+)?\s*"
-    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b"
+    atomic = rf"\batom(?:ic)?\w*\s*\(\s*{re.escape(name)}\b"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b|{atomic}"
     return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
 
 
