@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tui_tuner.errors import UserError
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
+    from tui_tuner.resources import __version__ as __version__
     from tui_tuner.search.rounds import RoundOptions
     from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
     from tui_tuner.settings import Settings
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     )
     from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
     from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AddStep",
@@ -109,6 +108,7 @@ _HOMES = {
     "errors": ("UserError",),
     "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
     "problem.tuning_step": ("TuningStep",),
+    "resources": ("__version__",),
     "search.rounds": ("RoundOptions",),
     "session.instructions": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
@@ -128,7 +128,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 if not TYPE_CHECKING:  # else no misspelt name would be noticed
 
     def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-        if name not in __all__:
+        if name not in __all__ and name != "__version__":
             raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
         value = getattr(import_module(f"tui_tuner.{_HOME_OF.get(name, 'strategies.rewriting.failures')}"), name)
         globals()[name] = value

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner import __version__
 from tui_tuner.cli.parsers import (
     PROGRAM,
     add_budget,
@@ -23,6 +22,7 @@ from tui_tuner.cli.parsers import (
 )
 from tui_tuner.errors import SettingsError
 from tui_tuner.journal.reading import header_of
+from tui_tuner.resources import __version__
 from tui_tuner.subjects import Subject, loaded, subject_of, subjects
 
 if TYPE_CHECKING:

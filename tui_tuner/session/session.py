@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tui_tuner import __version__
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Comparison, Evaluator
@@ -13,6 +12,7 @@ from tui_tuner.memory.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
+from tui_tuner.resources import __version__
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import BaselineMeasured, DeviceReady, Note, SessionStarted
 from tui_tuner.session.machine import Machine

@@ -7,9 +7,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner import __version__
 from tui_tuner.journal import reading as journals
 from tui_tuner.journal.journal import Journal
+from tui_tuner.resources import __version__
 from tui_tuner.session.options import SessionOptions
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes
