@@ -92,7 +92,7 @@ KERNEL = Subject(
 """What every session is about whose journal names nothing else."""
 
 _ROOMS: tuple[str, ...] = (
-    "tui_tuner.tensile.subject:TENSILE",
+    "tui_tuner.tensile:TENSILE",
 )  # fmt: skip
 """Where the other subjects stand; what is named there imports none of its parts."""
 

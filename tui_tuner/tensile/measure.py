@@ -11,7 +11,7 @@ from pathlib import Path
 from tui_tuner.errors import UserError
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
-from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.results import read_results
 from tui_tuner.tensile.running.log import RunEnd
 from tui_tuner.tensile.running.program import Tensile
 from tui_tuner.tensile.running.run import WALL_CLOCK, RunClock, run_tensile

@@ -17,6 +17,7 @@ from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import Subject
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.document.configuration import (
     BenchmarkConfiguration,
     ParameterTable,
@@ -36,7 +37,6 @@ from tui_tuner.tensile.outcome import mean_gain
 from tui_tuner.tensile.report import RoundSummary, TensileOutcome, write_report
 from tui_tuner.tensile.rounds import TensileRounds
 from tui_tuner.tensile.run_directory import TensileRun
-from tui_tuner.tensile.subject import TENSILE
 
 EDITED, WINNERS = "best.yaml", "winners.yaml"
 _SANDBOX = "Tensile builds and runs kernels as it always does; a model reaches it through checked values only"

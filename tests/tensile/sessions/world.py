@@ -24,9 +24,8 @@ from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes,
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.knowledge.known import knowledge_for
 from tui_tuner.tensile.measure import TensileBench
-from tui_tuner.tensile.options import TensileOptions
 from tui_tuner.tensile.outcome import RunFailure
-from tui_tuner.tensile.run_directory import TensileRun, create, open_run
+from tui_tuner.tensile.run_directory import TensileOptions, TensileRun, create, open_run
 from tui_tuner.tensile.running.program import Tensile
 from tui_tuner.tensile.session import TensileSession
 from tui_tuner.text import clean
