@@ -23,16 +23,15 @@ from tui_tuner.tensile.outcome import (
     outcome_words,
     values_words,
 )
-from tui_tuner.tensile.screen import TensileView, permutations_change
-from tui_tuner.tensile.screen_model import TensileViewModel
+from tui_tuner.tensile.screen import TensileView, permutations_change, size_dialog
 from tui_tuner.tensile.screen_table import (
     BY_GAIN,
     IN_FILE,
     SIZE_COLUMNS,
     SizeContext,
     SizeRow,
+    TensileViewModel,
     runs_line,
-    size_dialog,
     size_rows,
     visible_sizes,
 )
