@@ -58,12 +58,12 @@ COMMANDS_BY_NAME = {
         Command(
             "bench-search",
             "Measure how good searches are on recorded search spaces.",
-            "tui_tuner.lab.commands:add_bench_search",
+            "tui_tuner.lab:add_bench_search",
         ),
         Command(
             "export-dataset",
             "Write sessions as conversations with their measured outcome, as JSON Lines.",
-            "tui_tuner.lab.commands:add_export_dataset",
+            "tui_tuner.lab:add_export_dataset",
         ),
         Command(
             "doctor", "Say what this machine offers for tuning, and what is missing.", "tui_tuner.cli.tools:add_doctor"
