@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui_tuner.problem.tuning_step import TuningStep
     from tui_tuner.resources import __version__ as __version__
     from tui_tuner.search.rounds import RoundOptions
-    from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
     from tui_tuner.settings import Settings
     from tui_tuner.strategies.autonomous import AutonomousStrategy
     from tui_tuner.strategies.base import Effects, Strategy
@@ -110,7 +110,7 @@ _HOMES = {
     "problem.tuning_step": ("TuningStep",),
     "resources": ("__version__",),
     "search.rounds": ("RoundOptions",),
-    "session.instructions": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
+    "session.plan": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),
     "strategies.base": ("Effects", "Strategy"),

@@ -20,7 +20,7 @@ from docs.prompting.replies import (
 from docs.prompting.session import Scene, is_first, requests_of
 from tui_tuner.llm.base import Request
 from tui_tuner.problem.model import Problem
-from tui_tuner.session.instructions import Say
+from tui_tuner.session.plan import Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy

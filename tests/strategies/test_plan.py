@@ -7,7 +7,7 @@ from tests.strategies.branch import DELETED, NO, YES, apply, no, nonsense, one_p
 from tests.strategies.branches_planning import ONCE, again
 from tests.strategies.world import FIXED, Told, new_run, played, tell_all
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say
+from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy

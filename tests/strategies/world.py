@@ -30,8 +30,8 @@ from tui_tuner.session.events import (
     SessionFinished,
     StepChanged,
 )
-from tui_tuner.session.instructions import Instruction
 from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.plan import Instruction
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.base import Strategy

@@ -19,7 +19,7 @@ from tui_tuner.subjects import KERNEL, Subject
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
-    from tui_tuner.session.instructions import Instruction
+    from tui_tuner.session.plan import Instruction
     from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
 
