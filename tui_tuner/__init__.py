@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
     from tui_tuner.resources import __version__ as __version__
-    from tui_tuner.search.rounds import RoundOptions
     from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.session_options import RoundOptions
     from tui_tuner.settings import Settings
     from tui_tuner.strategies.autonomous import AutonomousStrategy
     from tui_tuner.strategies.base import Effects, Strategy
@@ -109,7 +109,7 @@ _HOMES = {
     "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
     "problem.tuning_step": ("TuningStep",),
     "resources": ("__version__",),
-    "search.rounds": ("RoundOptions",),
+    "session_options": ("RoundOptions",),
     "session.plan": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),

@@ -19,10 +19,9 @@ from tui_tuner.llm.base import Backend
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.report import SessionOutcome
-from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session import events
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.plan import Instruction
+from tui_tuner.session_options import RoundOptions, SessionOptions
 from tui_tuner.settings import Settings, load_settings
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.steps import Approver, Factor

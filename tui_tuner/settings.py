@@ -14,7 +14,7 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.llm.base import ModelSettings
 from tui_tuner.problem.toml_file import key_lines, line_of
 from tui_tuner.resources import APPLICATION, settings_file
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
 

@@ -68,6 +68,7 @@ def test_the_wheel_holds_every_file_that_the_program_reads(wheel: Path) -> None:
         "sample_kernels/matmul.toml",
         "sample_kernels/matmul_reference.py",
         "sample_kernels/steps/few.toml",
+        "sample_kernels/strategies/my_strategy.py",
         "sample_kernels/recorded/one_prompt-matmul/journal.jsonl",
         "sample_kernels/tensile/gemm.yaml",
         "sample_kernels/tensile/recorded/journal.jsonl",

@@ -16,9 +16,9 @@ from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
 from tui_tuner.session.events import Event, PromptSent
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 
 SMALL = Test(sizes={"n": 64})
 ODD = Test(sizes={"n": 33}, inputs={"x": InputFill(fill="uniform", low=-1.0)})

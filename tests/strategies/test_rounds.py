@@ -19,11 +19,11 @@ from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.rounds.asking import reply_type
-from tui_tuner.strategies.rounds.rounds import Progress, pattern_batch, random_batch
+from tui_tuner.session_options import RoundOptions
+from tui_tuner.strategies.round_question import reply_type
+from tui_tuner.strategies.rounds import Progress, pattern_batch, random_batch
 from tui_tuner.strategies.search import LlmSearchStrategy
 
 ROOM = 1400

@@ -30,10 +30,10 @@ from tui_tuner.session.events import (
     SessionFinished,
     StepChanged,
 )
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.plan import Instruction
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.steps import Decision, Proposal, Step
 

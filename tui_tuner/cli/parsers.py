@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from tui_tuner.app.showing import FrontEnd
-    from tui_tuner.session.options import SessionOptions
+    from tui_tuner.session_options import SessionOptions
 
 PROGRAM = "tuner-tui"
 
@@ -224,7 +224,7 @@ def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user changes of the session's options."""
-    from tui_tuner.session.options import SessionOptions
+    from tui_tuner.session_options import SessionOptions
 
     return given_of(SessionOptions.model_fields, chosen)
 

@@ -29,9 +29,9 @@ from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation, Talk
 from tui_tuner.session.evaluations import JournaledSearch, KernelBench
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Thaw
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Decision, Step
 from tui_tuner.subjects import Source

@@ -14,7 +14,7 @@ from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.resources import __version__
 from tui_tuner.search.methods import DEFAULT_METHOD
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import Source
 
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"

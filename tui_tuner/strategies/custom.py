@@ -21,10 +21,10 @@ from tui_tuner.strategies.rewriting.development import (
     carry_out,
     challenge_or_reject,
     rejected,
+    situation,
 )
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
 from tui_tuner.strategies.rewriting.failures import Rejected
-from tui_tuner.strategies.situation import situation
 from tui_tuner.strategies.steps import Step, StepState
 
 

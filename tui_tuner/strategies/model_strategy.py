@@ -10,10 +10,9 @@ from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.history import facts_from_memory
 from tui_tuner.strategies.parameters import narrowed, space_of
-from tui_tuner.strategies.rewriting.development import RewriteJob, StartingPoint, develop
+from tui_tuner.strategies.rewriting.development import RewriteJob, StartingPoint, develop, rewrite_answer, situation
 from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
 from tui_tuner.strategies.search import tune_baseline, tune_parameters
-from tui_tuner.strategies.situation import rewrite_answer, situation
 
 BASELINE_SHARE = 4
 """One in so many of the evaluations is spent on the kernel as given."""
@@ -71,8 +70,6 @@ def share_of(session: Effects, steps_to_come: int) -> int:
 
 class OnePromptStrategy(ModelStrategy):
     """Tune the kernel as given, then let the model rewrite it, with what went wrong told to the next attempt."""
-
-    name: ClassVar[str] = "one_prompt"
 
     async def run(self, session: Effects) -> None:
         """One step; the first rewrite that is accepted ends it."""

@@ -22,7 +22,7 @@ from tui_tuner.search.client import SearchClient
 from tui_tuner.search.methods import DEFAULT_METHOD, SURROGATE, Methods, methods_of
 from tui_tuner.strategies.base import BudgetSpent, Effects
 from tui_tuner.strategies.history import Outcome, best_of, best_of_finalists
-from tui_tuner.strategies.rounds.rounds import Rounds
+from tui_tuner.strategies.rounds import Rounds
 from tui_tuner.strategies.steps import Step, StepState
 
 

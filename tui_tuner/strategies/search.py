@@ -26,7 +26,6 @@ class LlmSearchStrategy(Strategy):
     `--search llm` leaves the model alone; the settings of the rounds are the session's, `[session.rounds]`.
     """
 
-    name: ClassVar[str] = "llm_search"
     needs_model: ClassVar[bool] = True
 
     async def run(self, session: Effects) -> None:
@@ -41,8 +40,6 @@ class LlmSearchStrategy(Strategy):
 
 class SearchStrategy(Strategy):
     """Search the tunables of the kernel as given; accept the best if it is faster."""
-
-    name = "search"
 
     async def run(self, session: Effects) -> None:
         """One step: search, then challenge."""

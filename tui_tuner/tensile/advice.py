@@ -9,7 +9,7 @@ from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm.base import Backend, Request
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out

@@ -12,8 +12,8 @@ from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.llm.base import Backend
 from tui_tuner.resources import settings_file
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import default_path
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text

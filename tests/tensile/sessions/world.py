@@ -17,7 +17,7 @@ from tui_tuner.headless import ApproveAll
 from tui_tuner.llm.base import Chunk
 from tui_tuner.llm.errors import Site, TransportError, Unreachable
 from tui_tuner.session import events
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text

@@ -22,11 +22,11 @@ from tui_tuner.problem.nearby import neighbours
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.prompts.ranking import MeasuredConfiguration
-from tui_tuner.search.rounds import RoundOptions
+from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.history import best_of, memory_facts
-from tui_tuner.strategies.rounds.asking import RoundQuestion
-from tui_tuner.strategies.rounds.prompt import Round, SearchKnowledge, measured_in
+from tui_tuner.strategies.round_prompt import Round, SearchKnowledge, measured_in
+from tui_tuner.strategies.round_question import RoundQuestion
 from tui_tuner.strategies.steps import Step, StepState
 
 
