@@ -17,8 +17,8 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, Pro
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
 from tui_tuner.tensile.measure import TensileBench, measure
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
+from tui_tuner.tensile.program import Acceptance, Verdict, check_installed
 from tui_tuner.tensile.run_directory import UNLIMITED, TensileOptions, TensileRun
-from tui_tuner.tensile.running.program import Acceptance, Verdict, check_installed
 
 
 class BenchmarkEffect:

@@ -19,8 +19,8 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.knowledge.known import Knowledge, knowledge_for
 from tui_tuner.tensile.measure import TensileBench
+from tui_tuner.tensile.program import find_tensile
 from tui_tuner.tensile.run_directory import KIND, TensileOptions, TensileRun, create, open_run
-from tui_tuner.tensile.running.program import find_tensile
 from tui_tuner.tensile.session import TensileSession
 
 NO_MODEL = "a language model edits the configuration, and there is none"

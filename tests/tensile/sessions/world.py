@@ -25,8 +25,8 @@ from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkStarted, Winner
 from tui_tuner.tensile.knowledge.known import knowledge_for
 from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import RunFailure
+from tui_tuner.tensile.program import Tensile
 from tui_tuner.tensile.run_directory import TensileOptions, TensileRun, create, open_run
-from tui_tuner.tensile.running.program import Tensile
 from tui_tuner.tensile.session import TensileSession
 from tui_tuner.text import clean
 
