@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tui_tuner.strategies.base import Effects, Strategy
     from tui_tuner.strategies.custom import CustomStrategy
     from tui_tuner.strategies.explicit import ExplicitStrategy
-    from tui_tuner.strategies.model_strategy import OnePromptStrategy
     from tui_tuner.strategies.rewriting.extraction import UnusableKernel
     from tui_tuner.strategies.rewriting.failures import (
         BuildFailed,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
         TimedOut,
         WrongResult,
     )
-    from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
+    from tui_tuner.strategies.single_step import LlmSearchStrategy, OnePromptStrategy, SearchStrategy
     from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
 
 __all__ = [
@@ -116,10 +115,9 @@ _HOMES = {
     "strategies.base": ("Effects", "Strategy"),
     "strategies.custom": ("CustomStrategy",),
     "strategies.explicit": ("ExplicitStrategy",),
-    "strategies.model_strategy": ("OnePromptStrategy",),
     "strategies.rewriting.extraction": ("UnusableKernel",),
     "strategies.rewriting.failures": ("RetryPolicy",),
-    "strategies.search": ("LlmSearchStrategy", "SearchStrategy"),
+    "strategies.single_step": ("LlmSearchStrategy", "OnePromptStrategy", "SearchStrategy"),
     "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

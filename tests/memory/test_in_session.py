@@ -20,7 +20,7 @@ from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects, Strategy
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 
 FASTER = rewrite(kernel(4.0, tunables="matters"), [("block_size_x", [32], 32), ("matters", [1, 2], 1)])
 STRATEGY = AutonomousStrategy(with_replanning=False)

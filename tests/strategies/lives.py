@@ -35,7 +35,7 @@ from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Strategy
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 from tui_tuner.strategies.steps import Decision
 
 STRATEGIES = [

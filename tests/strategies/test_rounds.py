@@ -24,7 +24,7 @@ from tui_tuner.session.session import Session
 from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.round_question import reply_type
 from tui_tuner.strategies.rounds import Progress, pattern_batch, random_batch
-from tui_tuner.strategies.search import LlmSearchStrategy
+from tui_tuner.strategies.single_step import LlmSearchStrategy
 
 ROOM = 1400
 """Tokens that a prompt may have in a small context."""

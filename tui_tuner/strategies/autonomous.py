@@ -24,7 +24,6 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.rewriting.development import (
     StartingPoint,
     StepBrief,
@@ -33,6 +32,7 @@ from tui_tuner.strategies.rewriting.development import (
     kernel_of,
     situation,
 )
+from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Decision, Step, StepState
 
 ENABLING_FROM = 0.5

@@ -35,7 +35,6 @@ from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
-from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.rewriting.development import (
     StartingPoint,
     StepBrief,
@@ -44,6 +43,7 @@ from tui_tuner.strategies.rewriting.development import (
     kernel_of,
     situation,
 )
+from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
 
 ENABLING_FROM = 0.5
