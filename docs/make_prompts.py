@@ -18,7 +18,7 @@ from docs.prompting.recorded import RecordedReply, recorded_replies
 from docs.prompting.session import sample
 from docs.prompting.templates import fixed_tokens, template_names, templates_in
 from docs.prompting.tensile import tensile_prompts
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate, estimate_messages
 from tui_tuner.llm.typed import schema_instruction
 

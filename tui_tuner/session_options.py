@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.options import model_field
-from tui_tuner.search.methods import ROUND_OPTIONS
+from tui_tuner.search import ROUND_OPTIONS
 
 
 class RoundOptions(BaseModel):

@@ -11,7 +11,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.llm.base import ModelSettings
+from tui_tuner.llm import ModelSettings
 from tui_tuner.problem.toml_file import key_lines, line_of
 from tui_tuner.resources import APPLICATION, settings_file
 from tui_tuner.session_options import SessionOptions

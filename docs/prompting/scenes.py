@@ -18,7 +18,7 @@ from docs.prompting.replies import (
     rewritten,
 )
 from docs.prompting.session import Scene, is_first, requests_of
-from tui_tuner.llm.base import Request
+from tui_tuner.llm import Request
 from tui_tuner.problem.model import Problem
 from tui_tuner.session.plan import Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy

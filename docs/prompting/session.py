@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, MachineReport, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.resources import samples_directory
-from tui_tuner.search.methods import BRUTE_FORCE
+from tui_tuner.search import BRUTE_FORCE
 from tui_tuner.session.plan import Instruction
 from tui_tuner.session.run_directory import create
 from tui_tuner.session.session import Session

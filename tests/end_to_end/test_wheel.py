@@ -50,7 +50,12 @@ def names_in(wheel: Path) -> list[str]:
 def shipped() -> set[str]:
     """Where each file of the repository that the program reads belongs in the wheel."""
     samples = ROOT / "sample_kernels"
-    data = {*ROOT.glob("themes/*.toml"), *samples.glob("*.*"), *samples.glob("steps/*.toml")}
+    data = {
+        *ROOT.glob("themes/*.toml"),
+        *samples.glob("*.*"),
+        *samples.glob("steps/*.toml"),
+        *samples.glob("strategies/*.py"),
+    }
     data |= {*samples.glob("recorded/*/journal.jsonl"), *samples.glob("tensile/**/*.*")}
     inside = {path.relative_to(ROOT) for path in (ROOT / "tui_tuner").rglob("*.*")}
     return {f"tui_tuner/{path.relative_to(ROOT)}" for path in data} | {

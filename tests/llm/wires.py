@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tests.llm.server import Answer
+from tui_tuner.llm import Backend, Message, ModelSettings, Request, Structured
 from tui_tuner.llm.anthropic import AnthropicBackend
-from tui_tuner.llm.base import Backend, Message, ModelSettings, Request, Structured
 from tui_tuner.llm.ollama import OllamaBackend
 from tui_tuner.llm.openai import Dialect, OpenAIBackend
 from tui_tuner.llm.streams import Pace

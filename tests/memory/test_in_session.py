@@ -13,7 +13,7 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, reply
 from tests.session.fakes import new_run as new_one_prompt
 from tests.strategies.world import FIXED, Script, Told, World, kernel, new_run, plan, rewrite, tell_all, valid
 from tui_tuner.headless import ApproveAll
-from tui_tuner.memory.memory import Memory, Recollection
+from tui_tuner.memory import Memory, Recollection
 from tui_tuner.memory.sessions import Database, RememberedSessions
 from tui_tuner.session.events import Event, Note
 from tui_tuner.session.run_directory import RunDirectory, open_run

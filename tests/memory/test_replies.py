@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.memory.entries import H200, sample
-from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.typed import schema_of
-from tui_tuner.memory.memory import MOST_PROPOSED, PROPOSING, KeptReplies, Memory
+from tui_tuner.memory import MOST_PROPOSED, PROPOSING, KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.round_question import FIRST, MORE, reply_type

@@ -27,9 +27,9 @@ from tests.strategies.world import (
     new_run,
     tell_all,
 )
-from tui_tuner.journal import journal
+from tui_tuner import journal
 from tui_tuner.journal.reading import FILE
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, Instruction, MoveStep, Say, Thaw
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session

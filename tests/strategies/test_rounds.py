@@ -13,7 +13,7 @@ from tests.session.fakes import DEVICE
 from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, more, proposal, reply, rounds
 from tests.strategies.world import Script, Told, World, assert_replay_tells_the_same, new_run, played, tell_all
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.typed import schema_of

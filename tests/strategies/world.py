@@ -12,9 +12,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
+from tui_tuner import journal
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
-from tui_tuner.journal import journal
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import load_problem

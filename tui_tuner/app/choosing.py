@@ -10,14 +10,14 @@ from pydantic_core import PydanticSerializationError
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.results import Evaluator
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose
 from tui_tuner.llm.replay import CachedBackend, answered_in
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
-from tui_tuner.memory.memory import KeptReplies, Memory
+from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
-from tui_tuner.search.methods import MODEL_METHODS
+from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings

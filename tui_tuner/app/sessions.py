@@ -38,7 +38,7 @@ from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
-from tui_tuner.search.methods import MODEL_METHODS, method_named
+from tui_tuner.search import MODEL_METHODS, method_named
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions

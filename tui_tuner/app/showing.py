@@ -42,7 +42,7 @@ class SessionSetup:
 
     def forget_if_empty(self) -> None:
         """A new run that failed before its first result is none: its place is free for the next try."""
-        from tui_tuner.journal.journal import Journal
+        from tui_tuner.journal import Journal
 
         journal = self.run.journal.path
         with suppress(JournalError):

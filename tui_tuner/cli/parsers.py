@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.options import Option
-from tui_tuner.search.methods import ROUND_OPTIONS
+from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.subjects import Command, loaded, subjects
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tui_tuner.cli.parsers import factor
-from tui_tuner.search.methods import DEFAULT_METHOD, MODEL_METHODS
+from tui_tuner.search import DEFAULT_METHOD, MODEL_METHODS
 
 RANDOM = "random"
 """Sampling without replacement and without a start: what the score of a search has as its baseline."""

@@ -23,8 +23,8 @@ from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.headless import ApproveAll
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.scores import RecordedSpace, load
+from tui_tuner.search import METHODS, MODEL_METHODS, method_named
 from tui_tuner.search.client import SearchClient
-from tui_tuner.search.methods import METHODS, MODEL_METHODS, method_named
 from tui_tuner.session import events
 from tui_tuner.strategies import LLM_SEARCH
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Chunk, ModelSettings, Request, Stop, Way, is_loopback, shown
+from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, is_loopback, shown
 from tui_tuner.llm.errors import Site, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, usage
 from tui_tuner.llm.streams import Pace, guarded

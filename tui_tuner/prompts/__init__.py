@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""

@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.journal.journal import Recall
+from tui_tuner.journal import Recall
+from tui_tuner.memory import Memory, Recollection
 from tui_tuner.memory.entry import (
     MOST_HELPED,
     MOST_OTHERS,
@@ -19,7 +20,6 @@ from tui_tuner.memory.entry import (
     features_of,
     times_of,
 )
-from tui_tuner.memory.memory import Memory, Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.report import SessionOutcome

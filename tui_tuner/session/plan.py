@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from tui_tuner.journal.journal import Recall
+from tui_tuner.journal import Recall
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 from tui_tuner.subjects import Source

@@ -6,9 +6,9 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Comparison, Evaluator
 from tui_tuner.format import time_unit
-from tui_tuner.journal.journal import RecordEnds
-from tui_tuner.llm.base import Backend
-from tui_tuner.memory.memory import Memory
+from tui_tuner.journal import RecordEnds
+from tui_tuner.llm import Backend
+from tui_tuner.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.llm.base import Message
-from tui_tuner.memory.memory import Recollection
+from tui_tuner.llm import Message
+from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient

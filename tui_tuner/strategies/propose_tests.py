@@ -8,7 +8,7 @@ from typing import Protocol, get_args
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.given import why_unusable
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Fill, InputFill, Problem, Test

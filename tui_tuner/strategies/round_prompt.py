@@ -10,7 +10,7 @@ from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.evaluate.roofline import occupancy, waves
 from tui_tuner.format import time_unit, time_words
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import ExpressionError

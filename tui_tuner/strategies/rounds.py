@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import counted_in_lines, time_words
-from tui_tuner.memory.memory import Recollection
+from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.nearby import neighbours

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
-from tui_tuner.llm.base import Backend, Request
+from tui_tuner.llm import Backend, Request
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session_options import SessionOptions

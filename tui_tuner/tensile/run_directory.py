@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from tui_tuner.journal import Journal
 from tui_tuner.journal import reading as journals
-from tui_tuner.journal.journal import Journal
 from tui_tuner.options import model_field
 from tui_tuner.resources import __version__
 from tui_tuner.session_options import SessionOptions

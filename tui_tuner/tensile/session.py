@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
 from tui_tuner.resources import __version__
 from tui_tuner.session.events import DeviceReady, Note, SessionStarted
 from tui_tuner.session.plan import Plan

@@ -10,7 +10,7 @@ from typing import Any
 from tui_tuner.app.choosing import model_of
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
 from tui_tuner.resources import settings_file
 from tui_tuner.session.run_directory import default_path
 from tui_tuner.session_options import SessionOptions

@@ -14,7 +14,7 @@ from tests.tensile.clocks import OwnTime
 from tests.tensile.sessions.replies import BEST, SMALL
 from tests.tensile.stand_in import sample, write_program
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.base import Chunk
+from tui_tuner.llm import Chunk
 from tui_tuner.llm.errors import Site, TransportError, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session_options import SessionOptions
