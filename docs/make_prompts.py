@@ -37,7 +37,7 @@ and times, plans and the rewritten kernel are made up. Nothing here was measured
 A prompt is two messages. The first is `system.md`, or `search_system.md` where configurations are chosen. The second
 begins with the situation (device, sizes, kernel, launch, measurements, what came of earlier steps), since that is what
 successive prompts have in common, and ends with the task and what to answer. Templates are in `tui_tuner/prompts/`,
-with the facts that fill them (`facts.py`; the history is in `tui_tuner/strategies/history.py`). What asks again goes
+with the facts that fill them (`__init__.py`; the history is in `tui_tuner/strategies/history.py`). What asks again goes
 on in the same conversation; everything else begins a new one.
 A strategy of the user's own may ask anything else with `CustomStrategy.ask`: with `system.md` in front, as `custom`.
 """

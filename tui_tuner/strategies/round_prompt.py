@@ -15,8 +15,7 @@ from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.prompts import question, render
-from tui_tuner.prompts.facts import argument_facts, bound_facts, device_facts
+from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (
     BEST,
     MeasuredConfiguration,

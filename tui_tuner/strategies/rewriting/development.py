@@ -9,8 +9,7 @@ from tui_tuner.evaluate.results import Evaluation, Failure
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts import question, render
-from tui_tuner.prompts.facts import device_facts, launch_facts, measurement_facts, size_facts
+from tui_tuner.prompts import device_facts, launch_facts, measurement_facts, question, render, size_facts
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import freeze_settled, narrowed, search_parameters, space_of, unfreeze
