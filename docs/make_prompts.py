@@ -18,7 +18,7 @@ from docs.prompting.recorded import RecordedReply, recorded_replies
 from docs.prompting.session import sample
 from docs.prompting.templates import fixed_tokens, template_names, templates_in
 from docs.prompting.tensile import tensile_prompts
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate, estimate_messages
 from tui_tuner.llm.typed import schema_instruction
 
@@ -37,7 +37,7 @@ and times, plans and the rewritten kernel are made up. Nothing here was measured
 A prompt is two messages. The first is `system.md`, or `search_system.md` where configurations are chosen. The second
 begins with the situation (device, sizes, kernel, launch, measurements, what came of earlier steps), since that is what
 successive prompts have in common, and ends with the task and what to answer. Templates are in `tui_tuner/prompts/`,
-with the facts that fill them (`facts.py`; the history is in `tui_tuner/strategies/history.py`). What asks again goes
+with the facts that fill them (`__init__.py`; the history is in `tui_tuner/strategies/history.py`). What asks again goes
 on in the same conversation; everything else begins a new one.
 A strategy of the user's own may ask anything else with `CustomStrategy.ask`: with `system.md` in front, as `custom`.
 """

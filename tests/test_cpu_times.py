@@ -4,7 +4,7 @@ import pytest
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Timing
 from tui_tuner.headless import KernelStory, Story
-from tui_tuner.prompts.facts import device_facts, evaluation_facts
+from tui_tuner.prompts import device_facts, evaluation_facts
 from tui_tuner.session import events
 from tui_tuner.tui.view_model import time_label
 

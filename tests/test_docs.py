@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from tests.documents import DEVICES, DOCUMENTS, ROOT, blocks, code
 from tui_tuner.cli import COMMANDS, main
 from tui_tuner.evaluate.devices.cuda.backends import BACKENDS
-from tui_tuner.llm.base import Message, Request
+from tui_tuner.llm import Message, Request
 from tui_tuner.llm.choose import SPECS
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.settings import Settings, load_settings, settings_text

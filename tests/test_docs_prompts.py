@@ -20,7 +20,7 @@ from docs.prompting.session import H200, Scene, is_first, requests_of, sample
 from tests.documents import ROOT
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.journal.reading import Record
-from tui_tuner.llm.base import Message, Request
+from tui_tuner.llm import Message, Request
 from tui_tuner.llm.prices import estimate, estimate_messages
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Problem

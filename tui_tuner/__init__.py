@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from tui_tuner.errors import UserError
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
-    from tui_tuner.search.rounds import RoundOptions
-    from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.resources import __version__ as __version__
+    from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.session_options import RoundOptions
     from tui_tuner.settings import Settings
     from tui_tuner.strategies.autonomous import AutonomousStrategy
     from tui_tuner.strategies.base import Effects, Strategy
     from tui_tuner.strategies.custom import CustomStrategy
     from tui_tuner.strategies.explicit import ExplicitStrategy
-    from tui_tuner.strategies.model_strategy import OnePromptStrategy
     from tui_tuner.strategies.rewriting.extraction import UnusableKernel
     from tui_tuner.strategies.rewriting.failures import (
         BuildFailed,
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
         TimedOut,
         WrongResult,
     )
-    from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
+    from tui_tuner.strategies.single_step import LlmSearchStrategy, OnePromptStrategy, SearchStrategy
     from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AddStep",
@@ -109,17 +107,17 @@ _HOMES = {
     "errors": ("UserError",),
     "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
     "problem.tuning_step": ("TuningStep",),
-    "search.rounds": ("RoundOptions",),
-    "session.instructions": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
+    "resources": ("__version__",),
+    "session_options": ("RoundOptions",),
+    "session.plan": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),
     "strategies.base": ("Effects", "Strategy"),
     "strategies.custom": ("CustomStrategy",),
     "strategies.explicit": ("ExplicitStrategy",),
-    "strategies.model_strategy": ("OnePromptStrategy",),
     "strategies.rewriting.extraction": ("UnusableKernel",),
     "strategies.rewriting.failures": ("RetryPolicy",),
-    "strategies.search": ("LlmSearchStrategy", "SearchStrategy"),
+    "strategies.single_step": ("LlmSearchStrategy", "OnePromptStrategy", "SearchStrategy"),
     "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -128,7 +126,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 if not TYPE_CHECKING:  # else no misspelt name would be noticed
 
     def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-        if name not in __all__:
+        if name not in __all__ and name != "__version__":
             raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
         value = getattr(import_module(f"tui_tuner.{_HOME_OF.get(name, 'strategies.rewriting.failures')}"), name)
         globals()[name] = value

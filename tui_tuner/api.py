@@ -15,14 +15,13 @@ from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session, problem_of, with_recording
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.report import SessionOutcome
-from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session import events
-from tui_tuner.session.instructions import Instruction
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.plan import Instruction
+from tui_tuner.session_options import RoundOptions, SessionOptions
 from tui_tuner.settings import Settings, load_settings
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.steps import Approver, Factor
@@ -198,7 +197,7 @@ class Choices(TypedDict, total=False):
 
     Attributes:
         strategy: a name ("autonomous"), `file.py:Class`, or an object.
-        model: as with `--llm` ("auto"), an object with the protocol `tui_tuner.llm.base.Backend`, or None for none:
+        model: as with `--llm` ("auto"), an object with the protocol `tui_tuner.llm.Backend`, or None for none:
             then the strategy is "search", unless the one chosen needs no model.
         device: as with `--device` ("auto").
         search: method of the parameter search (None: the default one).
@@ -303,6 +302,6 @@ def _objects_in(choices: Mapping[str, Any]) -> GivenObjects:
         hint = "give a name, file.py:Class, or an object, as in AutonomousStrategy()"
         raise SettingsError(f"strategy is no strategy but {what}", hint=hint)
     if not (isinstance(model, str | None) or all(hasattr(model, name) for name in _BACKEND)):
-        hint = "give a name as with --llm, an object with the protocol tui_tuner.llm.base.Backend, or None"
+        hint = "give a name as with --llm, an object with the protocol tui_tuner.llm.Backend, or None"
         raise SettingsError(f"model is no model but a {type(model).__name__}", hint=hint)
     return GivenObjects(strategy if isinstance(strategy, Strategy) else None, None if isinstance(model, str) else model)

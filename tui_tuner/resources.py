@@ -1,4 +1,4 @@
-"""Where files lie: those that travel with the program, inside an installed package or beside it, and the user's."""
+"""The program itself: its name, its version, and where files lie: those that travel with it, and the user's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 APPLICATION = "tuner-tui"
+__version__ = "0.1.0"
 _PACKAGE = Path(__file__).resolve().parent
 
 DEFAULT_SETTINGS = _PACKAGE / "default_settings.toml"

@@ -11,10 +11,10 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.llm.settings import ModelSettings
+from tui_tuner.llm import ModelSettings
 from tui_tuner.problem.toml_file import key_lines, line_of
 from tui_tuner.resources import APPLICATION, settings_file
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
 

@@ -1,6 +1,6 @@
-"""What sessions are about, each joined to the program here and only here; the text that is proposed, shown and edited.
+"""What sessions are about and the kernels of other rooms, joined here and only here; a text that is shown and edited.
 
-A subject names its parts as `module:name`, so that none of them is loaded before it is used.
+A subject or a room names its parts as `module:name`, so that none of them is loaded before it is used.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ KERNEL = Subject(
 """What every session is about whose journal names nothing else."""
 
 _ROOMS: tuple[str, ...] = (
-    "tui_tuner.tensile.subject:TENSILE",
+    "tui_tuner.tensile:TENSILE",
 )  # fmt: skip
 """Where the other subjects stand; what is named there imports none of its parts."""
 
@@ -124,9 +125,56 @@ def settings_model(name: str) -> type[BaseModel]:
     return model
 
 
+class KernelRoom(NamedTuple):
+    """Kernels of one language that this program neither compiles nor launches itself.
+
+    Attributes:
+        language: of their problems.
+        suffix: of their files, which may hold several kernels, named as in `kernel.py:NAME`.
+        problem: `(file, kernel or None, device) -> tui_tuner.problem.load.Written`.
+        check_device: `(device)`; raises a DeviceError for one that they do not run on.
+        evaluator: `(problem, log file, builds at once, device) -> tui_tuner.evaluate.results.Evaluator`.
+    """
+
+    language: str
+    suffix: str
+    problem: str
+    check_device: str
+    evaluator: str
+
+
+KERNEL_ROOMS: tuple[KernelRoom, ...] = (
+    KernelRoom(
+        language="python",
+        suffix=".py",
+        problem="tui_tuner.python_kernels.evaluator:problem_in",
+        check_device="tui_tuner.python_kernels.evaluator:visible_gpu",
+        evaluator="tui_tuner.python_kernels.evaluator:evaluator_for",
+    ),
+)
+
+
+def room_for_language(language: str) -> KernelRoom | None:
+    """The room whose kernels are in a language; None for those that this program compiles."""
+    return next((room for room in KERNEL_ROOMS if room.language == language), None)
+
+
+def room_for_file(file: Path) -> KernelRoom | None:
+    """The room whose kernels a file holds."""
+    return next((room for room in KERNEL_ROOMS if room.suffix == file.suffix), None)
+
+
+def split_name(kernel: Path) -> tuple[Path, str | None]:
+    """File and kernel of `kernel.py:NAME`; no kernel where none is named."""
+    stem, colon, name = kernel.name.rpartition(":")
+    if colon and name.isidentifier() and room_for_file(Path(stem)) is not None:
+        return kernel.with_name(stem), name
+    return kernel, None
+
+
 @runtime_checkable
 class Source(Protocol):
-    """What steps, events and the screen know of such a text."""
+    """What steps, events and the screen know of a text that is proposed, shown and edited."""
 
     @property
     def id(self) -> str:

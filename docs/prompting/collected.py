@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from docs.prompting.scenes import first_asked, good_path, good_scenes, limit_of, other_scenes
 from docs.prompting.session import requests_of
-from tui_tuner.llm.base import Request
+from tui_tuner.llm import Request
 from tui_tuner.problem.model import Problem
 
 _PLANS = ("plan", "replan")

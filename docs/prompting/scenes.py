@@ -18,16 +18,15 @@ from docs.prompting.replies import (
     rewritten,
 )
 from docs.prompting.session import Scene, is_first, requests_of
-from tui_tuner.llm.base import Request
+from tui_tuner.llm import Request
 from tui_tuner.problem.model import Problem
-from tui_tuner.session.instructions import Say
+from tui_tuner.session.plan import Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
 from tui_tuner.strategies.explicit import ExplicitStrategy, default_steps
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
 from tui_tuner.strategies.rewriting.failures import RetryPolicy
-from tui_tuner.strategies.search import LlmSearchStrategy
+from tui_tuner.strategies.single_step import LlmSearchStrategy, OnePromptStrategy
 from tui_tuner.strategies.steps import Decision
 
 WORDS = "Keep the kernel readable: no inline PTX."

@@ -11,17 +11,16 @@ from tempfile import TemporaryDirectory
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, MachineReport, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.resources import samples_directory
-from tui_tuner.search.methods import BRUTE_FORCE
-from tui_tuner.search.rounds import RoundOptions
-from tui_tuner.session.instructions import Instruction
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.search import BRUTE_FORCE
+from tui_tuner.session.plan import Instruction
 from tui_tuner.session.run_directory import create
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import RoundOptions, SessionOptions
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.steps import Decision, Proposal
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.prompting.collected import Prompt
-from tui_tuner.llm.base import Request
+from tui_tuner.llm import Request
 from tui_tuner.llm.replay import read_replies
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.resources import samples_directory

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 
 from tests.end_to_end.kernels import rewrite
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 
 TESTS = json.dumps({"tests": [{"sizes": [{"name": "n", "value": 333}], "inputs": []}]})
 FASTER = rewrite(block_size=(64,), passes=(50, 5))

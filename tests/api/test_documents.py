@@ -16,7 +16,7 @@ from tests.documents import ROOT
 from tests.session.fakes import REWRITE, FakeEvaluator, reply, write_problem
 from tui_tuner.app import choosing, sessions
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.llm.base import Structured
+from tui_tuner.llm import Structured
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.report import SessionOutcome
 

@@ -36,7 +36,7 @@ from tui_tuner import (
 )
 from tui_tuner.cli import main
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
-from tui_tuner.journal.journal import Journal
+from tui_tuner.journal import Journal
 from tui_tuner.session.events import EvaluationFinished, Note, SessionFinished, SessionStarted, StepChanged
 
 HERE = {"device": "emulator", "max_evaluations": 12}

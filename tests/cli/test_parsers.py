@@ -16,9 +16,8 @@ from tui_tuner.cli import COMMANDS, main
 from tui_tuner.cli.parsers import TUNE, CommandLine
 from tui_tuner.cli.tools import default_settings_text
 from tui_tuner.options import Option
-from tui_tuner.search.methods import ROUND_OPTIONS
-from tui_tuner.search.rounds import RoundOptions
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.search import ROUND_OPTIONS
+from tui_tuner.session_options import RoundOptions, SessionOptions
 from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.subjects import KERNEL, Command, loaded, settings_model, subjects_with_settings
 
@@ -132,8 +131,8 @@ def test_a_command_that_a_subject_registers_is_one_of_the_program() -> None:
 def test_a_subject_that_is_registered_has_a_table_in_the_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    rounds = "tui_tuner.search.rounds:RoundOptions"
-    table = "tui_tuner.search.methods:ROUND_OPTIONS"
+    rounds = "tui_tuner.session_options:RoundOptions"
+    table = "tui_tuner.search:ROUND_OPTIONS"
     other = KERNEL._replace(name="other", settings=rounds, options=table, commands=(Command("other", "Try.", "x:y"),))
     monkeypatch.setitem(subjects.subjects(), "other", other)
     assert Settings().table("other") == RoundOptions()

@@ -12,8 +12,8 @@ from tests.session.fakes import PROBLEM, FakeEvaluator, ScriptedModel, session_o
 from tui_tuner.headless import ApproveAll, ExitCode
 from tui_tuner.lab.export_dataset import LineFilter, export_dataset
 from tui_tuner.problem.load import load_problem
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import create
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver
 
 ALL = LineFilter()

@@ -13,7 +13,7 @@ from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceKind, kind_na
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.memory.entry import times_of
-from tui_tuner.prompts.facts import device_facts
+from tui_tuner.prompts import device_facts
 from tui_tuner.tui.view_model import time_label
 
 PACKAGE = Path(tui_tuner.__file__).parent

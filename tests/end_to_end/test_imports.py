@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import tui_tuner
 
 SCREENS = {"textual", "rich"}
 ENGINE = {"pydantic", "numpy", "scipy", "tree_sitter", "httpx", "kernel_tuner"}
@@ -114,3 +117,11 @@ def test_a_settings_file_is_checked_by_the_models_of_the_settings_alone(tmp_path
 
     assert loaded & ENGINE == {"pydantic"}
     assert not loaded & (SCREENS | VENDORS)
+
+
+def test_no_room_imports_the_root_that_offers_them_all() -> None:
+    root = Path(tui_tuner.__file__).parent
+
+    files = [file for file in root.rglob("*.py") if re.search(r"^\s*from tui_tuner import\b", file.read_text(), re.M)]
+
+    assert files == []

@@ -50,7 +50,12 @@ def names_in(wheel: Path) -> list[str]:
 def shipped() -> set[str]:
     """Where each file of the repository that the program reads belongs in the wheel."""
     samples = ROOT / "sample_kernels"
-    data = {*ROOT.glob("themes/*.toml"), *samples.glob("*.*"), *samples.glob("steps/*.toml")}
+    data = {
+        *ROOT.glob("themes/*.toml"),
+        *samples.glob("*.*"),
+        *samples.glob("steps/*.toml"),
+        *samples.glob("strategies/*.py"),
+    }
     data |= {*samples.glob("recorded/*/journal.jsonl"), *samples.glob("tensile/**/*.*")}
     inside = {path.relative_to(ROOT) for path in (ROOT / "tui_tuner").rglob("*.*")}
     return {f"tui_tuner/{path.relative_to(ROOT)}" for path in data} | {
@@ -68,6 +73,7 @@ def test_the_wheel_holds_every_file_that_the_program_reads(wheel: Path) -> None:
         "sample_kernels/matmul.toml",
         "sample_kernels/matmul_reference.py",
         "sample_kernels/steps/few.toml",
+        "sample_kernels/strategies/my_strategy.py",
         "sample_kernels/recorded/one_prompt-matmul/journal.jsonl",
         "sample_kernels/tensile/gemm.yaml",
         "sample_kernels/tensile/recorded/journal.jsonl",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import JournalError
-from tui_tuner.journal.journal import Journal
+from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import Record, key_of, read_journal
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import JournalError
-from tui_tuner.journal.journal import Journal
+from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import Record, header_of, journal_of, list_runs, read_journal
 
 HEADER = {"journal": 1, "model": None, "created": "2026-01-01", "options": {"strategy": "search"}}
@@ -71,7 +71,7 @@ def test_a_header_is_read_without_the_records(tmp_path: Path) -> None:
 
 
 def test_runs_can_be_listed_without_any_package_but_the_standard_library(tmp_path: Path) -> None:
-    code = "import sys; before = {*sys.modules}; import tui_tuner.journal.journal; print(*({*sys.modules} - before))"
+    code = "import sys; before = {*sys.modules}; import tui_tuner.journal; print(*({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "tui_tuner" in loaded

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tui_tuner.journal.journal import Journal, Recall, RecordEnds, SessionClock
+from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
 from tui_tuner.journal.reading import read_journal
 
 

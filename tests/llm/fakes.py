@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from tui_tuner.llm.base import Chunk, Reply, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import TransportError
 
 

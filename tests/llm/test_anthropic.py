@@ -22,10 +22,9 @@ from tests.llm.wires import (
     make_anthropic,
 )
 from tui_tuner.errors import ModelError
+from tui_tuner.llm import ModelSettings, Reply, Request, Stop, Structured
 from tui_tuner.llm.anthropic import AnthropicBackend
-from tui_tuner.llm.base import Reply, Request, Stop, Structured
 from tui_tuner.llm.errors import RateLimited
-from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import complete
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tuner.strategies.rounds.asking import ArrivingObjects
+from tui_tuner.strategies.round_question import ArrivingObjects
 
 REPLY = json.dumps({"analysis": 'a "[" and a {', "configurations": [{"a": 1, "s": "}]"}, {"a": 2, "s": '\\"'}]})
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.llm.fakes import FakeBackend
 from tests.llm.wires import REQUEST
-from tui_tuner.llm.base import Chunk, Message, Request, Usage
+from tui_tuner.llm import Chunk, Message, Request, Usage
 from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.llm.prices import (
     FREE,

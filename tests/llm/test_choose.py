@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from tests.llm.server import ModelServer
 from tui_tuner.errors import ModelError, SettingsError
+from tui_tuner.llm import ModelSettings, is_loopback, ollama_url, shown
 from tui_tuner.llm import choose as module
 from tui_tuner.llm.choose import SPECS, choose
-from tui_tuner.llm.settings import ModelSettings, is_loopback, ollama_url, shown
 
 KEY = "sk-test-0123456789abcdefghij"
 TAGS = {
@@ -207,7 +207,7 @@ def test_choosing_imports_no_provider_before_it_is_chosen() -> None:
     code = (
         "import sys, asyncio\n"
         "from tui_tuner.llm.choose import choose\n"
-        "from tui_tuner.llm.settings import ModelSettings\n"
+        "from tui_tuner.llm import ModelSettings\n"
         "heavy = {'openai', 'anthropic', 'ollama', 'httpx', 'httpx2', 'textual', 'rich'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "import tui_tuner.llm.ollama, tui_tuner.llm.openai, tui_tuner.llm.anthropic, tui_tuner.llm.replay\n"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.llm.wires import REQUEST, SCHEMA
 from tests.waiting import GROWING_S, LIMIT_S
-from tui_tuner.llm.base import Chunk, Reply
+from tui_tuner.llm import Chunk, Reply
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, ServerFault, Unreachable
 from tui_tuner.llm.streams import complete

@@ -9,7 +9,7 @@ import pytest
 
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import INPUT, KEY, OUTPUT, QUICK, REQUEST, SCHEMA, WIRES, Wire
-from tui_tuner.llm.base import Backend, Stop
+from tui_tuner.llm import Backend, Stop
 from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,

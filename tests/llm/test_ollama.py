@@ -8,7 +8,7 @@ import pytest
 
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import INPUT, OLLAMA, OUTPUT, REQUEST, SCHEMA, make_ollama, ollama_call, ollama_end, ollama_words
-from tui_tuner.llm.base import Chunk, Message, Reply, Request
+from tui_tuner.llm import Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import ContextTooLong, TransportError
 from tui_tuner.llm.streams import complete
 

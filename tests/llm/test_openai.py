@@ -23,10 +23,9 @@ from tests.llm.wires import (
     OPENAI as WIRE,
 )
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Reply, Stop
+from tui_tuner.llm import ModelSettings, Reply, Stop
 from tui_tuner.llm.errors import RequestRefused
 from tui_tuner.llm.openai import OPENAI, OPENROUTER, Dialect, OpenAIBackend
-from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import complete
 
 DONE = "data: [DONE]\n\n"

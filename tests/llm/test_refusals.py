@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tuner.llm.base import Structured, Way, refused_ways, steps
+from tui_tuner.llm import Structured, Way, refused_ways, steps
 
 TOOLS = {Way.FORCED_TOOL, Way.OFFERED_TOOL}
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.llm.wires import REQUEST
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.replay import ReplayBackend
 from tui_tuner.llm.streams import complete
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.llm.fakes import FakeBackend, said
 from tui_tuner.errors import UserError
-from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.llm.replay import NOTICE, CachedBackend
 from tui_tuner.llm.streams import complete
-from tui_tuner.memory.memory import KeptReplies
+from tui_tuner.memory import KeptReplies
 from tui_tuner.memory.sessions import Database
 
 REQUEST = Request("plan", (Message("user", "Which?"),), {"type": "object"}, max_tokens=100)

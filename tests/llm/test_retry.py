@@ -6,7 +6,7 @@ import pytest
 
 from tests.llm.fakes import FakeBackend, said
 from tests.llm.wires import REQUEST
-from tui_tuner.llm.base import Chunk
+from tui_tuner.llm import Chunk
 from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Site, TransportError
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend, complete
 

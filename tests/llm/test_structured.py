@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from tests.llm.fakes import FakeCall
-from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, Unreachable
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.llm.typed import schema_of

@@ -11,7 +11,7 @@ import pytest
 
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import ANTHROPIC, OPENAI, OUTPUT, REQUEST, SCHEMA, WIRES, Wire, refused
-from tui_tuner.llm.base import Backend, Chunk, Reply, Stop, Structured
+from tui_tuner.llm import Backend, Chunk, Reply, Stop, Structured
 from tui_tuner.llm.errors import (
     BrokenOff,
     ContextTooLong,

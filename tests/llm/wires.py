@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tests.llm.server import Answer
+from tui_tuner.llm import Backend, Message, ModelSettings, Request, Structured
 from tui_tuner.llm.anthropic import AnthropicBackend
-from tui_tuner.llm.base import Backend, Message, Request, Structured
 from tui_tuner.llm.ollama import OllamaBackend
 from tui_tuner.llm.openai import Dialect, OpenAIBackend
-from tui_tuner.llm.settings import ModelSettings
 from tui_tuner.llm.streams import Pace
 
 KEY = "sk-test-0123456789abcdefghij"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.memory import RecallQuery
 from tui_tuner.memory.entry import KernelFeatures, MemoryEntry, features_of
-from tui_tuner.memory.memory import RecallQuery
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem

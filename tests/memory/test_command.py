@@ -12,9 +12,9 @@ import pytest
 from tests.end_to_end.kernels import rewrite, write_kernel
 from tests.end_to_end.program import Ended, ModelDouble, kinds, tuner_tui
 from tests.memory.entries import entry, features
-from tui_tuner.llm.base import Reply as ModelReply
-from tui_tuner.llm.base import Request
-from tui_tuner.memory.memory import KeptReplies
+from tui_tuner.llm import Reply as ModelReply
+from tui_tuner.llm import Request
+from tui_tuner.memory import KeptReplies
 from tui_tuner.memory.sessions import Database, RememberedSessions
 
 Program = Callable[..., Ended]

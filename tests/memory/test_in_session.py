@@ -13,14 +13,14 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, reply
 from tests.session.fakes import new_run as new_one_prompt
 from tests.strategies.world import FIXED, Script, Told, World, kernel, new_run, plan, rewrite, tell_all, valid
 from tui_tuner.headless import ApproveAll
-from tui_tuner.memory.memory import Memory, Recollection
+from tui_tuner.memory import Memory, Recollection
 from tui_tuner.memory.sessions import Database, RememberedSessions
 from tui_tuner.session.events import Event, Note
 from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects, Strategy
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 
 FASTER = rewrite(kernel(4.0, tunables="matters"), [("block_size_x", [32], 32), ("matters", [1, 2], 1)])
 STRATEGY = AutonomousStrategy(with_replanning=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.memory.entries import A100, EMULATOR, H200, entry, features, sample, wanted
+from tui_tuner.memory import MOST_LINES, MOST_SEEDS, Memory, lines_of, ranked, seeds_of
 from tui_tuner.memory.entry import MemoryEntry
-from tui_tuner.memory.memory import MOST_LINES, MOST_SEEDS, Memory, lines_of, ranked, seeds_of
 from tui_tuner.memory.sessions import Database, RememberedSessions
 from tui_tuner.problem.candidate import baseline
 

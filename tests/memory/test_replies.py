@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.memory.entries import H200, sample
-from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.typed import schema_of
-from tui_tuner.memory.memory import MOST_PROPOSED, PROPOSING, KeptReplies, Memory
+from tui_tuner.memory import MOST_PROPOSED, PROPOSING, KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Value
-from tui_tuner.strategies.rounds.asking import FIRST, MORE, reply_type
+from tui_tuner.strategies.round_question import FIRST, MORE, reply_type
 
 TUNABLES: dict[str, list[Value]] = {"block_size_x": [32, 64, 128], "unroll": [True, False], "layout": ["row", "column"]}
 GOOD = {"block_size_x": 64, "unroll": True, "layout": "row", "reason": "wide loads"}

@@ -25,8 +25,8 @@ from tui_tuner.processes import confined_environment, driver_environment, enviro
 from tui_tuner.processes.child import Child, run_on_terminal
 from tui_tuner.python_kernels.client import KernelProcess, ProcessOptions
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.tensile.running.program import Tensile, check_installed, find_tensile
-from tui_tuner.tensile.running.run import run_tensile
+from tui_tuner.tensile.measure import run_tensile
+from tui_tuner.tensile.program import Tensile, check_installed, find_tensile
 
 KEYS = ("OPENAI_API_KEY", "FAKE_API_KEY", "HF_TOKEN", "NVIDIA_API_KEY", "CUDA_SECRET", "DB_PASSWD", "SSH_AUTH_SOCK")
 MARK = "sk-0123456789-of-a-test"

@@ -10,7 +10,7 @@ from tui_tuner.app.sessions import check_kernel, check_options
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.python_kernels.evaluator import visible_gpu
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 

@@ -21,7 +21,7 @@ from tui_tuner.python_kernels.session_thread import (
     EmbeddedStart,
     SessionThread,
 )
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
 

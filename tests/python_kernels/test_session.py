@@ -11,7 +11,7 @@ from tui_tuner.app.sessions import KernelSessionSetup, begin_session, replayed_s
 from tui_tuner.headless import ApproveAll
 from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions
 from tui_tuner.session import events
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
 

@@ -12,7 +12,7 @@ from tui_tuner.evaluate.recorded.reading import read_recording
 from tui_tuner.evaluate.recorded.recording import packed, unpacked
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.prompts.facts import device_facts
+from tui_tuner.prompts import device_facts
 
 FIRST = {"block_size_x": 32, "tile": 1, "layout": "row"}
 BEST = {"block_size_x": 128, "tile": 1, "layout": "column"}

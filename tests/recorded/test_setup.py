@@ -9,8 +9,8 @@ import pytest
 from tests.recorded.caches import write_cache
 from tui_tuner.app import sessions
 from tui_tuner.errors import SettingsError
-from tui_tuner.journal.journal import Journal
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.journal import Journal
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
 

@@ -13,8 +13,8 @@ import pytest
 from tui_tuner.app.sessions import new_session
 from tui_tuner.headless import ApproveAll
 from tui_tuner.session import events
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"

@@ -8,9 +8,9 @@ import pytest
 from tests.search.spaces import START, SyntheticSpace, is_valid, milliseconds
 from tui_tuner.errors import SettingsError
 from tui_tuner.problem.model import Configuration
+from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, METHODS
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

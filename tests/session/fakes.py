@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, MachineReport, Timing
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem, Test
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.choose import strategy_named
 
 SOURCE = """\

@@ -12,7 +12,7 @@ from typing import Any
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.base import Chunk, Request
+from tui_tuner.llm import Chunk, Request
 from tui_tuner.problem.model import Problem
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.run_directory import RunDirectory, open_run

@@ -11,14 +11,14 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, reply, session_of,
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.results import MachineReport
 from tui_tuner.headless import ApproveAll
-from tui_tuner.journal.journal import Recall, RecordEnds, SessionClock
+from tui_tuner.journal import Recall, RecordEnds, SessionClock
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
 from tui_tuner.session.events import Event, PromptSent
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 
 SMALL = Test(sizes={"n": 64})
 ODD = Test(sizes={"n": 33}, inputs={"x": InputFill(fill="uniform", low=-1.0)})

@@ -19,7 +19,7 @@ from tests.session.fakes import (
 )
 from tui_tuner.errors import JournalError, UserError
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.base import Chunk, Request
+from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.session.events import (
     EvaluationFinished,

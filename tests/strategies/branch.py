@@ -11,7 +11,7 @@ import pytest
 
 from tests.strategies.world import FIXED, UNREACHABLE, Answer, kernel, plan, played, rewrite, valid, worth
 from tui_tuner.problem.model import Configuration
-from tui_tuner.session.instructions import Instruction
+from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.history import UNANSWERED
 from tui_tuner.strategies.steps import Decision

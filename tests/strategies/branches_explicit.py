@@ -32,7 +32,7 @@ from tests.strategies.branches_one_prompt import why
 from tests.strategies.world import kernel, rewrite
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.tuning_step import TuningStep
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
 from tui_tuner.strategies.explicit import ExplicitStrategy
 
 

@@ -14,7 +14,7 @@ from tests.strategies.branch import (
     silence,
 )
 from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, first, more, proposal, rounds
-from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
+from tui_tuner.strategies.single_step import LlmSearchStrategy, SearchStrategy
 
 LLM = LlmSearchStrategy()
 STEP = "Tune the parameters of the kernel as given"

@@ -24,8 +24,7 @@ from tests.strategies.branch import (
 )
 from tests.strategies.world import kernel, rewrite
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
-from tui_tuner.strategies.search import SearchStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy, SearchStrategy
 
 ONE = OnePromptStrategy()
 SHARED = {kind for kind in FailureKind if kind.is_shared}

@@ -28,7 +28,7 @@ from tests.strategies.branch import (
     unwanted,
 )
 from tests.strategies.world import kernel, rewrite, valid
-from tui_tuner.session.instructions import AddStep, DeleteStep
+from tui_tuner.session.plan import AddStep, DeleteStep
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 
 ONCE = AutonomousStrategy(with_replanning=False)

@@ -32,7 +32,7 @@ from tests.strategies.branches_one_prompt import why
 from tests.strategies.branches_planning import NO_STEP, ONCE, PLANNED, REPLANNED, again
 from tests.strategies.world import kernel
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say
+from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 
 FAILURES = [

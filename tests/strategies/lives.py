@@ -27,15 +27,15 @@ from tests.strategies.world import (
     new_run,
     tell_all,
 )
-from tui_tuner.journal import journal
+from tui_tuner import journal
 from tui_tuner.journal.reading import FILE
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, Instruction, MoveStep, Say, Thaw
+from tui_tuner.llm import Chunk, Request, Stop, Usage
+from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, Instruction, MoveStep, Say, Thaw
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Strategy
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 from tui_tuner.strategies.steps import Decision
 
 STRATEGIES = [

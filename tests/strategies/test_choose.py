@@ -9,6 +9,8 @@ import pytest
 
 from tui_tuner.app.inventory import strategy_lines
 from tui_tuner.errors import SettingsError
+from tui_tuner.session_options import SessionOptions
+from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.choose import installed_strategies, spec_of, strategy_named
 
@@ -48,6 +50,15 @@ def refusal(spec: str, options: dict[str, object] | None = None) -> SettingsErro
 @pytest.mark.parametrize("spec", ["one_prompt", "one-prompt"])
 def test_a_built_in_strategy_is_found_by_its_name(spec: str) -> None:
     assert strategy_named(spec).name == "one_prompt"
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_the_name_of_a_built_in_strategy_is_where_its_place_is(name: str) -> None:
+    assert spec_of(strategy_named(name)) == strategy_named(name).name == name
+
+
+def test_the_first_strategy_is_the_default() -> None:
+    assert SessionOptions().strategy == next(iter(PLACES))
 
 
 def test_options_are_the_fields_of_the_strategy() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.strategies.rounds.asking import Chooser
+from tui_tuner.strategies.round_question import Chooser
 
 SPACE = SearchSpace(
     {"a": [1, 2, 4, 8], "b": [False, True], "c": ["x", "y"], "d": [0.5, 1.5], "held": [7]}, ["a < 8 or b"]

@@ -14,7 +14,7 @@ from tests.strategies.world import Answer, Script, Told, kernel, played, rewrite
 from tui_tuner import CustomStrategy, Decision, Effects, RetryPolicy, UnusableKernel
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.search.rounds import RoundOptions
+from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.base import ModelFailed
 from tui_tuner.strategies.steps import StepState
 

@@ -7,11 +7,11 @@ from tests.strategies.branch import DELETED, NO, YES, apply, no, nonsense, one_p
 from tests.strategies.branches_planning import ONCE, again
 from tests.strategies.world import FIXED, Told, new_run, played, tell_all
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Say
+from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 
 THREE = [planned("one", "two", "three"), NO, NO, NO]
 """Steps 3, 4 and 5, all of them dropped."""

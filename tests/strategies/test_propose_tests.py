@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.llm.structured import read
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import InputFill, Problem, Test

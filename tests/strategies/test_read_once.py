@@ -9,8 +9,8 @@ from tests.strategies.branch import one_prompt
 from tests.strategies.world import FIXED, played
 from tui_tuner.problem import signature
 from tui_tuner.strategies.base import FaultyReply, ask_and_read
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
 from tui_tuner.strategies.rewriting import rewrite
+from tui_tuner.strategies.single_step import OnePromptStrategy
 
 
 class Count(BaseModel):

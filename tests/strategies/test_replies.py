@@ -24,11 +24,11 @@ from tests.strategies.world import (
     tell_all,
 )
 from tui_tuner.journal.reading import FILE
-from tui_tuner.llm.base import Request
+from tui_tuner.llm import Request
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.strategies.base import ATTEMPTS
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 
 
 def longest_question(requests: Sequence[Request]) -> int:

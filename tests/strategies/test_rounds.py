@@ -13,18 +13,18 @@ from tests.session.fakes import DEVICE
 from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, more, proposal, reply, rounds
 from tests.strategies.world import Script, Told, World, assert_replay_tells_the_same, new_run, played, tell_all
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.search.rounds import RoundOptions
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.rounds.asking import reply_type
-from tui_tuner.strategies.rounds.rounds import Progress, pattern_batch, random_batch
-from tui_tuner.strategies.search import LlmSearchStrategy
+from tui_tuner.session_options import RoundOptions
+from tui_tuner.strategies.round_question import reply_type
+from tui_tuner.strategies.rounds import Progress, pattern_batch, random_batch
+from tui_tuner.strategies.single_step import LlmSearchStrategy
 
 ROOM = 1400
 """Tokens that a prompt may have in a small context."""

@@ -9,7 +9,7 @@ from tests.strategies.world import FIXED, kernel, played, rewrite
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session.events import EvaluationFinished
 from tui_tuner.strategies import parameters
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
 
 VALUES = [2**i for i in range(16)]
 WIDE = ("one_prompt", rewrite(kernel(2, tunables="matters work"), [("matters", VALUES, 1), ("work", VALUES, 1)]))

@@ -12,9 +12,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
+from tui_tuner import journal
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
-from tui_tuner.journal import journal
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage
+from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import load_problem
@@ -30,10 +30,10 @@ from tui_tuner.session.events import (
     SessionFinished,
     StepChanged,
 )
-from tui_tuner.session.instructions import Instruction
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.plan import Instruction
 from tui_tuner.session.run_directory import RunDirectory, create, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.steps import Decision, Proposal, Step
 

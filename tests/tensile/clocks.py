@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tui_tuner.processes.child import Child
-from tui_tuner.tensile.running.run import RunClock, ended_within
+from tui_tuner.tensile.measure import RunClock, ended_within
 
 STEP_S = 0.001
 LOOK_S = 0.02

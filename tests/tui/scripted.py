@@ -12,7 +12,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
-from tui_tuner.session.instructions import Instruction
+from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 from tui_tuner.subjects import KERNEL, Subject
 

@@ -12,7 +12,7 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
-from tui_tuner.session.instructions import Say
+from tui_tuner.session.plan import Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.chat_pane import ReasonInput, SayInput

@@ -9,7 +9,7 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, screen_text, selected_step
 from tests.tui.plans import planned, to_come
 from tests.tui.scripted import ScriptedRun
-from tui_tuner.session.instructions import DeleteStep, EditStep, Thaw
+from tui_tuner.session.plan import DeleteStep, EditStep, Thaw
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs import ThawDialog

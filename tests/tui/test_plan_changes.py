@@ -12,7 +12,7 @@ from tests.tui.looking import focused_pane, notices, screen_text, steps_shown
 from tests.tui.plans import planned
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, MoveStep, Thaw
+from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Thaw
 from tui_tuner.strategies.steps import Proposal
 from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 

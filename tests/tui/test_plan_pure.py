@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.tui import plans
 from tui_tuner.session import events
-from tui_tuner.session.instructions import AddStep, MoveStep
+from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.plan_lines import MARKS, Direction, StepWords, added, frozen_text, moved, refusal, step_lines
 from tui_tuner.tui.view_model import ViewModel

@@ -89,7 +89,7 @@ async def test_a_start_that_fails_ends_the_app_and_is_raised_when_the_terminal_i
 
 
 async def test_what_is_said_during_the_start_is_passed_on() -> None:
-    from tui_tuner.session.instructions import Say
+    from tui_tuner.session.plan import Say
 
     run = ScriptedRun([*awaiting()])
 

@@ -10,22 +10,21 @@ from pydantic_core import PydanticSerializationError
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.results import Evaluator
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose
 from tui_tuner.llm.replay import CachedBackend, answered_in
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
-from tui_tuner.memory.memory import KeptReplies, Memory
+from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
-from tui_tuner.search.methods import MODEL_METHODS
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
+from tui_tuner.strategies import LLM_SEARCH
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import found_anywhere, spec_of, strategy_named
 
-_CHOOSES_ONLY = "llm_search"
-"""What runs in place of a strategy that would rewrite a kernel that cannot be rewritten."""
 _OF_A_REPLY = {"temperature", "context_tokens", "structured", "base_url", "command"}
 """Settings of the model that a reply depends on."""
 
@@ -75,7 +74,7 @@ async def choose_for(
     """
     parts = _named(options, settings, given)
     if parts.strategy.rewrites and (not problem.is_compiled or recorded_file(options.device)):
-        parts = _replaced(parts, _CHOOSES_ONLY, "only configurations of this kernel can be chosen here")
+        parts = _replaced(parts, LLM_SEARCH, "only configurations of this kernel can be chosen here")
     return await with_model(parts, settings, given.backend)
 
 

@@ -19,7 +19,7 @@ from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose
-from tui_tuner.memory.memory import KeptReplies
+from tui_tuner.memory import KeptReplies
 from tui_tuner.memory.sessions import Database, RememberedSessions, StoredEntry
 from tui_tuner.resources import settings_file
 from tui_tuner.settings import Settings

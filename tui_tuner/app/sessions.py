@@ -23,7 +23,6 @@ from tui_tuner.app.choosing import (
     memory_of,
     with_model,
 )
-from tui_tuner.app.kernel_rooms import room_for_file, room_for_language, split_name
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
@@ -39,13 +38,13 @@ from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
-from tui_tuner.search.methods import MODEL_METHODS, method_named
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.search import MODEL_METHODS, method_named
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.choose import strategy_named
-from tui_tuner.subjects import loaded, subjects
+from tui_tuner.subjects import loaded, room_for_file, room_for_language, split_name, subjects
 from tui_tuner.text import nearest
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")

@@ -19,7 +19,7 @@ from tui_tuner.subjects import KERNEL, Subject
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
-    from tui_tuner.session.instructions import Instruction
+    from tui_tuner.session.plan import Instruction
     from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
 
@@ -42,7 +42,7 @@ class SessionSetup:
 
     def forget_if_empty(self) -> None:
         """A new run that failed before its first result is none: its place is free for the next try."""
-        from tui_tuner.journal.journal import Journal
+        from tui_tuner.journal import Journal
 
         journal = self.run.journal.path
         with suppress(JournalError):

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.options import Option
-from tui_tuner.search.methods import ROUND_OPTIONS
+from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.subjects import Command, loaded, subjects
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from tui_tuner.app.showing import FrontEnd
-    from tui_tuner.session.options import SessionOptions
+    from tui_tuner.session_options import SessionOptions
 
 PROGRAM = "tuner-tui"
 
@@ -58,12 +58,12 @@ COMMANDS_BY_NAME = {
         Command(
             "bench-search",
             "Measure how good searches are on recorded search spaces.",
-            "tui_tuner.lab.commands:add_bench_search",
+            "tui_tuner.lab:add_bench_search",
         ),
         Command(
             "export-dataset",
             "Write sessions as conversations with their measured outcome, as JSON Lines.",
-            "tui_tuner.lab.commands:add_export_dataset",
+            "tui_tuner.lab:add_export_dataset",
         ),
         Command(
             "doctor", "Say what this machine offers for tuning, and what is missing.", "tui_tuner.cli.tools:add_doctor"
@@ -224,7 +224,7 @@ def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user changes of the session's options."""
-    from tui_tuner.session.options import SessionOptions
+    from tui_tuner.session_options import SessionOptions
 
     return given_of(SessionOptions.model_fields, chosen)
 

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner import __version__
 from tui_tuner.cli.parsers import (
     PROGRAM,
     add_budget,
@@ -23,6 +22,8 @@ from tui_tuner.cli.parsers import (
 )
 from tui_tuner.errors import SettingsError
 from tui_tuner.journal.reading import header_of
+from tui_tuner.resources import __version__
+from tui_tuner.strategies import PLACES
 from tui_tuner.subjects import Subject, loaded, subject_of, subjects
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     kernel = "a .cu, .cl or .c file with its .toml, a .py file or a recording"
     parser.add_argument("kernel", type=Path, nargs="?", metavar="KERNEL", help=kernel)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    strategies = "autonomous (default), explicit, one_prompt, llm_search, search, or file.py:Class"
+    default, *others = PLACES
+    strategies = f"{default} (default), {', '.join(others)}, or file.py:Class"
     parser.add_argument("--strategy", metavar="NAME", help=strategies)
     parser.add_argument(
         "--set", action="append", type=option, default=[], metavar="NAME=VALUE", help="an option of the strategy"
@@ -110,7 +112,7 @@ async def resume(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     async def begin() -> SessionSetup:
-        from tui_tuner.session.options import SessionOptions
+        from tui_tuner.session_options import SessionOptions
         from tui_tuner.settings import load_settings
 
         settings = load_settings()

@@ -13,7 +13,7 @@ from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS, list_runs
 from tui_tuner.options import Option
-from tui_tuner.resources import DEFAULT_SETTINGS, settings_file
+from tui_tuner.resources import DEFAULT_SETTINGS, samples_directory, settings_file
 from tui_tuner.subjects import loaded, subjects_with_settings
 from tui_tuner.text import suggestion
 
@@ -84,9 +84,7 @@ def _write_template(file: Path, *, force: bool) -> Path:
         raise SettingsError("a strategy is a Python file", hint=f"write {file.with_suffix('.py')}", file=file)
     if file.exists() and not force:
         raise SettingsError("is there already", hint="add --force to write it anew", file=file)
-    from importlib.resources import files
-
-    text = files("tui_tuner.strategies").joinpath("template.py").read_text(encoding="utf-8")
+    text = (samples_directory() / "strategies/my_strategy.py").read_text(encoding="utf-8")
     try:
         file.write_text(text.replace(str(_STRATEGY_FILE), str(file)), encoding="utf-8")
     except OSError as error:

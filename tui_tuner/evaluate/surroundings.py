@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 
-from tui_tuner import __version__
 from tui_tuner.evaluate.compilers.base import Recipe, include_paths
+from tui_tuner.resources import __version__
 
 MAX_FILES = 10_000
 """In the directories that the user includes from; where there are more, looking at them takes longer than building."""

@@ -12,7 +12,7 @@ from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, check_strategy, run_all
 from tui_tuner.lab.scores import Estimate, RecordedSpace, estimate, load, mean_of, recorded_space
-from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, METHODS, MODEL_METHODS
+from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, METHODS, MODEL_METHODS
 from tui_tuner.text import clean
 
 _ALL = "all"

@@ -23,11 +23,10 @@ from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.headless import ApproveAll
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.scores import RecordedSpace, load
+from tui_tuner.search import METHODS, MODEL_METHODS, method_named
 from tui_tuner.search.client import SearchClient
-from tui_tuner.search.methods import METHODS, MODEL_METHODS, method_named
 from tui_tuner.session import events
-
-_SESSION_STRATEGY = "llm_search"
+from tui_tuner.strategies import LLM_SEARCH
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ async def _evaluations(task: BenchmarkTask, directory: Path) -> list[float | Non
     if task.data.problem_file is not None:
         problem, device = task.data.problem_file, f"recorded:{task.data.recording}"
     choices: Choices = {
-        "strategy": _SESSION_STRATEGY,
+        "strategy": LLM_SEARCH,
         "search": task.strategy,
         "model": task.llm,
         "device": device,
@@ -170,7 +169,7 @@ async def _evaluations(task: BenchmarkTask, directory: Path) -> list[float | Non
         "run_directory": directory,
     }
     prepared = await prepare(problem, choices)
-    if prepared.run.options.strategy != _SESSION_STRATEGY:
+    if prepared.run.options.strategy != LLM_SEARCH:
         raise ModelError("; ".join(prepared.notes) or "there is no model")
     async with aclosing(prepared.session.events(ApproveAll())) as stream:
         return _in_order([event async for event in stream])

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Chunk, Request, Stop, Way
+from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, is_loopback, shown
 from tui_tuner.llm.errors import Site, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, usage
-from tui_tuner.llm.settings import ModelSettings, is_loopback, shown
 from tui_tuner.llm.streams import Pace, guarded
 from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, Ladder, worded
 

@@ -10,8 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tui_tuner.errors import ModelError, SettingsError
-from tui_tuner.llm.base import Backend
-from tui_tuner.llm.settings import ModelSettings, ollama_url, shown
+from tui_tuner.llm import Backend, ModelSettings, ollama_url, shown
 
 SPECS = (
     "auto",

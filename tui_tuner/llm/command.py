@@ -9,7 +9,7 @@ import signal
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Sequence
 
-from tui_tuner.llm.base import Chunk, Message, Request, Stop
+from tui_tuner.llm import Chunk, Message, Request, Stop
 from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, Unreachable
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.streams import Pace, closing, guarded

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import ClassVar
 
-from tui_tuner.llm.base import Usage, Way, refused_ways
+from tui_tuner.llm import Usage, Way, refused_ways
 from tui_tuner.text import clean, redact
 
 _TOO_LONG = (

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Chunk, Message, Request, Stop, Usage, Way
+from tui_tuner.llm import Chunk, Message, ModelSettings, Request, Stop, Usage, Way, is_loopback, shown
 from tui_tuner.llm.errors import ContextTooLong, Site, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
-from tui_tuner.llm.settings import ModelSettings, is_loopback, shown
 from tui_tuner.llm.streams import Pace, closing, guarded
 from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
 

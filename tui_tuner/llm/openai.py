@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm.base import Chunk, Request, Stop, Usage, Way
+from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_of, is_loopback, shown
 from tui_tuner.llm.errors import Site, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
-from tui_tuner.llm.settings import ModelSettings, host_of, is_loopback, shown
 from tui_tuner.llm.streams import Pace, guarded
 from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
 

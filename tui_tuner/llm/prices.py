@@ -12,8 +12,7 @@ from typing import Any
 
 import tomli
 
-from tui_tuner.llm.base import Message, Request, Usage
-from tui_tuner.llm.settings import is_loopback
+from tui_tuner.llm import Message, Request, Usage, is_loopback
 
 _DATE_SUFFIX = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tui_tuner.errors import JournalError, ModelError, UserError
 from tui_tuner.journal.reading import Record, read_journal
-from tui_tuner.llm.base import Backend, Chunk, Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.streams import closing
 
 NOTICE = "a cached reply to the very same prompt: it cost nothing"

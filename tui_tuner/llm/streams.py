@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tui_tuner.llm.base import Backend, Chunk, Reply, Request, Stop, Usage
+from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Site, TransportError
 from tui_tuner.llm.prices import estimated_usage
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tui_tuner.llm.base import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.streams import split_thinking
 from tui_tuner.llm.typed import schema_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tui_tuner.llm.base import Chunk, Message, Request, Structured, Way, steps
+from tui_tuner.llm import Chunk, Message, Request, Structured, Way, steps
 from tui_tuner.llm.errors import RequestRefused
 from tui_tuner.llm.streams import closing
 

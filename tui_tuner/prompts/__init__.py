@@ -1,12 +1,21 @@
-"""Prompts: one template a purpose beside this file, and the facts that fill it."""
+"""Prompts: one template a purpose beside this file, and the facts that fill it, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
 
-from tui_tuner.llm.base import Message
+from tui_tuner.evaluate.datasets import fill_in_words, label_of
+from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
+from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words
+from tui_tuner.llm import Message
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.inputs import fill_of, poisoned
+from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
@@ -37,3 +46,135 @@ def question(prompt: str, system: str = "system", room: str = ROOM) -> list[Mess
 @cache
 def _template(room: str, name: str) -> Template:
     return Template(files(room).joinpath(f"{name}.md").read_text(encoding="utf-8"))
+
+
+SHOWN = 8
+"""Configurations in the table of the best, and failures in the list of failures."""
+
+
+def device_facts(device: DeviceInfo) -> str:
+    """The device and its limits."""
+    return kind_named(device.kind).facts(device)
+
+
+def size_facts(problem: Problem) -> str:
+    """The size that is timed and those that are verified."""
+    lines = [f"timed: {label_of(problem.sizes)}"]
+    lines += [f"verified: {label_of(problem.at(test).sizes, test.inputs)}" for test in problem.tests]
+    lines.append("It must be right at any size, not only at these.")
+    return "\n".join(lines)
+
+
+def launch_facts(problem: Problem, candidate: Candidate) -> str:
+    """Arguments and launch of a kernel; a tunable with one value is frozen there."""
+    lines = argument_facts(problem)
+    launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
+    lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
+    lines += [f"{key}: {value}" for key, value in launch.items()]
+    lines += [_tunable(name, values) for name, values in candidate.tunables.items()]
+    lines += [f"restriction: {text}" for text in candidate.restrictions]
+    return "\n".join(lines)
+
+
+def argument_facts(problem: Problem) -> list[str]:
+    """The arguments of a kernel, a line each."""
+    return [_argument(argument) for argument in problem.arguments]
+
+
+def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
+    """What its bytes and its operations take at the least, at the bandwidth and the peak that were measured."""
+    limits = roofline(problem.work, problem.sizes, device)
+    if limits is None:
+        return []
+    return [
+        f"at the measured bandwidth of a copy its bytes take {time_words(limits.memory_ms)}, at the measured peak its "
+        f"float32 operations {time_words(limits.compute_ms)}: {limits.limiter} limits it"
+    ]
+
+
+def _tunable(name: str, values: Sequence[Value]) -> str:
+    frozen = " (held at its best value: list it with several values only if your change makes it matter again)"
+    return f"tunable {name}: {list(values)}{frozen if len(values) == 1 else ''}"
+
+
+def fill_facts(problem: Problem) -> str:
+    """The arrays that a test may fill otherwise, each with the fill that it has."""
+    return "\n".join(
+        f"{argument.name}: {argument.dtype} array, filled {fill_in_words(fill_of(argument), argument)}"
+        for argument in problem.arguments
+        if argument.shape is not None and not poisoned(argument)
+    )
+
+
+def _argument(argument: Argument) -> str:
+    if argument.shape is None:
+        return f"argument {argument.name}: {argument.dtype} = {argument.value}"
+    role = "output" if argument.output else "input"
+    shape = ", ".join(str(extent) for extent in argument.shape)
+    return f"argument {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
+
+
+def measurement_facts(
+    problem: Problem, device: DeviceInfo, given: Evaluation, best: Evaluation, known: Sequence[Evaluation]
+) -> str:
+    """Time, share of the roofline and resources of the kernel as given, of the best, and of its neighbours."""
+    lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
+    if best != given:
+        lines.append(f"the best so far, {configuration_facts(best.configuration)}: {evaluation_facts(best)}")
+    limits = roofline(problem.work, problem.sizes, device)
+    if limits is not None:
+        lines.append(_roofline(limits))
+    timed = sorted((e for e in known if e.timing is not None), key=_milliseconds)
+    failed = [e for e in known if e.failure is not None]
+    for what, evaluations in (("fastest", timed), ("failed", failed)):
+        if evaluations:
+            lines.append(f"configurations of the kernel above, {what} ({_shown(evaluations)}):")
+        lines += [f"  {configuration_facts(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
+    return "\n".join(lines)
+
+
+def _shown(evaluations: Sequence[Evaluation]) -> str:
+    count = len(evaluations)
+    return f"{SHOWN} of {count}" if count > SHOWN else f"all {count}"
+
+
+def evaluation_facts(evaluation: Evaluation) -> str:
+    """Time with its interval, share of the roofline, resources."""
+    timing = evaluation.timing
+    if timing is None:
+        return failure_facts(evaluation)
+    time = time_words(timing.median, time_unit(cpu=timing.cpu))
+    time += f" {interval_words(timing.low, timing.high)}{roofline_words(evaluation.share)}"
+    return ", ".join([time, *_resources(evaluation.resources)])
+
+
+def failure_facts(evaluation: Evaluation) -> str:
+    """Kind and reason of a failure in one line."""
+    failure = evaluation.failure
+    return "not measured" if failure is None else failure.in_words
+
+
+def _resources(resources: Resources) -> Iterable[str]:
+    if resources.registers is not None:
+        yield f"{resources.registers} registers"
+    if resources.spill_bytes:
+        yield f"{resources.spill_bytes} bytes spilled"
+    if resources.shared_bytes:
+        yield f"{resources.shared_bytes} bytes of static shared memory"
+
+
+def _roofline(limits: Roofline) -> str:
+    bound, memory, compute = map(time_words, (limits.bound_ms, limits.memory_ms, limits.compute_ms))
+    return (
+        f"no launch can take less than {bound} on this device: {memory} for the bytes that must move, {compute} for "
+        f"the float32 operations; the limit is {limits.limiter}"
+    )
+
+
+def configuration_facts(configuration: Configuration) -> str:
+    """A configuration in one line, as in "block_size_x=64, tile=4"."""
+    return configuration_words(configuration)
+
+
+def _milliseconds(evaluation: Evaluation) -> float:
+    return float("inf") if evaluation.timing is None else evaluation.timing.median

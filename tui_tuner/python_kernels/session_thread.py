@@ -25,8 +25,9 @@ from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.report import SessionOutcome
 from tui_tuner.session import events
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
+from tui_tuner.strategies import LLM_SEARCH
 from tui_tuner.text import clean
 
 Tell = Callable[[str], None]
@@ -122,7 +123,6 @@ class SessionThread:
         return SessionOutcome.model_validate_json(Path(finished.result).read_text(encoding="utf-8"))
 
 
-STRATEGY = "llm_search"
 VARIABLES = {
     "llm": "TUNER_TUI_LLM",
     "search": "TUNER_TUI_SEARCH",
@@ -160,7 +160,7 @@ class EmbeddedChoices:
         chosen = {name: self._value(name) for name in VARIABLES if name != "run_dir"}
         given = {name: value for name, value in chosen.items() if value is not None}
         try:
-            return SessionOptions.model_validate({**settings.model_dump(), "strategy": STRATEGY, **given})
+            return SessionOptions.model_validate({**settings.model_dump(), "strategy": LLM_SEARCH, **given})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             name = str(first["loc"][0])

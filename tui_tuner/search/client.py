@@ -13,8 +13,8 @@ from typing import Any, Protocol, Self
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
+from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.search.methods import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for
 from tui_tuner.search.numbering import Space, numbered
 
 
@@ -32,7 +32,7 @@ class SearchClient:
     Args:
         space: the tunables and the valid configurations.
         max_evaluations: how many configurations are asked for at most, at least 1.
-        method: a name in `tui_tuner.search.methods`.
+        method: a name in `tui_tuner.search`.
         seed: of every random number.
         start: the configuration to evaluate first; without effect where it is not valid.
         known: configurations that were measured before, with their time in ms, None where they failed. They are

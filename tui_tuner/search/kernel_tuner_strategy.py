@@ -16,7 +16,7 @@ from kernel_tuner.runners.runner import Runner
 from kernel_tuner.searchspace import Searchspace
 from kernel_tuner.util import InvalidConfig, RuntimeFailedConfig, StopCriterionReached, TuningBudget
 
-from tui_tuner.search.methods import METHODS
+from tui_tuner.search import METHODS
 from tui_tuner.search.numbering import TunableNumber
 
 AskTimesAt = Callable[[list[int]], Sequence[float | None]]

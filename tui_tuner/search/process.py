@@ -19,7 +19,7 @@ from typing import Any
 
 from tui_tuner.processes import UNUSED_BY_KERNEL_TUNER, without_packages
 from tui_tuner.processes.parent import die_with_parent
-from tui_tuner.search.methods import SURROGATE
+from tui_tuner.search import SURROGATE
 
 
 def main() -> None:

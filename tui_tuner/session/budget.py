@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tuner.format import dollar_words
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent
 
 

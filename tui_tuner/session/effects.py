@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.journal.journal import Recall
+from tui_tuner.journal import Recall
+from tui_tuner.memory import Memory, Recollection
 from tui_tuner.memory.entry import (
     MOST_HELPED,
     MOST_OTHERS,
@@ -19,20 +20,18 @@ from tui_tuner.memory.entry import (
     features_of,
     times_of,
 )
-from tui_tuner.memory.memory import Memory, Recollection
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.report import SessionOutcome
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.conversation import Conversation, Talk
 from tui_tuner.session.evaluations import JournaledSearch, KernelBench
-from tui_tuner.session.instructions import Inbox, Instruction, Thaw
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.options import SessionOptions
-from tui_tuner.session.plan import Emit, Plan, Talk
+from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Thaw
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Decision, Step
 from tui_tuner.subjects import Source

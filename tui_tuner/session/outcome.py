@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_tuner import __version__
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.format import time_unit
 from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
+from tui_tuner.resources import __version__
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent

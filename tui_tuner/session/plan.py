@@ -1,116 +1,150 @@
-"""The plan as the strategy and the user see it; what a session and its user say to each other."""
+"""The plan as the strategy and the user see it, and what the user may say to a session at any time.
+
+A strategy sees the plan and the user's words only through operations that follow one another. An
+instruction is recorded with the number of operations before it, and takes effect at the same place when the
+strategy is run again from the journal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
-from tui_tuner.journal.journal import Recall
-from tui_tuner.llm.base import Message
-from tui_tuner.prompts import render
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from tui_tuner.journal import Recall
 from tui_tuner.session import events
-from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.instructions import AddStep, DeleteStep, EditStep, Inbox, Instruction, MoveStep, Say, Thaw
-from tui_tuner.strategies.base import ATTEMPTS, Listener, ReplyType
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 from tui_tuner.subjects import Source
 
-Emit = Callable[[events.Event], None]
+Title = Annotated[str, Field(min_length=1)]
 
 
-class Talk:
-    """The effects that have to do with people and the model, the same in every kind of session.
+class _Instruction(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Say(_Instruction):
+    """Words for the model; every prompt from now on carries them."""
+
+    type: Literal["say"] = "say"
+    text: str
+
+
+class AddStep(_Instruction):
+    """A step of the user's own.
 
     Attributes:
-        model: the conversation with it.
-        plan: the steps.
+        before: id of the step it goes before; None for the end of the plan.
     """
 
-    def __init__(self, conversation: Conversation, plan: Plan, inbox: Inbox, emit: Emit) -> None:
-        self.model = conversation
-        self.plan = plan
-        self._inbox = inbox
-        self._emit = emit
-        self._words: list[str] = []
-        conversation.on_prompt(self._with_words)
+    type: Literal["add_step"] = "add_step"
+    title: Title
+    detail: str = ""
+    before: int | None = None
 
-    def _open(self) -> None:
-        """Begin to take what the user says."""
-        self._inbox.open(self._obey)
 
-    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
-        """A new line of the plan."""
-        step = self.plan.add(title, detail, after=after)
-        self._inbox.operation_done()
-        return step
+class EditStep(_Instruction):
+    """Other words for a step that is still to come."""
 
-    def update_step(self, step: Step) -> Step:
-        """Show a step as it is now."""
-        self.plan.put(step)
-        self._inbox.operation_done()
-        return step
+    type: Literal["edit_step"] = "edit_step"
+    step: int
+    title: Title
+    detail: str
 
-    def proposed_steps(self) -> list[Step]:
-        """The steps that are still to come."""
-        steps = self.plan.proposed()
-        self._inbox.operation_done()
-        return steps
 
-    def note(self, text: str, *, warning: bool = False) -> None:
-        """A line of the story for people."""
-        self._emit(events.Note(level="warning" if warning else "info", text=text))
+class MoveStep(_Instruction):
+    """Another place for a step that is still to come: before another one, or at the end."""
 
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-        listener: Listener | None = None,
-    ) -> ReplyType:
-        """A validated reply of the model; the prompt carries what the user said."""
-        self._check_asking()
-        return await self.model.ask(purpose, messages, reply_type, check, attempts, listener)
+    type: Literal["move_step"] = "move_step"
+    step: int
+    before: int | None = None
 
-    def _check_asking(self) -> None:
-        """Whether there is anything left to ask for.
 
-        Raises:
-            BudgetSpent: a reply would be of no use any more.
-        """
+class DeleteStep(_Instruction):
+    """Take a step that is still to come out of the plan; it stays visible as skipped."""
 
-    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
-        proposal: Proposal = self.plan.propose(step, candidate, rationale)
-        self._inbox.operation_done()
-        return await self.plan.decide(proposal)
+    type: Literal["delete_step"] = "delete_step"
+    step: int
 
-    def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """A prompt with all that the user said so far behind its last message."""
-        words = list(self._words)
-        self._inbox.operation_done()
-        if not words:
-            return tuple(messages)
-        *before, last = messages
-        said = render("programmer", words="\n\n".join(words))
-        return (*before, Message(last.role, f"{last.content}\n\n{said}"))
 
-    def _obey(self, instruction: Instruction) -> None:
-        match instruction:
-            case Say():
-                self._words.append(instruction.text)
-                self._emit(events.UserSaid(text=instruction.text))
-            case Thaw():
-                self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
-            case _:
-                self.plan.obey(instruction)
+class Thaw(_Instruction):
+    """Search a frozen tunable again, and do not freeze it any more."""
+
+    type: Literal["thaw"] = "thaw"
+    name: str
+
+
+Instruction = Annotated[
+    Say | AddStep | EditStep | MoveStep | DeleteStep | Thaw,
+    Field(discriminator="type"),
+]
+
+
+_INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
+_KIND = "told"
+
+Obey = Callable[[Instruction], None]
+
+
+class Inbox:
+    """Takes instructions at any time and hands each on at a definite place among the operations."""
+
+    def __init__(self, recall: Recall) -> None:
+        self._recall = recall
+        self._operations = 0
+        self._held: list[Instruction] = []
+        self._obey: Obey | None = None
+        recorded = self._recorded()
+        self._count = len(recorded)
+        self._pending = sorted(recorded, key=lambda told: int(told["at"]))
+
+    def _recorded(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while (result := self._recall.recorded(_KIND, {"number": len(found) + 1})) is not None:
+            found.append(result)
+        return found
+
+    def open(self, obey: Obey) -> None:
+        """Begin to hand instructions on."""
+        self._obey = obey
+        self._hand_on()
+
+    def tell(self, instruction: Instruction) -> bool:
+        """Take an instruction; False if the session is a replay, which nobody can change."""
+        if not self._recall.writable:
+            return False
+        self._held.append(instruction)
+        self._hand_on()
+        return True
+
+    def operation_done(self) -> None:
+        """Count an operation of the strategy; what was told right after it takes effect now."""
+        self._operations += 1
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        if self._obey is None:
+            return
+        while self._pending and self._pending[0]["at"] <= self._operations:
+            self._obey(_INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
+        if not self._recall.is_live:
+            return  # new ones wait until all that was recorded is gone through
+        while self._held:
+            instruction = self._held.pop(0)
+            self._count += 1
+            result = {"at": self._operations, "instruction": instruction.model_dump(mode="json")}
+            self._recall.record(_KIND, {"number": self._count}, result)
+            self._obey(instruction)
+
+
+Emit = Callable[[events.Event], None]
 
 
 class Plan:
     """The steps of a session; those still to come are the user's to change."""
 
-    def __init__(self, approver: Approver, recall: Recall, emit: Callable[[events.Event], None]) -> None:
+    def __init__(self, approver: Approver, recall: Recall, emit: Emit) -> None:
         self._approver = approver
         self._recall = recall
         self._emit = emit

@@ -7,14 +7,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner import __version__
 from tui_tuner.errors import JournalError
-from tui_tuner.journal.journal import Journal
+from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, journal_of
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
-from tui_tuner.search.methods import DEFAULT_METHOD
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.resources import __version__
+from tui_tuner.search import DEFAULT_METHOD
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import Source
 
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"

@@ -7,13 +7,13 @@ import math
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Evaluator
-from tui_tuner.journal.journal import RecordEnds
-from tui_tuner.llm.base import Backend
-from tui_tuner.memory.memory import Memory
+from tui_tuner.journal import RecordEnds
+from tui_tuner.llm import Backend
+from tui_tuner.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report import FILE, SessionOutcome
-from tui_tuner.search.methods import DEFAULT_METHOD, methods_of
+from tui_tuner.search import DEFAULT_METHOD, methods_of
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import (
     BaselineMeasured,

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tui_tuner.errors import UserError
-from tui_tuner.journal.journal import Journal, Recall, RecordEnds, SessionClock
-from tui_tuner.llm.base import Backend
+from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
+from tui_tuner.llm import Backend
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
-from tui_tuner.session.instructions import Inbox, Instruction
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session.plan import Inbox, Instruction
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor
 from tui_tuner.subjects import Source, Subject
 

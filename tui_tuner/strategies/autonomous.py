@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,9 +24,15 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.rewriting.development import StartingPoint, StepBrief, best_so_far, carry_out, kernel_of
-from tui_tuner.strategies.situation import situation
+from tui_tuner.strategies.rewriting.development import (
+    StartingPoint,
+    StepBrief,
+    best_so_far,
+    carry_out,
+    kernel_of,
+    situation,
+)
+from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Decision, Step, StepState
 
 ENABLING_FROM = 0.5
@@ -44,8 +49,6 @@ class AutonomousStrategy(ModelStrategy):
         max_replanning: further plans at most.
         keep_neutral: whether the kernel of an enabling step is kept for its successors though it is not faster.
     """
-
-    name: ClassVar[str] = "autonomous"
 
     with_replanning: bool = True
     breakdown_steps: bool = False

@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.llm.base import Message
-from tui_tuner.memory.memory import Recollection
+from tui_tuner.llm import Message
+from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
-from tui_tuner.search.rounds import SearchOptions
+from tui_tuner.session_options import SearchOptions
+from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import Decision, Factor, Step
 from tui_tuner.subjects import Source
 
@@ -310,11 +311,14 @@ class Effects(Dialogue, Protocol):
         ...
 
 
+_NAME_AT = {place: name for name, place in PLACES.items()}
+
+
 class Strategy(BaseModel, ABC):
     """A tuning strategy: ordinary async code, deterministic given its effects; its fields are its options.
 
     Attributes:
-        name: as the user writes it; the class's own name where it has none.
+        name: as the user writes it; the class's own name where `strategies` has none for it.
         needs_model: whether it is of no use without a language model.
         searches_first: whether it begins with a search of the tunables, without a model.
         rewrites: whether it changes the kernel's code, which not every device can build.
@@ -330,7 +334,7 @@ class Strategy(BaseModel, ABC):
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401  # pydantic's own options
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
-            cls.name = cls.__name__
+            cls.name = _NAME_AT.get(f"{cls.__module__}:{cls.__qualname__}", cls.__name__)
 
     @abstractmethod
     async def run(self, session: Effects) -> None:

@@ -16,16 +16,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.strategies.autonomous import AutonomousStrategy
+from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.base import Strategy
-from tui_tuner.strategies.explicit import ExplicitStrategy
-from tui_tuner.strategies.model_strategy import OnePromptStrategy
-from tui_tuner.strategies.search import LlmSearchStrategy, SearchStrategy
+from tui_tuner.subjects import loaded
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy
-    for strategy in (AutonomousStrategy, ExplicitStrategy, OnePromptStrategy, LlmSearchStrategy, SearchStrategy)
-}
+STRATEGIES: dict[str, type[Strategy]] = {name: loaded(place) for name, place in PLACES.items()}
 """Those that the program brings."""
 ENTRY_POINTS = "tui_tuner.strategies"
 """The group under which installed packages offer strategies."""

@@ -13,7 +13,6 @@ from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import question
 from tui_tuner.strategies.base import Effects, ReplyType
 from tui_tuner.strategies.history import Outcome, best_of, history_facts
-from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.parameters import freeze_settled, search_parameters
 from tui_tuner.strategies.rewriting.development import (
     StartingPoint,
@@ -21,10 +20,11 @@ from tui_tuner.strategies.rewriting.development import (
     carry_out,
     challenge_or_reject,
     rejected,
+    situation,
 )
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
 from tui_tuner.strategies.rewriting.failures import Rejected
-from tui_tuner.strategies.situation import situation
+from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -35,9 +35,15 @@ from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
-from tui_tuner.strategies.model_strategy import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.rewriting.development import StartingPoint, StepBrief, best_so_far, carry_out, kernel_of
-from tui_tuner.strategies.situation import situation
+from tui_tuner.strategies.rewriting.development import (
+    StartingPoint,
+    StepBrief,
+    best_so_far,
+    carry_out,
+    kernel_of,
+    situation,
+)
+from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
 
 ENABLING_FROM = 0.5
@@ -61,8 +67,6 @@ class ExplicitStrategy(ModelStrategy):
         steps: None for those of the problem file, or the default ones where it has none.
         keep_neutral: whether the kernel of a step that others depend on is kept though it is not faster.
     """
-
-    name: ClassVar[str] = "explicit"
 
     steps: list[TuningStep] | None = None
     keep_neutral: bool = True

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import factor_in_prompts
-from tui_tuner.memory.memory import Recollection
+from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.prompts.facts import configuration_facts, evaluation_facts
+from tui_tuner.prompts import configuration_facts, evaluation_facts
 from tui_tuner.strategies.base import Effects, Incumbent
 from tui_tuner.strategies.steps import Step, StepState
 

@@ -18,11 +18,11 @@ from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.search import DEFAULT_METHOD, SURROGATE, Methods, methods_of
 from tui_tuner.search.client import SearchClient
-from tui_tuner.search.methods import DEFAULT_METHOD, SURROGATE, Methods, methods_of
 from tui_tuner.strategies.base import BudgetSpent, Effects
 from tui_tuner.strategies.history import Outcome, best_of, best_of_finalists
-from tui_tuner.strategies.rounds.rounds import Rounds
+from tui_tuner.strategies.rounds import Rounds
 from tui_tuner.strategies.steps import Step, StepState
 
 

@@ -8,12 +8,11 @@ from typing import Protocol, get_args
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.given import why_unusable
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Fill, InputFill, Problem, Test
-from tui_tuner.prompts import question, render
-from tui_tuner.prompts.facts import fill_facts, launch_facts, size_facts
+from tui_tuner.prompts import fill_facts, launch_facts, question, render, size_facts
 from tui_tuner.strategies.base import ATTEMPTS, ReplyType
 
 MOST_TESTS = 6

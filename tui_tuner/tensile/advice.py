@@ -6,19 +6,19 @@ from pathlib import Path
 
 from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
-from tui_tuner.llm.base import Backend, Request
+from tui_tuner.llm import Backend, Request
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out
 from tui_tuner.tensile.history import Advice, History, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge
-from tui_tuner.tensile.options import TensileOptions
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome
 from tui_tuner.tensile.prompt import PromptContext, prompt
-from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.results import read_results
+from tui_tuner.tensile.run_directory import TensileOptions
 from tui_tuner.tensile.sessions import GivenConfiguration, knowledge_of, no_model
 from tui_tuner.tensile.summary import summarise
 

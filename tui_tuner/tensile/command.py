@@ -18,13 +18,13 @@ from tui_tuner.cli.parsers import (
     tell,
 )
 from tui_tuner.errors import ExitCode, SettingsError
-from tui_tuner.tensile.option_table import TENSILE_OPTIONS
+from tui_tuner.tensile import TENSILE_OPTIONS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from tui_tuner.app.showing import SessionSetup
-    from tui_tuner.tensile.options import TensileOptions
+    from tui_tuner.tensile.run_directory import TensileOptions
 
 
 def add_tensile(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def _changed(settings: BaseModel, chosen: argparse.Namespace) -> TensileOptions:
     """
     from pydantic import ValidationError
 
-    from tui_tuner.tensile.options import TensileOptions
+    from tui_tuner.tensile.run_directory import TensileOptions
 
     values = {**settings.model_dump(), **given_of((option.name for option in TENSILE_OPTIONS), chosen)}
     try:

@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_tuner.errors import JournalError
-from tui_tuner.journal.journal import Recall
+from tui_tuner.journal import Recall
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.conversation import Conversation, Talk
 from tui_tuner.session.events import Note
-from tui_tuner.session.instructions import Inbox
-from tui_tuner.session.plan import Emit, Plan, Talk
+from tui_tuner.session.plan import Emit, Inbox, Plan
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
 from tui_tuner.tensile.measure import TensileBench, measure
-from tui_tuner.tensile.options import TensileOptions
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
-from tui_tuner.tensile.run_directory import UNLIMITED, TensileRun
-from tui_tuner.tensile.running.program import Acceptance, Verdict, check_installed
+from tui_tuner.tensile.program import Acceptance, Verdict, check_installed
+from tui_tuner.tensile.run_directory import UNLIMITED, TensileOptions, TensileRun
 
 
 class BenchmarkEffect:

@@ -1,99 +1,205 @@
-"""One run of Tensile as an outcome: run, read, summarised; or the failure, explained."""
+"""One run of Tensile, in a process group of its own: its lines handed on as they come, its results as an outcome."""
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
-from collections.abc import Callable, Sequence
+import signal
+import time
+from asyncio.subprocess import PIPE, STDOUT
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from tui_tuner.errors import UserError
+from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
-from tui_tuner.tensile.results.reading import read_results
-from tui_tuner.tensile.running.log import RunEnd
-from tui_tuner.tensile.running.program import Tensile
-from tui_tuner.tensile.running.run import WALL_CLOCK, RunClock, run_tensile
+from tui_tuner.tensile.program import Tensile, environment
+from tui_tuner.tensile.results import read_results
+from tui_tuner.tensile.run_log import LogReader, LogSummary, RunEnd, explain, shortened
 from tui_tuner.tensile.summary import summarise
 from tui_tuner.text import redact
 
-_NO_PROGRAM = re.compile(r"`([^`]+)` either not found or not executable|Failed to locate (\S+)")
-_NO_GPU = re.compile(
-    r"Failed to detect curr\w+ ISA|Did not detect SupportedISA|no ROCm-capable device is detected"
-    r"|hipErrorNoDevice|No HIP GPUs are available"
-)
-_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): (.+)")
+_END = re.compile(r"[\r\n]+")
+_LONGEST_LINE = 1 << 16
+_LINES_A_SECOND, _BURST = 20.0, 100.0
+GRACE_S = 5.0
+"""Between being asked to end and being made to."""
+_LARGEST_LOG = 256 << 20
+_CHUNK = 1 << 16
+_DRAIN_S = 2.0
+"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
+
+
+class LineCutter:
+    """Lines out of chunks of bytes; a progress bar's carriage returns end lines too."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, chunk: bytes, *, last: bool = False) -> Iterator[str]:
+        """The lines that are whole with this chunk; at the end the rest. Too long a line loses its end."""
+        *lines, rest = _END.split(self._rest + self._decoder.decode(chunk, last))
+        for line in lines:
+            yield line[:_LONGEST_LINE]
+        self._rest = "" if last else rest[:_LONGEST_LINE]
+        if last and rest:
+            yield rest[:_LONGEST_LINE]
+
+
+class Ration:
+    """Passes lines on, at most so many a second on average, and says how many it left out."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self._on_line = on_line
+        self._allowance, self._at = _BURST, 0.0
+        self._left_out = 0
+
+    def feed(self, line: str, seconds: float) -> None:
+        """Pass on a line that was printed so many seconds after the start."""
+        if not line.strip():
+            return
+        self._allowance = min(_BURST, self._allowance + (seconds - self._at) * _LINES_A_SECOND)
+        self._at = seconds
+        if self._allowance < 1:
+            self._left_out += 1
+            return
+        self._tell_left_out()
+        self._allowance -= 1
+        self._on_line(shortened(line))
+
+    def end(self) -> None:
+        """There will be no more lines."""
+        self._tell_left_out()
+
+    def _tell_left_out(self) -> None:
+        if self._left_out:
+            self._on_line(f"… {self._left_out} more lines in the log")
+            self._left_out = 0
+
+
+async def ended_within(child: Child, limit_s: float | None) -> bool:
+    """Wait for a process; False when the time is up before it ends."""
+    try:
+        await asyncio.wait_for(child.process.wait(), limit_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class RunClock:
+    """What times a run and says when its time is up; that of the machine unless a test has its own.
+
+    Attributes:
+        now: seconds, monotonic.
+        ended_within: waits for a process, as `ended_within` does.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    ended_within: Callable[[Child, float | None], Awaitable[bool]] = ended_within
+
+
+WALL_CLOCK = RunClock()
+
+
+async def run_tensile(
+    tensile: Tensile,
+    config: Path,
+    output: Path,
+    *,
+    sizes: Path | None = None,
+    limit_s: float | None,
+    on_line: Callable[[str], None],
+    clock: RunClock = WALL_CLOCK,
+) -> RunEnd:
+    """Run Tensile on a configuration. However this ends, nothing of the run is left behind running.
+
+    Args:
+        output: Tensile's directory; the log lies beside it, as `<output>.log`.
+        sizes: the list of problem sizes where the configuration is in the alternate format.
+        limit_s: seconds until it is ended; None for no limit.
+        on_line: is told what Tensile prints, cleaned, shortened, and no faster than a reader can follow.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    run = _Run(output.with_name(f"{output.name}.log"), on_line, clock)
+    files = [str(config.absolute())] if sizes is None else [str(config.absolute()), str(sizes.absolute())]
+    options = [] if sizes is None else ["--alternate-format"]
+    return await run.through([*tensile.command, *files, str(output.absolute()), *options], limit_s)
+
+
+class _Run:
+    def __init__(self, log: Path, on_line: Callable[[str], None], clock: RunClock) -> None:
+        self._log = log
+        self._clock = clock
+        self._reader, self._ration = LogReader(), Ration(on_line)
+        self._start = clock.now()
+        self._written = 0
+
+    def _seconds(self) -> float:
+        return self._clock.now() - self._start
+
+    async def through(self, command: Sequence[str], limit_s: float | None) -> RunEnd:
+        with self._log.open("wb") as file:
+            try:
+                child = await start(Program(command, environment=environment(), output=PIPE, errors=STDOUT))
+            except OSError as error:
+                why = f"{command[0]}: {error.strerror}"
+                return RunEnd(self._seconds(), None, False, limit_s, self._log, LogSummary(), why)
+            timed_out = await self._until_the_end(child, file, limit_s)
+        self._ration.end()
+        seconds = self._seconds()
+        return RunEnd(seconds, child.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
+
+    async def _until_the_end(self, child: Child, file: BinaryIO, limit_s: float | None) -> bool:
+        """Whether the time was up."""
+        reading = asyncio.create_task(self._read(child, file))
+        try:
+            timed_out = not await self._clock.ended_within(child, limit_s)
+        finally:
+            try:
+                await child.end(GRACE_S)
+                await asyncio.wait({reading}, timeout=_DRAIN_S)
+            finally:
+                reading.cancel()
+                child.close()
+        if reading.done() and not reading.cancelled():
+            reading.result()
+        return timed_out
+
+    async def _read(self, child: Child, file: BinaryIO) -> None:
+        assert child.output is not None  # noqa: S101 - it was started with a pipe
+        cutter = LineCutter()
+        try:
+            while chunk := await child.output.read(_CHUNK):
+                self._keep(chunk, file)
+                for line in cutter.feed(chunk):
+                    self._take(line)
+            for line in cutter.feed(b"", last=True):
+                self._take(line)
+        except Exception:  # the disk is full, or whoever listens failed: an unread pipe would hold Tensile up
+            child.signal_group(signal.SIGKILL)
+            raise
+
+    def _keep(self, chunk: bytes, file: BinaryIO) -> None:
+        file.write(chunk[: max(0, _LARGEST_LOG - self._written)])
+        file.flush()
+        self._written += len(chunk)
+
+    def _take(self, line: str) -> None:
+        seconds = self._seconds()
+        self._reader.feed(line, seconds)
+        self._ration.feed(line, seconds)
+
+
 OUTPUT = "tensile"
 """Tensile's own directory in that of a run; its log lies beside it."""
 _REASONS = 20
 """Reasons of rejections that are kept of a group."""
-
-
-def explain(ended: RunEnd) -> RunFailure | None:
-    """Why a run gave no complete results; None where it gave them.
-
-    Failed validations are no failure of the run: Tensile ends with status 1 then, its results complete.
-    """
-    kind, message = _reason(ended)
-    return None if kind is None else RunFailure(kind=kind, message=message, detail=ended.said.tail)
-
-
-def _reason(ended: RunEnd) -> tuple[RunFailureKind | None, str]:
-    if ended.not_started:
-        return RunFailureKind.REFUSED, f"Tensile cannot be started: {ended.not_started}"
-    if ended.timed_out:
-        return RunFailureKind.TIMEOUT, f"Tensile was ended after {ended.seconds:.0f} s, {_where(ended)}"
-    if ended.signal is not None:
-        return RunFailureKind.CRASH, f"Tensile was ended by {ended.signal}, {_where(ended)}"
-    if ended.said.client_signal is not None:
-        return RunFailureKind.CRASH, f"the benchmark client was ended by {ended.said.client_signal}"
-    if ended.has_results:
-        return None, ""
-    return _words(ended)
-
-
-def _words(ended: RunEnd) -> tuple[RunFailureKind, str]:
-    """Of a run that ended by itself with an error."""
-    said = ended.said
-    last_words = f"{said.fatal}\n{said.exception}"
-    if "resulted in 0 valid solutions" in said.fatal or "0 valid soultion" in said.fatal:
-        return RunFailureKind.NOTHING_VALID, f"Tensile rejected every permutation{_commonest(ended)}"
-    if match := _NO_PROGRAM.search(last_words):
-        return (
-            RunFailureKind.REFUSED,
-            f"Tensile does not find {match[1] or match[2]}; is ROCm installed, ROCM_PATH set?",
-        )
-    if match := _NO_MODULE.search(said.exception):
-        return RunFailureKind.REFUSED, f"Tensile's Python lacks something: {match[1]}"
-    if _NO_GPU.search(last_words) or (not said.fatal and _NO_GPU.search(said.tail)):
-        return RunFailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"
-    if said.fatal:
-        return RunFailureKind.REFUSED, said.fatal.splitlines()[0]
-    if said.exception:
-        return RunFailureKind.CRASH, f"Tensile ended by a Python exception: {said.exception}"
-    if said.client_code is not None:
-        return RunFailureKind.CRASH, f"the benchmark client ended with status {said.client_code}"
-    return RunFailureKind.CRASH, f"Tensile ended with status {ended.returncode}, {_where(ended)}"
-
-
-def _where(ended: RunEnd) -> str:
-    doing = {
-        "preparing": "before it made solutions",
-        "solutions": "while it made solutions",
-        "kernels": "while it wrote and assembled kernels",
-        "client": "while the kernels ran",
-        "library": "after the kernels had run",
-    }
-    return doing[ended.said.phase]
-
-
-def _commonest(ended: RunEnd) -> str:
-    reasons = [(count, reason) for group in ended.said.groups for reason, count in group.rejected.items()]
-    if not reasons:
-        return ""
-    count, reason = max(reasons)
-    return f"; the commonest reason, {count} times: {reason}"
 
 
 @dataclass(frozen=True)

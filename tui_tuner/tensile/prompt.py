@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.prompts import question, render
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup, value_text

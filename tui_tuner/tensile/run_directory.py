@@ -1,4 +1,4 @@
-"""A Tensile session on the disk: the journal, every round's configuration and Tensile's output, the result."""
+"""The settings of a Tensile session, and the session on the disk: journal, each round's files, the result."""
 
 from __future__ import annotations
 
@@ -7,14 +7,39 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner import __version__
+from pydantic import BaseModel, ConfigDict
+
+from tui_tuner.journal import Journal
 from tui_tuner.journal import reading as journals
-from tui_tuner.journal.journal import Journal
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.options import model_field
+from tui_tuner.resources import __version__
+from tui_tuner.session_options import SessionOptions
+from tui_tuner.tensile import LEAST_LIMIT, TENSILE, TENSILE_OPTIONS
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes
-from tui_tuner.tensile.options import TensileOptions
-from tui_tuner.tensile.subject import TENSILE
+
+
+class TensileOptions(BaseModel):
+    """Settings of `[tensile]`; `TENSILE_OPTIONS` has their defaults and describes them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_rounds: int = model_field(TENSILE_OPTIONS, "max_rounds", ge=0)
+    patience: int = model_field(TENSILE_OPTIONS, "patience", ge=1)
+    min_gain: float = model_field(TENSILE_OPTIONS, "min_gain", ge=0)
+    max_permutations: int | None = model_field(TENSILE_OPTIONS, "max_permutations", ge=1)
+    max_measured: int | None = model_field(TENSILE_OPTIONS, "max_measured", ge=1)
+    measure_given: bool = model_field(TENSILE_OPTIONS, "measure_given")
+    repeats: int = model_field(TENSILE_OPTIONS, "repeats", ge=0)
+    max_run_seconds: float | None = model_field(TENSILE_OPTIONS, "max_run_seconds", gt=0)
+    gpu: str | None = model_field(TENSILE_OPTIONS, "gpu")
+    tensile: Path | None = model_field(TENSILE_OPTIONS, "tensile")
+    knowledge: Path | None = model_field(TENSILE_OPTIONS, "knowledge")
+
+    def limit(self, given: BenchmarkConfiguration) -> int:
+        """Permutations that an edited configuration may have at most."""
+        return max(LEAST_LIMIT, given.permutations) if self.max_permutations is None else self.max_permutations
+
 
 KIND = TENSILE.name
 """What the header of such a journal says under `kind`."""

@@ -1,8 +1,9 @@
-"""How the screen shows a session in which a configuration is edited."""
+"""How the screen shows a session in which a configuration is edited: its words, its chart, all about one size."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 from textual.widget import Widget
@@ -11,12 +12,31 @@ from tui_tuner.format import counted, duration, factor, factor_interval
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.strategies.steps import Step
 from tui_tuner.subjects import Source
-from tui_tuner.tensile.events import BenchmarkFinished
-from tui_tuner.tensile.outcome import outcome_words, round_words
-from tui_tuner.tensile.screen_model import TensileViewModel
-from tui_tuner.tensile.screen_table import SizeContents
+from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
+from tui_tuner.tensile.outcome import (
+    Contender,
+    SizeOutcome,
+    Winner,
+    gflops_words,
+    outcome_words,
+    round_words,
+    size_text,
+    values_words,
+)
+from tui_tuner.tensile.screen_table import (
+    SizeContext,
+    SizeRow,
+    SizeTable,
+    TensileViewModel,
+    runs_line,
+    size_rows,
+    visible_sizes,
+)
 from tui_tuner.tui.chat_entries import Fold, note_entry
-from tui_tuner.tui.subject import BenchmarkContents, SubjectView
+from tui_tuner.tui.columns import best_chart
+from tui_tuner.tui.plain import one_line, plain
+from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.texts import model_effort, pairs_table, way_on
 from tui_tuner.tui.view_model import ViewModel
 
@@ -125,3 +145,96 @@ def tensile_result(finished: SessionFinished, started: SessionStarted | None, mo
         best = f"best.yaml in {started.directory}" if finished.result else ""
         pairs += [("best", best), way_on(finished, started)]
     return pairs_table(pairs)
+
+
+def size_dialog(row: SizeRow, model: TensileViewModel) -> tuple[Content, Content]:
+    """Title and text: the winner, the ranking of the last run that measured the size, and what was rejected."""
+    groups = {group for group, _ in model.winners.keys() | model.outcomes.keys()}
+    title = size_text(row.size) + (f" · size group {row.group}" if len(groups) > 1 else "")
+    parts = [_winner(row.winner) if row.winner is not None else Content.styled("no valid solution yet", "italic")]
+    if row.measured is not None:
+        parts.append(_measured(row.measured, row.measured_in or 0))
+        parts += _rejected(row, model)
+    return one_line(title), Content("\n\n").join(parts)
+
+
+def _winner(winner: Winner) -> Content:
+    gain = ""
+    if winner.gain is not None and winner.first_gflops is not None:
+        gain = f"{factor(winner.gain)} the {gflops_words(winner.first_gflops)} of the first run"
+    time = "" if winner.microseconds is None else f"{winner.microseconds:,.2f} µs"
+    pairs = [
+        ("winner", winner.solution),
+        ("found in", f"round {winner.round}"),
+        ("speed", f"{gflops_words(winner.gflops)} GFLOP/s"),
+        ("gain", gain),
+        ("a launch", time),
+    ]
+    values = "\n".join(f"  {name} = {value_text(value)}" for name, value in winner.values.items())
+    return pairs_table(pairs) + (plain(f"\n{values}") if values else "")
+
+
+def _measured(outcome: SizeOutcome, number: int) -> Content:
+    """The ranking of one run."""
+    failed = f", {outcome.failed:,} failed validation" if outcome.failed else ""
+    head = plain(f"round {number}: {counted(outcome.measured, 'solution')} timed{failed}; GFLOP/s", "$foreground-muted")
+    rest = outcome.measured - len(outcome.slowest)
+    varied = _varied([*outcome.ranked, *outcome.slowest])
+    lines = list(_ranking(outcome.ranked, 1, varied))
+    if outcome.slowest and rest >= len(outcome.ranked):
+        lines += [Content.styled("the slowest", "$foreground-muted"), *_ranking(outcome.slowest, rest + 1, varied)]
+    return Content("\n").join([head, *lines])
+
+
+def _varied(contenders: Sequence[Contender]) -> list[str]:
+    """The parameters that tell the contenders apart; all where nothing does."""
+    names = list(dict.fromkeys(name for one in contenders for name in one.values))
+    return [name for name in names if len({str(one.values.get(name)) for one in contenders}) > 1] or names
+
+
+def _ranking(contenders: Sequence[Contender], first: int, names: Sequence[str]) -> Iterator[Content]:
+    """A line a contender, with its values of some parameters."""
+    for place, one in enumerate(contenders, start=first):
+        values = {name: one.values[name] for name in names if name in one.values}
+        what = one_line(values_words(values) or one.solution)
+        yield Content(f"{place:>4} {gflops_words(one.gflops):>9}  ") + what
+
+
+def _rejected(row: SizeRow, model: TensileViewModel) -> list[Content]:
+    """The permutations of the size's group that Tensile made no kernel of, by reason."""
+    run = model.runs.get(row.measured_in) if row.measured_in is not None else None
+    groups = [] if run is None or run.outcome is None else run.outcome.groups
+    reasons = next((group.rejected for group in groups if group.group == row.group), {})
+    if not reasons:
+        return []
+    head = Content.styled("rejected permutations", "$foreground-muted")
+    lines = [Content(f"{number:>4}  ") + one_line(reason) for reason, number in reasons.items()]
+    return [Content("\n").join([head, *lines])]
+
+
+class SizeContents(BenchmarkContents):
+    """Problem sizes with their winners."""
+
+    relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
+
+    def __init__(self, model: TensileViewModel) -> None:
+        self._model = model
+        self.table: SizeTable = SizeTable()
+
+    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
+        """The line below says what the last run had to do and how long it took."""
+        rows = size_rows(self._model)
+        shown = visible_sizes(rows, self.table.orders[order], words)
+        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
+        return shown_of(len(shown), len(rows)) + runs_line(self._model)
+
+    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
+        """The geometric mean of the best GFLOP/s after each run."""
+        title = "mean of best" if len(self._model.winners) > 1 else "best so far"
+        means = list(self._model.means.values())
+        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
+
+    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
+        """The winner, the ranking of the last run and what was rejected."""
+        row = next(row for row in size_rows(self._model) if row.key == key)
+        return size_dialog(row, self._model)

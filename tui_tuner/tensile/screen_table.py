@@ -1,34 +1,135 @@
-"""The table of problem sizes: its rows, its columns, each in one place, its widget, and all about one size."""
+"""What a Tensile session looks like now, and the table of its problem sizes: rows, columns, widget, the line below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from textual.content import Content
-
-from tui_tuner.format import counted, duration, factor
-from tui_tuner.session.events import SessionFinished
+from tui_tuner.format import duration, factor
+from tui_tuner.session.events import ApprovalAsked, ApprovalGiven, CandidateProposed, Event, SessionStarted
+from tui_tuner.subjects import Source
 from tui_tuner.tensile.document.configuration import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import (
-    Contender,
+    FINALS,
+    RoundOutcome,
     SizeKey,
     SizeOutcome,
     Winner,
     gflops_words,
+    mean_gain,
+    mean_speed,
     round_words,
     size_text,
     values_words,
     work_words,
 )
-from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.text import clean
-from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
-from tui_tuner.tui.plain import one_line, plain
-from tui_tuner.tui.subject import BenchmarkContents, shown_of
-from tui_tuner.tui.texts import pairs_table
-from tui_tuner.tui.view_model import ViewModel
+from tui_tuner.tui.columns import Column, ColumnTable, RowOrder
+
+
+@dataclass(frozen=True)
+class BenchmarkRun:
+    """One run of Tensile; `outcome` is None while it lasts."""
+
+    round: int
+    candidate: str
+    permutations: int
+    sizes: int
+    outcome: RoundOutcome | None = None
+
+
+@dataclass
+class TensileViewModel:
+    """The part of a session's view model that only a Tensile session has.
+
+    Attributes:
+        runs: by round.
+        outcomes: the last successful measurement of every problem size, with its round; not of the finalists.
+        winners: the best solution so far at every problem size.
+        means: geometric mean of the winners' GFLOP/s, by the round after which it was that.
+        in_force: the run whose configuration the next edits start from: the last that gave results.
+        line: the last line that Tensile printed in the present run.
+    """
+
+    runs: dict[int, BenchmarkRun] = field(default_factory=dict)
+    outcomes: dict[SizeKey, tuple[int, SizeOutcome]] = field(default_factory=dict)
+    winners: dict[SizeKey, Winner] = field(default_factory=dict)
+    means: dict[int, float] = field(default_factory=dict)
+    in_force: BenchmarkRun | None = None
+    line: str = ""
+    _candidates: dict[str, Source] = field(default_factory=dict)
+    _asked: Source | None = None
+
+    @property
+    def best(self) -> Source | None:
+        """The configuration in force; None before the first results."""
+        return None if self.in_force is None else self._candidates.get(self.in_force.candidate)
+
+    @property
+    def last(self) -> BenchmarkRun | None:
+        """The latest run."""
+        return next(reversed(self.runs.values()), None)
+
+    @property
+    def ended(self) -> list[RoundOutcome]:
+        """What the runs said that are over."""
+        return [run.outcome for run in self.runs.values() if run.outcome is not None]
+
+    @property
+    def seconds(self) -> float:
+        """That all runs together took."""
+        return sum(outcome.seconds for outcome in self.ended)
+
+    @property
+    def permutations(self) -> int:
+        """Of all runs together that are over, as the budget counts them."""
+        return sum(run.permutations for run in self.runs.values() if run.outcome is not None)
+
+    @property
+    def gain(self) -> float | None:
+        """Geometric mean of the gains over the first run's winners; None before a second run gave results."""
+        if len(self.means) < 2:
+            return None
+        return mean_gain(self.winners.values())
+
+    def apply(self, event: Event) -> None:
+        """Fold one event in; those of other sessions change nothing that is shown."""
+        match event:
+            case SessionStarted(baseline=candidate) | CandidateProposed(candidate=candidate):
+                self._candidates[candidate.id] = candidate
+            case ApprovalAsked(proposal=proposal):
+                self._asked = proposal.candidate
+            case ApprovalGiven(decision=decision) if self._asked is not None:
+                taken = decision.applied_to(self._asked)
+                self._candidates[taken.id] = taken
+            case BenchmarkStarted():
+                run = BenchmarkRun(event.round, event.candidate, event.permutations, event.sizes)
+                self.runs[event.round], self.line = run, ""
+            case BenchmarkOutput():
+                self.line = event.text.strip() or self.line
+            case BenchmarkFinished():
+                self._end(event)
+            case WinnersChanged():
+                self._take(event)
+
+    def _end(self, event: BenchmarkFinished) -> None:
+        outcome = event.outcome
+        begun = self.runs.get(event.round)
+        if begun is None:
+            begun = BenchmarkRun(event.round, event.candidate, outcome.permutations, len(outcome.sizes))
+        self.runs[event.round] = replace(begun, outcome=outcome)
+        if outcome.failure is None and event.round < FINALS:
+            self.in_force = self.runs[event.round]
+            for size in outcome.sizes:
+                self.outcomes[size.place] = (event.round, size)
+
+    def _take(self, event: WinnersChanged) -> None:
+        self.winners = {winner.place: winner for winner in event.winners}
+        mean = mean_speed(event.winners)
+        if mean is not None:
+            self.means[event.round] = mean
+
 
 LIMIT = 500
 """At most so many rows are shown."""
@@ -196,96 +297,3 @@ def runs_line(model: TensileViewModel) -> str:
     failure, took = run.outcome.failure, duration(run.outcome.seconds)
     ended = f"{work} in {took}" if failure is None else f"{round_words(run.round)}: {failure.kind} after {took}"
     return f"{ended}, {duration(model.seconds)} in all"
-
-
-def size_dialog(row: SizeRow, model: TensileViewModel) -> tuple[Content, Content]:
-    """Title and text: the winner, the ranking of the last run that measured the size, and what was rejected."""
-    groups = {group for group, _ in model.winners.keys() | model.outcomes.keys()}
-    title = size_text(row.size) + (f" · size group {row.group}" if len(groups) > 1 else "")
-    parts = [_winner(row.winner) if row.winner is not None else Content.styled("no valid solution yet", "italic")]
-    if row.measured is not None:
-        parts.append(_measured(row.measured, row.measured_in or 0))
-        parts += _rejected(row, model)
-    return one_line(title), Content("\n\n").join(parts)
-
-
-def _winner(winner: Winner) -> Content:
-    gain = ""
-    if winner.gain is not None and winner.first_gflops is not None:
-        gain = f"{factor(winner.gain)} the {gflops_words(winner.first_gflops)} of the first run"
-    time = "" if winner.microseconds is None else f"{winner.microseconds:,.2f} µs"
-    pairs = [
-        ("winner", winner.solution),
-        ("found in", f"round {winner.round}"),
-        ("speed", f"{gflops_words(winner.gflops)} GFLOP/s"),
-        ("gain", gain),
-        ("a launch", time),
-    ]
-    values = "\n".join(f"  {name} = {value_text(value)}" for name, value in winner.values.items())
-    return pairs_table(pairs) + (plain(f"\n{values}") if values else "")
-
-
-def _measured(outcome: SizeOutcome, number: int) -> Content:
-    """The ranking of one run."""
-    failed = f", {outcome.failed:,} failed validation" if outcome.failed else ""
-    head = plain(f"round {number}: {counted(outcome.measured, 'solution')} timed{failed}; GFLOP/s", "$foreground-muted")
-    rest = outcome.measured - len(outcome.slowest)
-    varied = _varied([*outcome.ranked, *outcome.slowest])
-    lines = list(_ranking(outcome.ranked, 1, varied))
-    if outcome.slowest and rest >= len(outcome.ranked):
-        lines += [Content.styled("the slowest", "$foreground-muted"), *_ranking(outcome.slowest, rest + 1, varied)]
-    return Content("\n").join([head, *lines])
-
-
-def _varied(contenders: Sequence[Contender]) -> list[str]:
-    """The parameters that tell the contenders apart; all where nothing does."""
-    names = list(dict.fromkeys(name for one in contenders for name in one.values))
-    return [name for name in names if len({str(one.values.get(name)) for one in contenders}) > 1] or names
-
-
-def _ranking(contenders: Sequence[Contender], first: int, names: Sequence[str]) -> Iterator[Content]:
-    """A line a contender, with its values of some parameters."""
-    for place, one in enumerate(contenders, start=first):
-        values = {name: one.values[name] for name in names if name in one.values}
-        what = one_line(values_words(values) or one.solution)
-        yield Content(f"{place:>4} {gflops_words(one.gflops):>9}  ") + what
-
-
-def _rejected(row: SizeRow, model: TensileViewModel) -> list[Content]:
-    """The permutations of the size's group that Tensile made no kernel of, by reason."""
-    run = model.runs.get(row.measured_in) if row.measured_in is not None else None
-    groups = [] if run is None or run.outcome is None else run.outcome.groups
-    reasons = next((group.rejected for group in groups if group.group == row.group), {})
-    if not reasons:
-        return []
-    head = Content.styled("rejected permutations", "$foreground-muted")
-    lines = [Content(f"{number:>4}  ") + one_line(reason) for reason, number in reasons.items()]
-    return [Content("\n").join([head, *lines])]
-
-
-class SizeContents(BenchmarkContents):
-    """Problem sizes with their winners."""
-
-    relevant = (BenchmarkStarted, BenchmarkOutput, BenchmarkFinished, WinnersChanged, SessionFinished)
-
-    def __init__(self, model: TensileViewModel) -> None:
-        self._model = model
-        self.table: SizeTable = SizeTable()
-
-    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
-        """The line below says what the last run had to do and how long it took."""
-        rows = size_rows(self._model)
-        shown = visible_sizes(rows, self.table.orders[order], words)
-        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
-        return shown_of(len(shown), len(rows)) + runs_line(self._model)
-
-    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
-        """The geometric mean of the best GFLOP/s after each run."""
-        title = "mean of best" if len(self._model.winners) > 1 else "best so far"
-        means = list(self._model.means.values())
-        return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
-
-    def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
-        """The winner, the ranking of the last run and what was rejected."""
-        row = next(row for row in size_rows(self._model) if row.key == key)
-        return size_dialog(row, self._model)

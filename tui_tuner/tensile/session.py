@@ -8,15 +8,16 @@ from typing import Any, Literal
 
 import yaml
 
-from tui_tuner import __version__
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
+from tui_tuner.resources import __version__
 from tui_tuner.session.events import DeviceReady, Note, SessionStarted
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import Subject
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.document.configuration import (
     BenchmarkConfiguration,
     ParameterTable,
@@ -36,7 +37,6 @@ from tui_tuner.tensile.outcome import mean_gain
 from tui_tuner.tensile.report import RoundSummary, TensileOutcome, write_report
 from tui_tuner.tensile.rounds import TensileRounds
 from tui_tuner.tensile.run_directory import TensileRun
-from tui_tuner.tensile.subject import TENSILE
 
 EDITED, WINNERS = "best.yaml", "winners.yaml"
 _SANDBOX = "Tensile builds and runs kernels as it always does; a model reaches it through checked values only"

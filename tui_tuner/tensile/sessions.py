@@ -10,18 +10,17 @@ from typing import Any
 from tui_tuner.app.choosing import model_of
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.llm.base import Backend
+from tui_tuner.llm import Backend
 from tui_tuner.resources import settings_file
-from tui_tuner.session.options import SessionOptions
 from tui_tuner.session.run_directory import default_path
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.knowledge.known import Knowledge, knowledge_for
 from tui_tuner.tensile.measure import TensileBench
-from tui_tuner.tensile.options import TensileOptions
-from tui_tuner.tensile.run_directory import KIND, TensileRun, create, open_run
-from tui_tuner.tensile.running.program import find_tensile
+from tui_tuner.tensile.program import find_tensile
+from tui_tuner.tensile.run_directory import KIND, TensileOptions, TensileRun, create, open_run
 from tui_tuner.tensile.session import TensileSession
 
 NO_MODEL = "a language model edits the configuration, and there is none"

@@ -16,7 +16,7 @@ from tui_tuner.tensile.document.configuration import (
     same,
 )
 from tui_tuner.tensile.outcome import Contender, ParameterValues, SizeOutcome, ValueEffect
-from tui_tuner.tensile.results.table import GroupTable, ResultRow
+from tui_tuner.tensile.result_tables import GroupTable, ResultRow
 
 INSTRUCTION = "MatrixInstruction"
 _WORK_GROUP = "WorkGroup"

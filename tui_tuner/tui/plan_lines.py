@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tui_tuner.format import factor_interval, tunable_value
 from tui_tuner.problem.model import Configuration
-from tui_tuner.session.instructions import AddStep, MoveStep
+from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.plain import one_line
 

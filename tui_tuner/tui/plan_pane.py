@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session.events import ApprovalAsked, CandidateProposed, Event
-from tui_tuner.session.instructions import DeleteStep, EditStep, Instruction, Thaw
+from tui_tuner.session.plan import DeleteStep, EditStep, Instruction, Thaw
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 from tui_tuner.tui.keys import key_of

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from tui_tuner.format import clock, cost, factor
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.session.instructions import Instruction, Say
+from tui_tuner.session.plan import Instruction, Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.approval import ANSWERS, ApprovalBar, ApprovalDesk
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.session.instructions import Instruction
+from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Approver, Step
 from tui_tuner.subjects import Source, Subject
 from tui_tuner.tui.columns import ColumnTable

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.tensile.results.files import HEADER, NAMES, ROW, leave, solutions, table
-from tui_tuner.tensile.results.reading import read_results
-from tui_tuner.tensile.results.table import ResultsError
+from tui_tuner.tensile.result_tables import ResultsError
+from tui_tuner.tensile.results import read_results
 
 GOOD = table(f"{ROW}, 1, 2, 3")
 DEEP = solutions() + "- Deep: " + "[" * 100_000 + "\n"

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.tensile.results.files import NAMES, ROW, leave, solutions, table
-from tui_tuner.tensile.results.reading import read_results, solutions_of
-from tui_tuner.tensile.results.table import ResultsError
+from tui_tuner.tensile.result_tables import ResultsError
+from tui_tuner.tensile.results import read_results, solutions_of
 
 SPEEDS = f"{ROW}, 1, 2, 3"
 BIAS = "- BiasTypeArgs: [[4]]\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.tensile.results.files import HEADER, NAME, NAMES, ROW, WINNER, leave, solutions, table
-from tui_tuner.tensile.results.reading import read_results
-from tui_tuner.tensile.results.table import ResultsError
+from tui_tuner.tensile.result_tables import ResultsError
+from tui_tuner.tensile.results import read_results
 
 SPEEDS = "20000, 31234.5, 30000"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tui_tuner.tensile.running.program import Tensile
+from tui_tuner.tensile.program import Tensile
 
 
 def python_program(directory: Path, body: str, name: str = "Tensile") -> Path:

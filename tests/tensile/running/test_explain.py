@@ -8,13 +8,12 @@ import pytest
 
 from tests.tensile.clocks import OwnTime
 from tests.tensile.stand_in import sample, write_program
-from tui_tuner.tensile.measure import explain
+from tui_tuner.tensile.measure import run_tensile
 from tui_tuner.tensile.outcome import RunFailureKind
-from tui_tuner.tensile.results.reading import read_results
-from tui_tuner.tensile.results.table import ResultsError
-from tui_tuner.tensile.running.log import RunEnd
-from tui_tuner.tensile.running.program import Tensile
-from tui_tuner.tensile.running.run import run_tensile
+from tui_tuner.tensile.program import Tensile
+from tui_tuner.tensile.result_tables import ResultsError
+from tui_tuner.tensile.results import read_results
+from tui_tuner.tensile.run_log import RunEnd, explain
 
 NOTHING = "Tensile rejected every permutation"
 CASES = [

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tensile.running.programs import python_program
 from tui_tuner.errors import SettingsError
-from tui_tuner.tensile.running.program import find_tensile
+from tui_tuner.tensile.program import find_tensile
 
 BANNER = 'print("\\n####\\n#  Tensile v4.9.9\\nTensile 4.33.0")'
 
@@ -52,5 +52,5 @@ def test_a_program_that_tells_no_version_is_taken_all_the_same(tmp_path: Path, b
 def test_a_program_that_hangs_when_asked_for_its_version_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_tuner.tensile.running.program._VERSION_LIMIT_S", 0.3)
+    monkeypatch.setattr("tui_tuner.tensile.program._VERSION_LIMIT_S", 0.3)
     assert find_tensile(python_program(tmp_path, "import time; time.sleep(60)")).version == ""

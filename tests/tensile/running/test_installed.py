@@ -8,7 +8,7 @@ import pytest
 
 from tests.tensile.running.programs import is_running, python_program
 from tests.tensile.stand_in import sample
-from tui_tuner.tensile.running.program import Acceptance, Tensile, check_installed
+from tui_tuner.tensile.program import Acceptance, Tensile, check_installed
 
 PACKAGE = """
 import sys

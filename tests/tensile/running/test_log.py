@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tuner.tensile.running.log import LogReader, reason
-from tui_tuner.tensile.running.run import LineCutter, Ration
+from tui_tuner.tensile.measure import LineCutter, Ration
+from tui_tuner.tensile.run_log import LogReader, reason
 
 LOG = """\
 #  Tensile v4.33.0

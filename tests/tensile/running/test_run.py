@@ -10,10 +10,9 @@ import pytest
 
 from tests.tensile.clocks import OwnTime
 from tests.tensile.running.programs import as_tensile, is_running, python_program
-from tui_tuner.tensile.measure import explain
-from tui_tuner.tensile.running.log import RunEnd
-from tui_tuner.tensile.running.program import Tensile
-from tui_tuner.tensile.running.run import WALL_CLOCK, RunClock, run_tensile
+from tui_tuner.tensile.measure import WALL_CLOCK, RunClock, explain, run_tensile
+from tui_tuner.tensile.program import Tensile
+from tui_tuner.tensile.run_log import RunEnd
 
 SLEEPS = "import time; time.sleep(600)"
 OFFSPRING = """\
@@ -86,7 +85,7 @@ async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
 
 
 async def test_what_ignores_the_request_to_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.tensile.running.run.GRACE_S", 0.3)
+    monkeypatch.setattr("tui_tuner.tensile.measure.GRACE_S", 0.3)
     body = f"import signal, time; {IGNORE}open({str(tmp_path / 'ready')!r}, 'w').close(); time.sleep(600)"
     ended = await run(as_tensile(tmp_path, body), tmp_path, limit_s=0.5, clock=ready_in(tmp_path))
     assert (ended.timed_out, ended.signal) == (True, "SIGKILL")
@@ -117,7 +116,7 @@ async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.tensile.running.run.GRACE_S", LONG_S)
+    monkeypatch.setattr("tui_tuner.tensile.measure.GRACE_S", LONG_S)
     told = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
     body = f"import os, signal, time; {IGNORE}{told}; time.sleep(600)"
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))

@@ -9,6 +9,7 @@ from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.events import (
     BenchmarkFinished,
     BenchmarkOutput,
@@ -26,7 +27,6 @@ from tui_tuner.tensile.outcome import (
     SizeOutcome,
     Winner,
 )
-from tui_tuner.tensile.subject import TENSILE
 
 YAML = """\
 GlobalParameters:

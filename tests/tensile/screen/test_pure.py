@@ -12,6 +12,7 @@ from tests.tui.test_pure import view_model_of
 from tui_tuner.format import duration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.events import ConfigurationText, WinnersChanged
 from tui_tuner.tensile.outcome import (
     FINALS,
@@ -22,20 +23,18 @@ from tui_tuner.tensile.outcome import (
     outcome_words,
     values_words,
 )
-from tui_tuner.tensile.screen import TensileView, permutations_change
-from tui_tuner.tensile.screen_model import TensileViewModel
+from tui_tuner.tensile.screen import TensileView, permutations_change, size_dialog
 from tui_tuner.tensile.screen_table import (
     BY_GAIN,
     IN_FILE,
     SIZE_COLUMNS,
     SizeContext,
     SizeRow,
+    TensileViewModel,
     runs_line,
-    size_dialog,
     size_rows,
     visible_sizes,
 )
-from tui_tuner.tensile.subject import TENSILE
 from tui_tuner.tui.columns import best_chart
 from tui_tuner.tui.kernel_pane import diff_content
 from tui_tuner.tui.kernel_view import KernelView

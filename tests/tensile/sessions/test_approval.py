@@ -23,7 +23,7 @@ from tests.tensile.sessions.world import (
     winners,
 )
 from tui_tuner.session import events
-from tui_tuner.session.instructions import Say
+from tui_tuner.session.plan import Say
 from tui_tuner.strategies.steps import Decision, StepState
 from tui_tuner.tensile.events import BenchmarkStarted
 

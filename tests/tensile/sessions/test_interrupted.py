@@ -32,7 +32,7 @@ from tests.tensile.sessions.world import (
 from tests.waiting import reached
 from tui_tuner.errors import JournalError
 from tui_tuner.session import events
-from tui_tuner.session.instructions import Say
+from tui_tuner.session.plan import Say
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, StepState
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
 from tui_tuner.tensile.session import TensileSession

@@ -32,7 +32,7 @@ from tests.tensile.sessions.world import (
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import StepState
 from tui_tuner.tensile.events import WinnersChanged
-from tui_tuner.tensile.results.reading import read_results
+from tui_tuner.tensile.results import read_results
 
 MODEL_S = 0.1
 """What the model takes for a reply, at least."""

@@ -37,7 +37,7 @@ from tests.tensile.sessions.world import (
     steps,
     winners,
 )
-from tui_tuner.llm.base import Stop
+from tui_tuner.llm import Stop
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import StepState
 

@@ -14,20 +14,19 @@ from tests.tensile.clocks import OwnTime
 from tests.tensile.sessions.replies import BEST, SMALL
 from tests.tensile.stand_in import sample, write_program
 from tui_tuner.headless import ApproveAll
-from tui_tuner.llm.base import Chunk
+from tui_tuner.llm import Chunk
 from tui_tuner.llm.errors import Site, TransportError, Unreachable
 from tui_tuner.session import events
-from tui_tuner.session.options import SessionOptions
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.knowledge.known import knowledge_for
 from tui_tuner.tensile.measure import TensileBench
-from tui_tuner.tensile.options import TensileOptions
 from tui_tuner.tensile.outcome import RunFailure
-from tui_tuner.tensile.run_directory import TensileRun, create, open_run
-from tui_tuner.tensile.running.program import Tensile
+from tui_tuner.tensile.program import Tensile
+from tui_tuner.tensile.run_directory import TensileOptions, TensileRun, create, open_run
 from tui_tuner.tensile.session import TensileSession
 from tui_tuner.text import clean
 

@@ -10,8 +10,8 @@ import yaml
 
 from tests.tensile.stand_in import sample, write_program
 from tests.tensile.stand_in.space import space_of
-from tui_tuner.tensile.results.reading import read_results
-from tui_tuner.tensile.results.table import GroupTable
+from tui_tuner.tensile.result_tables import GroupTable
+from tui_tuner.tensile.results import read_results
 
 LATER = """\
         - BiasTypeArgs: ['h', 's']

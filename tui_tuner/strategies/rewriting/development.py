@@ -1,8 +1,4 @@
-"""Working on one step: the model rewrites the kernel, the machine builds, checks and times it, the session decides.
-
-What goes wrong is put back to the model in the same conversation, as `RetryPolicy` says. In the good case this is
-one call of the model.
-"""
+"""Working on one step: the model is told and rewrites, the machine builds, checks and times, the session decides."""
 
 from __future__ import annotations
 
@@ -10,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.evaluate.results import Evaluation, Failure
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts import question, render
+from tui_tuner.prompts import device_facts, launch_facts, measurement_facts, question, render, size_facts
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import freeze_settled, narrowed, search_parameters, space_of, unfreeze
@@ -26,7 +22,6 @@ from tui_tuner.strategies.rewriting.failures import (
     failure_of_all,
 )
 from tui_tuner.strategies.rewriting.rewrite import CheckedRewrite, RewriteContext, RewriteReply, read_rewrite
-from tui_tuner.strategies.situation import rewrite_answer, situation
 from tui_tuner.strategies.steps import Decision, Step, StepState
 
 
@@ -273,3 +268,34 @@ async def carry_out(session: Effects, step: Step, brief: StepBrief, policy: Retr
 def _introduced(parameters: Mapping[str, Sequence[Value]]) -> str:
     lines = [f"- {name}: {', '.join(map(str, values))}" for name, values in parameters.items()]
     return render("parameters", parameters="\n".join(lines)) if lines else ""
+
+
+def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
+    """The facts about a candidate as one text for a prompt."""
+    problem = session.problem
+    return render(
+        "situation",
+        device=device_facts(session.bench.device),
+        language=problem.language,
+        kernel=candidate.kernel,
+        source=candidate.source.strip(),
+        launch=launch_facts(problem, narrowed(session, candidate)),
+        sizes=size_facts(problem),
+        measurements=measurement_facts(
+            problem,
+            session.bench.device,
+            session.bench.given,
+            session.incumbent.evaluation,
+            session.bench.evaluations_of(candidate),
+        ),
+        history=history,
+    )
+
+
+def rewrite_answer(evaluations: int) -> str:
+    """What a prompt for a rewritten kernel wants to be answered.
+
+    Args:
+        evaluations: how many configurations of it can be measured.
+    """
+    return render("rewrite_answer", evaluations=max(1, evaluations))

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind, FailureStage
-from tui_tuner.prompts import render
-from tui_tuner.prompts.facts import configuration_facts, evaluation_facts
+from tui_tuner.prompts import configuration_facts, evaluation_facts, render
 from tui_tuner.strategies.base import ATTEMPTS
 from tui_tuner.strategies.steps import Factor
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
-from tui_tuner.tensile.knowledge.toml_data import KnowledgeTable, shipped, users_own
+from tui_tuner.tensile.knowledge import KnowledgeTable, shipped, users_own
 from tui_tuner.tensile.knowledge.valid_values import ValidValues, table_for, tables
 from tui_tuner.text import suggestion
 

@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from tui_tuner.tensile.document.configuration import ParameterValue, value_text
+from tui_tuner.tensile.knowledge import KnowledgeTable, shipped, users_own
 from tui_tuner.tensile.knowledge.rules import (
     AnyValueRule,
     LevelRule,
@@ -21,7 +22,6 @@ from tui_tuner.tensile.knowledge.rules import (
     ValueRule,
     WorkGroupRule,
 )
-from tui_tuner.tensile.knowledge.toml_data import KnowledgeTable, shipped, users_own
 from tui_tuner.text import nearest
 
 RangeData = Annotated[list[int] | list[float], Field(min_length=3, max_length=3)]

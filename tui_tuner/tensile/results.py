@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from tui_tuner.tensile.results.table import (
+from tui_tuner.tensile.result_tables import (
     WINNER_INDEX,
     WINNER_NAME,
     GroupTable,

@@ -18,9 +18,9 @@ from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.nearby import nearest_valid
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
-from tui_tuner.prompts.facts import configuration_facts
+from tui_tuner.prompts import configuration_facts
 from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ask_and_read
-from tui_tuner.strategies.rounds.prompt import Round, SearchKnowledge, first_prompt, next_prompt
+from tui_tuner.strategies.round_prompt import Round, SearchKnowledge, first_prompt, next_prompt
 
 FIRST, MORE = "first_configurations", "more_configurations"
 """Names of the two prompts."""

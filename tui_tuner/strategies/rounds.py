@@ -15,18 +15,18 @@ from collections.abc import Iterable, Sequence
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import counted_in_lines, time_words
-from tui_tuner.memory.memory import Recollection
+from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.nearby import neighbours
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.prompts.ranking import MeasuredConfiguration
-from tui_tuner.search.rounds import RoundOptions
+from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
 from tui_tuner.strategies.history import best_of, memory_facts
-from tui_tuner.strategies.rounds.asking import RoundQuestion
-from tui_tuner.strategies.rounds.prompt import Round, SearchKnowledge, measured_in
+from tui_tuner.strategies.round_prompt import Round, SearchKnowledge, measured_in
+from tui_tuner.strategies.round_question import RoundQuestion
 from tui_tuner.strategies.steps import Step, StepState
 
 

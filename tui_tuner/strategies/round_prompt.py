@@ -10,13 +10,12 @@ from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.evaluate.roofline import occupancy, waves
 from tui_tuner.format import time_unit, time_words
-from tui_tuner.llm.base import Message
+from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.prompts import question, render
-from tui_tuner.prompts.facts import argument_facts, bound_facts, device_facts
+from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (
     BEST,
     MeasuredConfiguration,

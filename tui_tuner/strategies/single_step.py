@@ -1,0 +1,185 @@
+"""The strategies of a single step, and what the longer ones share with them: the given tuned first, the best last.
+
+The rounds of `llm_search` follow the public design of an LLM-first parallel autotuner for Helion; `docs/llm-search.md`
+says where they differ and why. It and `search` leave the code of the kernel as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pydantic import Field, field_serializer, field_validator
+
+from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.prompts import render
+from tui_tuner.search import DEFAULT_METHOD, Methods, methods_of
+from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
+from tui_tuner.strategies.history import best_of, facts_from_memory
+from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
+from tui_tuner.strategies.rewriting.development import (
+    RewriteJob,
+    StartingPoint,
+    challenge_or_reject,
+    develop,
+    rewrite_answer,
+    situation,
+)
+from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
+from tui_tuner.strategies.steps import Step, StepState
+
+
+class LlmSearchStrategy(Strategy):
+    """Search the tunables of the kernel as given by a model's rounds and what `--search` names after them.
+
+    `--search llm` leaves the model alone; the settings of the rounds are the session's, `[session.rounds]`.
+    """
+
+    needs_model: ClassVar[bool] = True
+
+    async def run(self, session: Effects) -> None:
+        """One step: rounds, local search, finalists, challenge.
+
+        Raises:
+            ModelFailed: the model gave nothing and the fallback is `error`.
+        """
+        methods = replace(methods_of(session.options.search or DEFAULT_METHOD), rounds=True)
+        await tune_baseline(session, session.budget.evaluations_left, methods)
+
+
+class SearchStrategy(Strategy):
+    """Search the tunables of the kernel as given; accept the best if it is faster."""
+
+    searches_first: ClassVar[bool] = True
+
+    async def run(self, session: Effects) -> None:
+        """One step: search, then challenge."""
+        await tune_baseline(session, session.budget.evaluations_left)
+
+
+async def tune_baseline(session: Effects, max_evaluations: int, methods: Methods | None = None) -> None:
+    """The step that tunes the tunables of the kernel as given, asking the user first."""
+    title = "Tune the parameters of the kernel as given"
+    await tune_parameters(session, session.baseline, title, max_evaluations, methods)
+
+
+async def tune_parameters(
+    session: Effects,
+    candidate: Candidate,
+    title: str,
+    max_evaluations: int,
+    methods: Methods | None = None,
+    *,
+    again: bool = False,
+) -> None:
+    """A step that searches the tunables of a candidate and challenges the incumbent with the best.
+
+    Args:
+        methods: how to search; None for the user's choice.
+        again: whether the candidate was searched before.
+
+    Raises:
+        ModelFailed: the model gave nothing and the fallback is `error`; what was found before is settled.
+    """
+    space = space_of(session, narrowed(session, candidate))
+    step = session.add_step(title, _detail(candidate, space))
+    if space.size <= 1:
+        session.update_step(step.now(StepState.SKIPPED, reason="there is nothing to choose from"))
+        return
+    decision = await session.approve(step)
+    if decision.action != "approve":
+        session.update_step(step.now(StepState.SKIPPED, reason=decision.message or "skipped by hand"))
+        return
+    step = session.update_step(step.now(StepState.RUNNING))
+    try:
+        best = await search_parameters(session, candidate, max_evaluations, methods, again=again, step=step)
+    except ModelFailed:
+        await _settle(session, step, candidate, best_of(session.bench.evaluations_of(candidate)))
+        raise
+    await _settle(session, step, candidate, best)
+
+
+async def _settle(session: Effects, step: Step, candidate: Candidate, best: Evaluation | None) -> None:
+    """Challenge the incumbent with the best of a search, where it found one."""
+    if best is None:
+        session.update_step(step.now(StepState.REJECTED, reason="no configuration passed the checks"))
+    elif best == session.incumbent.evaluation:
+        session.update_step(step.now(StepState.NEUTRAL, reason="the configuration that it has is the best"))
+    else:
+        await challenge_or_reject(session, step, candidate, best)
+
+
+def _detail(candidate: Candidate, space: SearchSpace) -> str:
+    return f"{space.size_in_words} configurations of {', '.join(candidate.tunables) or 'no tunables'}"
+
+
+BASELINE_SHARE = 4
+"""One in so many of the evaluations is spent on the kernel as given."""
+LEAST_EVALUATIONS = 5
+"""A step gets so many evaluations at least, where that many are left."""
+
+
+class ModelStrategy(Strategy):
+    """A strategy that asks a model.
+
+    Attributes:
+        retry_policy: what the model is told of a kernel that failed, and how often it may try.
+    """
+
+    needs_model: ClassVar[bool] = True
+    rewrites: ClassVar[bool] = True
+
+    retry_policy: RetryPolicy = Field(default_factory=RetryPolicy)
+
+    @field_serializer("retry_policy")
+    def _plain_policy(self, policy: RetryPolicy) -> dict[str, Any]:
+        """What can be written down of it: handlers are code and stay with the program."""
+        final = {"final": [kind.__name__ for kind in policy.final]} if policy.final else {}
+        return {"attempts": policy.attempts, **final}
+
+    @field_validator("retry_policy", mode="before")
+    @classmethod
+    def _classes_by_name(cls, policy: object) -> object:
+        """A policy as it is written in TOML, where classes of failures are named."""
+        if not isinstance(policy, dict) or not isinstance(policy.get("final"), list):
+            return policy
+        final = tuple(failure_named(name) if isinstance(name, str) else name for name in policy["final"])
+        return {**policy, "final": final}
+
+
+async def tune_baseline_first(session: Effects) -> None:
+    """Tune the kernel as given with its share of the evaluations: what a rewrite has to beat."""
+    await tune_baseline(session, max(1, session.budget.evaluations_left // BASELINE_SHARE))
+
+
+async def tune_incumbent_last(session: Effects) -> None:
+    """Spend what evaluations are left on the parameters of the best kernel, where some are not measured yet."""
+    best, left = session.incumbent.candidate, session.budget.evaluations_left
+    space = space_of(session, narrowed(session, best))
+    measured = sum(space.contains(evaluation.configuration) for evaluation in session.bench.evaluations_of(best))
+    if left and space.size > measured:
+        await tune_parameters(session, best, "Tune the parameters of the best kernel", left, again=True)
+
+
+def share_of(session: Effects, steps_to_come: int) -> int:
+    """Evaluations for one step, where so many others are still to come."""
+    left = session.budget.evaluations_left
+    return min(left, max(LEAST_EVALUATIONS, left // (steps_to_come + 2)))
+
+
+class OnePromptStrategy(ModelStrategy):
+    """Tune the kernel as given, then let the model rewrite it, with what went wrong told to the next attempt."""
+
+    async def run(self, session: Effects) -> None:
+        """One step; the first rewrite that is accepted ends it."""
+        await tune_baseline_first(session)
+        step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
+        evaluations = max(1, session.budget.evaluations_left * 2 // 3)
+        facts = situation(session, session.baseline, await facts_from_memory(session))
+        prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
+        start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
+        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)
+        await develop(session, step, job, self.retry_policy)
+        await tune_incumbent_last(session)

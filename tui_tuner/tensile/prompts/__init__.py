@@ -1,1 +1,0 @@
-"""The templates of the prompts of a Tensile session."""

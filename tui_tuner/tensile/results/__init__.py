@@ -1,1 +1,0 @@
-"""What a run of Tensile leaves behind: the tables of GFLOP/s and the solutions they are of."""
