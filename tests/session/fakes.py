@@ -128,6 +128,9 @@ class FakeEvaluator:
             build_ms=100.0,
         )
 
+    def news(self) -> Sequence[str]:
+        return ()
+
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         self.on_evaluate(len(self.evaluated) + 1)
         self.evaluated.append(configuration)

@@ -87,6 +87,10 @@ class PythonEvaluator:
         given = _evaluation(candidate, candidate.default_configuration, opened.given)
         return MachineReport(device=opened.device, sandbox=UNCONFINED, note="", given=given)
 
+    def news(self) -> Sequence[str]:
+        """Nothing: a device that is lost ends the session."""
+        return ()
+
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
         request = KernelEvaluationRequest(id=self._client.next_number(), configuration=configuration, best_ms=best_ms)
