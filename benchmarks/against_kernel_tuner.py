@@ -56,6 +56,7 @@ class Outcome:
     build_s: float
     verify_s: float
     measure_s: float
+    devices: int = 1
 
     @property
     def rate(self) -> float:
@@ -70,13 +71,13 @@ class Outcome:
         return COLUMNS.format(*counts, *(f"{number:.2f}" for number in numbers))
 
 
-def tuner_tui(kernel: Path, chosen: Path, device: str) -> Outcome:
-    """The configurations through this program."""
+def tuner_tui(kernel: Path, chosen: Path, device: str, cache: Path | None = None) -> Outcome:
+    """The configurations through this program; without a cache of builds, in an empty one."""
     with tempfile.TemporaryDirectory() as place:
         strategy = ["--strategy", f"{Path(__file__).resolve()}:Chosen", "--set", f"file={chosen}", "--llm", "none"]
         where = ["--device", device, "--run-dir", f"{place}/run", "--no-memory", "--max-evals", "100000"]
         command = [sys.executable, "-c", PROGRAM, str(kernel), "--auto", "--output", "json", *strategy, *where]
-        environment = {**os.environ, "XDG_CACHE_HOME": f"{place}/cache"}
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache or f"{place}/cache")}
         began = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603 - ours
         whole = time.perf_counter() - began
@@ -99,6 +100,7 @@ def tuner_tui(kernel: Path, chosen: Path, device: str) -> Outcome:
         total("build_ms"),
         total("verify_ms"),
         total("measure_ms"),
+        max([1, *(len(event["devices"]) for event in events if event["type"] == "device_ready")]),
     )
 
 
@@ -171,14 +173,14 @@ def child(kernel: Path, chosen: Path) -> None:
     print(f"\n{json.dumps(numbers)}")
 
 
-def choose(kernel: Path, count: int, seed: int) -> list[dict[str, Any]]:
-    """So many random valid configurations."""
+def choose(kernel: Path, count: int, seed: int) -> str:
+    """So many random valid configurations, as JSON."""
     from tui_tuner.problem.candidate import baseline
     from tui_tuner.problem.load import written_in_file
 
     problem = written_in_file(kernel.with_suffix(".toml")).problem
     space = baseline(problem).space(sizes=problem.sizes, max_threads=1024)
-    return [dict(one) for one in space.sample(count, random.Random(seed))]  # noqa: S311 - the same again
+    return json.dumps([dict(one) for one in space.sample(count, random.Random(seed))])  # noqa: S311 - the same again
 
 
 def main() -> None:
@@ -196,7 +198,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as place:
         chosen = Path(place) / "configurations.json"
-        chosen.write_text(json.dumps(choose(options.kernel, options.configurations, options.seed)), "utf-8")
+        chosen.write_text(choose(options.kernel, options.configurations, options.seed), "utf-8")
         print(f"{options.kernel.stem}, {os.cpu_count()} cores\n{COLUMNS.format(*HEADINGS)}")
         ours, theirs = [], []
         for _ in range(options.rounds):

@@ -145,7 +145,7 @@ class Story:
         limits = "" if device.memory_gbs is None else f", {device.memory_gbs:.0f} GB/s"
         peak = "" if device.flops_gflops is None else f", {device.flops_gflops / 1000:.1f} TFLOP/s float32"
         builds = f"{self._subject.sandbox_label}{event.sandbox}"
-        return f"device: {device.name} ({device.backend}){limits}{peak}; {builds}"
+        return f"device: {event.title} ({device.backend}){limits}{peak}; {builds}"
 
     def _step(self, step: Step) -> str | None:
         """What is new of a step; who waits for `--auto` waits no time."""

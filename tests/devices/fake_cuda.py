@@ -30,6 +30,7 @@ class FakeDriver(Driver):
         self.fails: dict[str, int] = {}
         self.virtual_memory = virtual_memory
         self._mapped: set[int] = set()
+        self.uuids = ["gpu-a", "gpu-b"]
 
     def call(self, name: str, *arguments: Any) -> None:
         self.calls.append(name)
@@ -38,8 +39,14 @@ class FakeDriver(Driver):
             raise CudaError(code, name)
         getattr(self, f"_{_snake(name)}", lambda *_: None)(*arguments)
 
+    def device_count(self) -> int:
+        return len(self.uuids)
+
     def device(self, ordinal: int) -> int:
         return ordinal
+
+    def uuid(self, device: int) -> str:
+        return self.uuids[device]
 
     def device_name(self, device: int) -> str:
         return "Fake"

@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import LEAST_BYTES, measure_ceilings
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.protocol import Executable
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
@@ -40,6 +42,34 @@ def test_the_device_describes_itself(device):
     assert device.info.backend == "fake 1"
     assert device.info.clock_mhz == 1500
     assert device.info.event_gap == 0.25
+
+
+def test_a_device_says_what_it_is_found_by_and_which_others_there_are(device):
+    assert device.unit == "gpu-a"
+    assert device.siblings == {"cuda:0": "gpu-a", "cuda:1": "gpu-b"}
+
+
+@pytest.mark.parametrize(("unit", "ordinal"), [("gpu-b", 1), ("mig-b", 1), ("gpu-a", 0), ("all", 0)])
+def test_a_device_is_found_by_its_uuid_wherever_it_stands(driver, backend, monkeypatch, unit, ordinal):
+    opened = []
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_backend", lambda name, number, _: opened.append(number) or backend)
+    assert cuda.CudaDevice(0, "auto", unit).unit == driver.uuids[ordinal]
+    assert opened == [ordinal]
+
+
+def test_a_device_that_fell_off_the_bus_is_not_taken_for_another(driver, backend, monkeypatch):
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_backend", lambda *_: backend)
+    driver.uuids = ["gpu-b"]
+    with pytest.raises(DeviceError, match="there is no CUDA device gpu-a"):
+        cuda.CudaDevice(0, "auto", "gpu-a")
+
+
+def test_a_uuid_is_written_as_nvidia_smi_shows_it(driver):
+    number = bytes(range(16))
+    driver._cu_device_get_uuid_v2 = lambda text, _: setattr(text, "raw", number)
+    assert Driver.uuid(driver, 0) == "gpu-00010203-0405-0607-0809-0a0b0c0d0e0f"
 
 
 def test_an_array_is_restored_before_every_launch(device, backend, tmp_path):

@@ -5,11 +5,19 @@ import pytest
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
 from tui_tuner.evaluate.devices.base import DeviceChoice
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, device_named, spelled
+from tui_tuner.evaluate.devices.choose import (
+    choose_device,
+    compiler_for,
+    device_named,
+    devices_named,
+    spelled,
+    titles_of,
+)
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 
+UUID = "gpu-6f1d3a52-0a11-4c8e-9d2b-7f3c5e0a9b44"
 WITH_GPU = DeviceReport(cuda_devices=["NVIDIA H200 (sm_90)"], backends={"cuda-python": "13.0.3"})
 NO_DRIVER = DeviceReport(cuda_problem="there is no usable NVIDIA driver here", backends={"cupy": "14"})
 NO_PACKAGE = DeviceReport(cuda_devices=["NVIDIA H200 (sm_90)"], backend_problems={"cupy": "not installed"})
@@ -38,6 +46,8 @@ async def probe_that_must_not_run():
         ("opencl:2.1", "opencl:2.1", 1, 2, "auto"),
         ("c", "c", 0, 0, "auto"),
         (" emulator ", "emulator", 0, 0, "auto"),
+        ("emulator:01", "emulator:1", 0, 0, "auto"),
+        (f"cuda:{UUID.upper()}@cupy", f"cuda:{UUID}@cupy", 0, 0, "cupy"),
     ],
 )
 def test_a_device_is_named_on_the_command_line(text, written, index, platform, backend):
@@ -49,7 +59,10 @@ def test_a_device_is_named_on_the_command_line(text, written, index, platform, b
 
 @pytest.mark.parametrize(
     "text",
-    ["", "gpu", "cuda:", "cuda:x", "cuda:1.0", "cuda@torch", "opencl@cupy", "emulator:1", "c:0", "cuda:-1", "auto"],
+    [
+        *("", "gpu", "cuda:", "cuda:x", "cuda:1.0", "cuda@torch", "opencl@cupy", "emulator:1.0", "c:0", "cuda:-1"),
+        *("auto", "cuda:1,", "cuda:,", "cuda:0,x", "cuda:all,1", "emulator:gpu-0", f"opencl:{UUID}", "cuda:gpu-12"),
+    ],
 )
 def test_what_is_no_device_is_refused_with_the_names_that_are(text):
     with pytest.raises(DeviceError) as caught:
@@ -64,8 +77,8 @@ def test_hip_is_refused_with_the_way_that_an_amd_gpu_has():
 
 
 async def test_cuda_runs_on_a_gpu_where_driver_and_package_are_there():
-    choice, note = await choose_device("auto", "cuda", probe_that_finds(WITH_GPU))
-    assert (spelled(choice), note) == ("cuda:0", "")
+    selection, note = await choose_device("auto", "cuda", probe_that_finds(WITH_GPU))
+    assert (spelled(selection.first), note) == ("cuda:0", "")
 
 
 @pytest.mark.parametrize(
@@ -77,21 +90,21 @@ async def test_cuda_runs_on_a_gpu_where_driver_and_package_are_there():
     ],
 )
 async def test_cuda_without_a_usable_gpu_runs_on_the_emulator_and_says_why(report, reason):
-    choice, note = await choose_device("auto", "cuda", probe_that_finds(report))
-    assert choice.kind == "emulator"
+    selection, note = await choose_device("auto", "cuda", probe_that_finds(report))
+    assert selection.first.kind == "emulator"
     assert reason in note
     assert "its times are CPU times" in note
 
 
 @pytest.mark.parametrize(("language", "kind"), [("opencl", "opencl"), ("c", "c")])
 async def test_other_languages_need_no_look_at_the_machine(language, kind):
-    choice, note = await choose_device("auto", language, probe_that_must_not_run)
-    assert (choice.kind, note) == (kind, "")
+    selection, note = await choose_device("auto", language, probe_that_must_not_run)
+    assert (selection.first.kind, note) == (kind, "")
 
 
 async def test_a_named_device_is_taken_without_a_look():
-    choice, note = await choose_device("cuda:1@pycuda", "cuda", probe_that_must_not_run)
-    assert (spelled(choice), note) == ("cuda:1@pycuda", "")
+    selection, note = await choose_device("cuda:1@pycuda", "cuda", probe_that_must_not_run)
+    assert (spelled(selection.first), note) == ("cuda:1@pycuda", "")
 
 
 @pytest.mark.parametrize(
@@ -132,3 +145,63 @@ def test_cuda_without_any_compiler_names_both_that_are_missing(monkeypatch):
     problem = Problem(kernel=Kernel(source=Path("k.cu"), name="k"), launch=Launch(), arguments=[number])
     with pytest.raises(DeviceError, match="no Nvcc, and no Nvrtc"):
         compiler_for(DeviceChoice(kind="cuda"), info, problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("cuda:0,1", ["cuda:0", "cuda:1"]),
+        ("CUDA:2,0@pycuda", ["cuda:2@pycuda", "cuda:0@pycuda"]),
+        (f"cuda:1,{UUID}", ["cuda:1", f"cuda:{UUID}"]),
+        ("opencl:0.0,1.2", ["opencl:0.0", "opencl:1.2"]),
+        ("emulator:0,3", ["emulator:0", "emulator:3"]),
+        ("cuda:all@cupy", ["cuda:all@cupy"]),
+        ("emulator:all", ["emulator:all"]),
+    ],
+)
+def test_several_devices_of_a_kind_are_named(text, named):
+    selection = devices_named(text)
+    assert [spelled(choice) for choice in (selection.first, *selection.others)] == named
+    assert selection.is_several
+
+
+@pytest.mark.parametrize("text", ["cuda:1,1", "emulator:2,02", f"cuda:{UUID},{UUID}"])
+def test_a_device_named_twice_is_refused(text):
+    with pytest.raises(DeviceError, match="names a device twice"):
+        devices_named(text)
+
+
+@pytest.mark.parametrize("text", ["c:0,1", "c:all"])
+def test_the_c_device_measures_alone(text):
+    with pytest.raises(DeviceError, match="would disturb each other") as caught:
+        devices_named(text)
+    assert caught.value.hint == "use --device c"
+
+
+def test_where_one_device_is_needed_several_are_refused():
+    with pytest.raises(DeviceError, match="names several devices"):
+        device_named("cuda:0,1")
+
+
+HERE = {"cuda:0": "cuda:gpu-a", "cuda:1": f"cuda:{UUID}", "cuda:2": "cuda:gpu-c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("cuda:all", {"cuda:gpu-a": "cuda:0", f"cuda:{UUID}": "cuda:1", "cuda:gpu-c": "cuda:2"}),
+        ("cuda:2,1", {"cuda:gpu-c": "cuda:2", f"cuda:{UUID}": "cuda:1"}),
+        (f"cuda:0,{UUID}", {"cuda:gpu-a": "cuda:0", f"cuda:{UUID}": "cuda:1"}),
+        (f"cuda:{UUID}", {f"cuda:{UUID}": "cuda:1"}),
+    ],
+)
+def test_numbers_become_what_surely_finds_the_device(text, titles):
+    assert titles_of(devices_named(text), f"cuda:{UUID}", HERE) == titles
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("cuda:0,3", "there is no cuda:3"), (f"cuda:1,{UUID}", "is cuda:1, which is named already")]
+)
+def test_a_selection_that_is_not_there_is_refused(text, reason):
+    with pytest.raises(DeviceError, match=reason):
+        titles_of(devices_named(text), "cuda:gpu-a", HERE)

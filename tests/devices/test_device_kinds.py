@@ -7,7 +7,7 @@ import pytest
 
 import tui_tuner
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, device_named, open_device, spelled
 from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceKind, kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
@@ -66,8 +66,8 @@ async def test_one_entry_makes_a_kind_of_device_known_everywhere(toy):
     assert spelled(choice) == "toy:2"
     assert open_device(choice) == ("toy", 2, False)
     assert compiler_for(choice, info, None) == "toy compiler"
-    assert await choose_device("toy:2", "cuda", probe) == (choice, "")
-    assert (await choose_device("auto", "cuda", probe))[0].kind == "toy"
+    assert await choose_device("toy:2", "cuda", probe) == (DeviceSelection(choice), "")
+    assert (await choose_device("auto", "cuda", probe))[0].first.kind == "toy"
     assert time_label(info) == "ms (toy)"
     assert "a toy (toy)" in device_facts(info)
     with pytest.raises(DeviceError) as caught:
@@ -78,7 +78,10 @@ async def test_one_entry_makes_a_kind_of_device_known_everywhere(toy):
 def test_the_kinds_stand_in_the_error_as_they_are_spelled():
     with pytest.raises(DeviceError) as caught:
         device_named("gpu")
-    spellings = "auto, cuda, cuda:N, opencl, opencl:PLATFORM.N, c, emulator, recorded:FILE"
+    spellings = (
+        "auto, cuda, cuda:N, cuda:all, opencl, opencl:PLATFORM.N, opencl:all, c, emulator, emulator:CORE, "
+        "emulator:all, recorded:FILE"
+    )
     assert caught.value.hint == f"one of: {spellings}"
 
 

@@ -31,6 +31,18 @@ async def test_a_driver_that_hangs_is_given_up_on(monkeypatch, tmp_path):
     assert "took more than" in (await probe_devices()).no_cuda
 
 
+def test_gpus_of_one_model_are_told_with_what_finds_them():
+    report = DeviceReport(cuda_devices=["H200", "H200"], cuda_uuids=["gpu-a", "gpu-b"])
+    assert report.lines()[:3] == [
+        "cuda:0: H200, gpu-a",
+        "cuda:1: H200, gpu-b",
+        "cuda:all: 2 of one model, which can measure side by side",
+    ]
+    mixed = DeviceReport(cuda_devices=["T400", "H200", "H200"], cuda_uuids=["a", "b", "c"])
+    assert "cuda:1,2: of one model, which can measure side by side" in mixed.lines()
+    assert not any("side by side" in line for line in DeviceReport(cuda_devices=["T400"], cuda_uuids=["a"]).lines())
+
+
 def test_a_usable_gpu_needs_a_device_and_a_package():
     assert DeviceReport(cuda_devices=["a"], backends={"cupy": "1"}).no_cuda == ""
     assert DeviceReport(cuda_devices=["a"]).no_cuda

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.errors import SandboxError
+from tui_tuner.errors import DeviceError, SandboxError
 from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
@@ -208,3 +208,14 @@ async def test_a_kernel_that_brings_a_confined_runner_down_is_a_crash_and_the_ne
     assert len(first) == len(second) == 1
     assert first != second
     assert not any(own.iterdir())
+
+
+@pytest.mark.opencl
+async def test_several_devices_that_are_the_cpu_are_refused(cpu, tmp_path):
+    options = LocalOptions("opencl:all", tmp_path / "builds", tmp_path / "log", 2, Policy())
+    evaluator = LocalEvaluator(problem_in(tmp_path), options)
+    try:
+        with pytest.raises(DeviceError, match="side by side would disturb each other"):
+            await evaluator.start()
+    finally:
+        await evaluator.close()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,10 +11,12 @@ import pytest
 import tomli
 
 from tests.session.fakes import PROBLEM, SOURCE
-from tui_tuner.errors import ProblemError
+from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
+from tui_tuner.evaluate.protocol import OpenRequest
 from tui_tuner.evaluate.results import FailureKind, MachineReport
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.supervisor import Supervisor
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
@@ -114,3 +118,36 @@ async def test_a_comparison_of_a_kernel_with_itself_is_no_gain(tmp_path: Path) -
         comparison = await evaluator.compare(one, one, 0.01)
     assert comparison.failure is None
     assert comparison.low <= 1.01
+
+
+async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner_is_replaced_on_its_core(
+    tmp_path: Path,
+) -> None:
+    problem = problem_in(tmp_path)
+    async with evaluator_for(problem, tmp_path, "emulator:all") as (evaluator, started):
+        assert started.devices == [f"emulator:{core}" for core in sorted(os.sched_getaffinity(0))]
+        runners = [m.place for m in evaluator._places._members if isinstance(m.place, Supervisor)]
+        cores = [os.sched_getaffinity(runner._process._child.pid) for runner in runners if runner._process]
+        assert cores == [{core} for core in sorted(os.sched_getaffinity(0))]
+        for runner in runners:
+            if runner._process is not None:
+                await runner._process._child.kill()
+        blocks = [{"block_size_x": size} for size in (32, 64, 128, 256)]
+        crashed = await asyncio.gather(*(evaluator.evaluate(baseline(problem), BLOCK, None) for _ in runners))
+        assert {e.failure.kind for e in crashed if e.failure} == {FailureKind.CRASH}
+        again = await asyncio.gather(*(evaluator.evaluate(baseline(problem), block, None) for block in blocks))
+        assert all(evaluation.ok for evaluation in again), again
+        cores_again = [os.sched_getaffinity(runner._process._child.pid) for runner in runners if runner._process]
+    assert cores_again == cores
+    assert evaluator.news() == []
+
+
+async def test_a_device_that_does_not_come_back_is_told_as_such(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    async with evaluator_for(problem, tmp_path) as (evaluator, _):
+        supervisor = evaluator._supervisor
+        await supervisor.close()
+        assert isinstance(supervisor._opening[0], OpenRequest)
+        supervisor._opening[0] = OpenRequest(device="emulator:9999")
+        with pytest.raises(DeviceError, match="there is no core 9999"):
+            await evaluator.evaluate(baseline(problem), BLOCK, None)

@@ -30,6 +30,11 @@ def test_a_kernel_may_be_named_behind_its_file(tmp_path):
         ("cuda", None, {"CUDA_VISIBLE_DEVICES": "0"}),
         ("cuda:1", None, {"CUDA_VISIBLE_DEVICES": "1"}),
         ("cuda:1", "3,5", {"CUDA_VISIBLE_DEVICES": "5"}),
+        (
+            "cuda:GPU-6f1d3a52-0a11-4c8e-9d2b-7f3c5e0a9b44",
+            "3,5",
+            {"CUDA_VISIBLE_DEVICES": "GPU-6f1d3a52-0a11-4c8e-9d2b-7f3c5e0a9b44"},
+        ),
     ],
 )
 def test_the_kernels_process_sees_the_gpu_that_is_named(monkeypatch, device, visible, expected):
@@ -40,7 +45,7 @@ def test_the_kernels_process_sees_the_gpu_that_is_named(monkeypatch, device, vis
     assert visible_gpu(device) == expected
 
 
-@pytest.mark.parametrize("device", ["emulator", "opencl", "cuda:0@cupy"])
+@pytest.mark.parametrize("device", ["emulator", "opencl", "cuda:0@cupy", "cuda:all"])
 def test_a_kernel_in_python_runs_on_no_other_device(device):
     with pytest.raises(DeviceError, match="runs on a CUDA GPU"):
         visible_gpu(device)

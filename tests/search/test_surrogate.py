@@ -196,3 +196,15 @@ async def test_a_choice_takes_less_than_a_second_with_300_known_results(process:
         before = sum(map(processor_s, search_processes(os.getpid())))
         await anext(search)
         assert sum(map(processor_s, search_processes(os.getpid()))) - before < 3
+
+
+@pytest.mark.parametrize(("devices", "at_once"), [(1, 4), (2, 4), (4, 8)])
+async def test_as_many_are_chosen_at_a_time_as_keep_the_devices_busy(process: SearchProcess, devices, at_once):
+    sizes = []
+    search = SearchClient(SyntheticSpace(), max_evaluations=24, devices=devices)
+    search.process = process
+    async with search:
+        async for batch in search:
+            sizes.append(len(batch))
+            await search.tell([milliseconds(configuration) for configuration in batch])
+    assert sizes[1:] == [at_once] * ((24 - sizes[0]) // at_once)

@@ -99,6 +99,8 @@ class FakeEvaluator:
         self.on_evaluate: Callable[[int], None] = lambda _: None
         self.why_dropped: Callable[[Test], str | None] = lambda _: None
         self.proposed: list[Test] = []
+        self.devices: list[str] = []
+        self.told: list[str] = []
 
     async def sized_problem(self) -> Problem:
         return self.problem
@@ -111,7 +113,7 @@ class FakeEvaluator:
         tried = {} if self.problem.tests else {i: self.why_dropped(test) for i, test in enumerate(proposed)}
         tests = [proposed[i] for i, reason in tried.items() if reason is None]
         dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
-        return MachineReport(DEVICE, "landlock", "", given, tests, dropped)
+        return MachineReport(DEVICE, "landlock", "", given, tests, dropped, devices=self.devices)
 
     def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
         return milliseconds(candidate, configuration)
@@ -127,6 +129,10 @@ class FakeEvaluator:
             failure=failure,
             build_ms=100.0,
         )
+
+    def news(self) -> Sequence[str]:
+        told, self.told = self.told, []
+        return told
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         self.on_evaluate(len(self.evaluated) + 1)

@@ -22,9 +22,11 @@ from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.session.events import (
+    DeviceReady,
     EvaluationFinished,
     Event,
     IncumbentChanged,
+    Note,
     ReplyRefused,
     SessionFinished,
     StepChanged,
@@ -301,3 +303,34 @@ async def test_closing_the_stream_interrupts_and_leaves_a_resumable_run(tmp_path
     run = reopened(tmp_path)
     events = await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply())))
     assert finished(events).status == "finished"
+
+
+async def test_several_devices_are_told_and_recorded(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.devices = ["cuda:0", "cuda:1"]
+    first = next(e for e in await all_events(session_of(run, evaluator)) if isinstance(e, DeviceReady))
+    assert (first.title, first.devices) == ("2 x Fake GPU", ["cuda:0", "cuda:1"])
+
+    replayed = await all_events(session_of(open_run(run.path, resume=False), None))
+    assert next(e for e in replayed if isinstance(e, DeviceReady)).devices == first.devices
+
+
+async def test_the_journal_of_one_device_says_no_more_than_it_did(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.devices = ["cuda:0"]
+    events = await all_events(session_of(run, evaluator))
+    assert next(e for e in events if isinstance(e, DeviceReady)).title == "Fake GPU"
+    assert '"devices"' not in run.journal.path.read_text()
+
+
+async def test_a_device_that_is_lost_on_the_way_is_told(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.on_evaluate = lambda number: (
+        evaluator.told.append("cuda:1 is left out from now on") if number == 2 else None
+    )
+    events = await all_events(session_of(run, evaluator))
+    notes = [(e.level, e.text) for e in events if isinstance(e, Note)]
+    assert notes.count(("warning", "cuda:1 is left out from now on")) == 1

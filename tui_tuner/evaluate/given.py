@@ -15,7 +15,8 @@ from tui_tuner.evaluate.protocol import (
     RehearsalRequest,
 )
 from tui_tuner.evaluate.results import Build, Failure
-from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
+from tui_tuner.evaluate.several import Place
+from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_arguments import faults_of_test
 from tui_tuner.problem.inputs import array_bytes
@@ -42,9 +43,7 @@ class GivenKernel:
     dropped: list[str]
 
 
-async def check_given(
-    problem: Problem, proposed: Sequence[Test], make: MakeExecutable, supervisor: Supervisor
-) -> GivenKernel:
+async def check_given(problem: Problem, proposed: Sequence[Test], make: MakeExecutable, place: Place) -> GivenKernel:
     """Keep the proposed tests that can be used, check the kernel as given there, and time it.
 
     Raises:
@@ -52,28 +51,28 @@ async def check_given(
     """
 
     async def rehearse(trial: Problem) -> str | None:
-        return await _rehearse(trial, make, supervisor)
+        return await _rehearse(trial, make, place)
 
     kept, dropped = await kept_tests(problem, proposed, rehearse)
     if kept:
         try:
             with_tests = problem.with_tests(kept)
-            build, answer = await _prepare(with_tests, DRAWS, make, supervisor)
+            build, answer = await _prepare(with_tests, DRAWS, make, place)
             return GivenKernel(with_tests, build, answer, kept, dropped)
         except UserError as error:
             dropped += [dropped_line(problem, test, error.message) for test in kept]
-            await supervisor.close()  # and what the runner has allocated goes with it
-    build, answer = await _prepare(problem, 1, make, supervisor)
+            await place.close()  # and what the runner has allocated goes with it
+    build, answer = await _prepare(problem, 1, make, place)
     return GivenKernel(problem, build, answer, [], dropped)
 
 
-async def _rehearse(trial: Problem, make: MakeExecutable, supervisor: Supervisor) -> str | None:
+async def _rehearse(trial: Problem, make: MakeExecutable, place: Place) -> str | None:
     """Why the kernel as given cannot be checked at the tests of a problem; None if it can."""
     built = await _built(trial, make)
     if isinstance(built, Failure):
         return built.message
     try:
-        answer = await supervisor.ask(RehearsalRequest(problem=trial, baseline=built[1]))
+        answer = await place.ask(RehearsalRequest(problem=trial, baseline=built[1]))
     except RunnerDied as died:
         return f"{died.failure.kind}: {died.failure.message}"
     if not isinstance(answer, RehearsalAnswer):
@@ -81,16 +80,14 @@ async def _rehearse(trial: Problem, make: MakeExecutable, supervisor: Supervisor
     return answer.reason
 
 
-async def _prepare(
-    problem: Problem, draws: int, make: MakeExecutable, supervisor: Supervisor
-) -> tuple[Build, EvaluationAnswer]:
+async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Place) -> tuple[Build, EvaluationAnswer]:
     built = await _built(problem, make)
     source = problem.directory / problem.kernel.source
     if isinstance(built, Failure):
         raise ProblemError(f"the kernel as given cannot run: {built.message}", file=source)
     build, executable = built
     try:
-        answer = await supervisor.open(PreparationRequest(problem=problem, baseline=executable, draws=draws))
+        answer = await place.open(PreparationRequest(problem=problem, baseline=executable, draws=draws))
     except RunnerDied as died:
         answer = EvaluationAnswer(failure=died.failure)
     if not isinstance(answer, EvaluationAnswer):

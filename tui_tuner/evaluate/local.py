@@ -10,8 +10,8 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.base import DeviceChoice
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, spelled
+from tui_tuner.evaluate.devices.base import DeviceSelection
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -33,6 +33,7 @@ from tui_tuner.evaluate.protocol import (
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, MachineReport
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.problem.candidate import Candidate, Geometry, baseline, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
@@ -69,21 +70,24 @@ class LocalEvaluator:
         self._problem = problem
         self._options = options
         self._supervisor = Supervisor(options.log)
+        self._places = Places(self._supervisor, lambda: Supervisor(options.log), options.log)
         self._builder: Builder | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
-        self._choice: tuple[DeviceChoice, str] | None = None
+        self._choice: tuple[DeviceSelection, str] | None = None
 
     async def sized_problem(self) -> Problem:
         """The problem at the sizes of the device that `start` takes."""
-        choice, _ = await self._chosen()
-        return kind_named(choice.kind).sized(self._given_problem)
+        selection, _ = await self._chosen()
+        return kind_named(selection.first.kind).sized(self._given_problem)
 
     async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Take the device, measure its ceilings, check and time the kernel as given, try proposed tests with it."""
-        choice, note = await self._chosen()
+        selection, note = await self._chosen()
+        choice = selection.first
         self._problem = await self.sized_problem()
-        opened = await self._open(choice)
+        taken = await self._take(selection)
+        opened = taken.device
         report = await self._options.policy.prove()
         compiler = compiler_for(choice, opened, self._problem, self._options.nvcc)
         self._builder = Builder(
@@ -96,22 +100,29 @@ class LocalEvaluator:
         )
         given = baseline(self._problem)
         options = self._problem.kernel.compiler_options
-        device, _ = await asyncio.gather(
+        device, *_ = await asyncio.gather(
             self._measure_ceilings(opened, self._builder),
             self._builder.build(given, given.default_configuration, options),  # it is at hand when it is checked
+            self._places.take_others(selection, self._opening, taken),
         )
         self._device = device.model_copy(update={"toolchain": compiler.toolchain})
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
-        checked = await check_given(self._problem, proposed, self._executable, self._supervisor)
+        checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
+        said = await self._places.join()
         return MachineReport(
             device=self._device,
             sandbox=report.line,
-            note=note,
+            note="; ".join(filter(None, (note, *said))),
             given=self._evaluation(given, given.default_configuration, checked.build, checked.answer),
             tests=checked.tests,
             dropped=checked.dropped,
+            devices=self._places.titles,
         )
+
+    def news(self) -> list[str]:
+        """What happened to devices since this was asked last, a line each."""
+        return self._places.news()
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, verify and measure one configuration."""
@@ -122,7 +133,7 @@ class LocalEvaluator:
         if executable is None:
             return self._evaluation(candidate, configuration, build, EvaluationAnswer(failure=build.failure))
         try:
-            answer = await self._supervisor.ask(EvaluationRequest(executable=executable, best_ms=best_ms))
+            answer = await self._places.ask(EvaluationRequest(executable=executable, best_ms=best_ms))
         except RunnerDied as died:
             answer = EvaluationAnswer(failure=died.failure)
         if not isinstance(answer, EvaluationAnswer):
@@ -136,7 +147,7 @@ class LocalEvaluator:
         old = await self._must_build(*incumbent)
         new = await self._must_build(*challenger)
         try:
-            answer = await self._supervisor.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
+            answer = await self._places.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
         except RunnerDied as died:
             return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=died.failure)
         if not isinstance(answer, ComparisonAnswer):
@@ -144,26 +155,24 @@ class LocalEvaluator:
         return answer.comparison
 
     async def close(self) -> None:
-        """End the runner, and remove what is too much of the builds of all runs."""
-        await self._supervisor.close()
+        """End the runners, and remove what is too much of the builds of all runs."""
+        await self._places.close()
         if self._builder is not None and self._options.kept is not None:
             await asyncio.to_thread(self._options.kept.shrink)
 
-    async def _open(self, choice: DeviceChoice) -> DeviceInfo:
-        options, problem = self._options, self._problem
-        kind = kind_named(choice.kind)
-        self._supervisor.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
-        request = OpenRequest(device=spelled(choice), allow_unconfined=options.policy.allow_unconfined)
-        try:
-            opened = await self._supervisor.open(request)
-        except RunnerDied as died:
-            hint = f"what its driver says is in {options.log}"
-            raise DeviceError(f"the device cannot be used: {died.failure.message}", hint=hint) from died
-        if not isinstance(opened, DeviceAnswer):
-            raise RuntimeError(f"unexpected answer to open: {opened!r}")
-        return opened.device
+    @property
+    def _opening(self) -> OpenRequest:
+        """What a runner is told first; the device is filled in."""
+        return OpenRequest(device="", allow_unconfined=self._options.policy.allow_unconfined)
 
-    async def _chosen(self) -> tuple[DeviceChoice, str]:
+    async def _take(self, selection: DeviceSelection) -> DeviceAnswer:
+        options, choice = self._options, selection.first
+        kind = kind_named(choice.kind)
+        read = await kind.confinement(choice, self._problem, options.cache, options.policy, probe_devices)
+        self._supervisor.confine(read)
+        return await self._places.take(selection, self._opening)
+
+    async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:
             self._choice = await choose_device(self._options.device, self._given_problem.language)
         return self._choice
@@ -227,7 +236,7 @@ class LocalEvaluator:
             return device
         ours = (checks_candidate(), copy_candidate(), multiply_add_candidate())
         checks, copy, multiply_add = await asyncio.gather(*(self._build_ours(one, device, builder) for one in ours))
-        await self._supervisor.open(ChecksRequest(artifact=checks.artifact))
+        await self._places.open(ChecksRequest(artifact=checks.artifact))
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
         request = CeilingsRequest(copy_kernel=copy, fma_kernel=multiply_add, bytes=moved)
         try:

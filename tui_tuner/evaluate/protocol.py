@@ -112,10 +112,17 @@ class Phase(Frame):
 
 
 class DeviceAnswer(Frame):
-    """The device is taken."""
+    """The device is taken.
+
+    Attributes:
+        place: how it is named so that it is surely found again.
+        siblings: by their numbers, the devices that were to be seen, and how each is surely found.
+    """
 
     type: Literal["opened"] = "opened"
     device: DeviceInfo
+    place: str = ""
+    siblings: dict[str, str] = {}
 
 
 class RehearsalAnswer(Frame):

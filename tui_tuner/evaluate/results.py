@@ -291,6 +291,7 @@ class MachineReport:
         tests: those in force that were proposed.
         dropped: a line for each proposed test that is not, with the reason.
         members: the only configurations of the kernel as given that there are; None where its tunables say all.
+        devices: those that measure side by side, as the user names them.
     """
 
     device: DeviceInfo
@@ -300,6 +301,7 @@ class MachineReport:
     tests: list[Test] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     members: Sequence[Configuration] | None = None
+    devices: Sequence[str] = ()
 
 
 class Evaluator(Protocol):
@@ -325,6 +327,10 @@ class Evaluator(Protocol):
         Raises:
             UserError: device, compiler, sandbox, kernel or reference cannot be used.
         """
+        ...
+
+    def news(self) -> Sequence[str]:
+        """What happened to devices since this was asked last, a line each."""
         ...
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:

@@ -10,13 +10,14 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.devices.base import Device, DeviceFault
-from tui_tuner.evaluate.devices.choose import device_named, open_device
+from tui_tuner.evaluate.devices.base import Device, DeviceChoice, DeviceFault
+from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChannelClosed,
@@ -110,8 +111,14 @@ class Runner:
 
     def _open(self, request: OpenRequest) -> DeviceAnswer:
         self._say("opening the device", OPEN_LIMIT_S)
-        self._device = open_device(device_named(request.device), allow_unconfined=request.allow_unconfined)
-        return DeviceAnswer(device=self._device.info)
+        choice = device_named(request.device)
+        self._device = open_device(choice, allow_unconfined=request.allow_unconfined)
+
+        def surely(named: DeviceChoice, unit: str) -> str:
+            return spelled(replace(named, unit=unit, backend=choice.backend))
+
+        siblings = {name: surely(device_named(name), unit) for name, unit in self._device.siblings.items()}
+        return DeviceAnswer(device=self._device.info, place=surely(choice, self._device.unit), siblings=siblings)
 
     def _measure_ceilings(self, request: CeilingsRequest) -> DeviceAnswer:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings

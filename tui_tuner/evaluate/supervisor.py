@@ -18,6 +18,7 @@ from tui_tuner.evaluate.protocol import (
     ChannelClosed,
     DeviceAnswer,
     EvaluationAnswer,
+    OpenRequest,
     Phase,
     PreparationRequest,
     RunnerAnswer,
@@ -159,6 +160,8 @@ class Supervisor:
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
         answer = await self.ask(request)
+        if isinstance(request, OpenRequest) and isinstance(answer, DeviceAnswer):
+            request = request.model_copy(update={"device": answer.place})  # its number may be another's by then
         if getattr(answer, "failure", None) is None:
             self._opening.append(request)
         return answer
@@ -169,7 +172,8 @@ class Supervisor:
         Raises:
             UserError: the runner says that the user must mend something.
             RunnerDied: the request ended the runner; the next request gets a fresh one.
-            DeviceError: the kernel as given, good before, fails on a fresh runner: the device is unwell.
+            DeviceError: the device does not come back, or is unwell: the kernel as given, good before, fails on a
+                fresh runner.
         """
         async with self._lock:
             process = self._process or await self._start()
@@ -204,6 +208,9 @@ class Supervisor:
                         f"the device is unwell: the kernel as given fails on a fresh process ({died.failure.message})",
                         hint="look at nvidia-smi and the driver's log, then `tuner-tui resume` the run",
                     ) from died
+            except UserError as error:
+                await process.kill()
+                raise DeviceError(error.message, hint=error.hint, file=error.file, line=error.line) from error
             else:
                 return process
         raise AssertionError("unreachable")

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, ProblemError
+from tui_tuner.evaluate.devices.base import ALL
 from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport
@@ -87,6 +88,10 @@ class PythonEvaluator:
         given = _evaluation(candidate, candidate.default_configuration, opened.given)
         return MachineReport(device=opened.device, sandbox=UNCONFINED, note="", given=given)
 
+    def news(self) -> Sequence[str]:
+        """Nothing: a device that is lost ends the session."""
+        return ()
+
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
         request = KernelEvaluationRequest(id=self._client.next_number(), configuration=configuration, best_ms=best_ms)
@@ -142,9 +147,12 @@ def visible_gpu(device: str) -> dict[str, str]:
     if device.strip().lower() == "auto":
         return {}
     choice = device_named(device)
-    if "python" not in kind_named(choice.kind).languages or choice.backend != "auto":
+    if "python" not in kind_named(choice.kind).languages or choice.backend != "auto" or choice.unit == ALL:
         hint = "leave --device out, or name one as in cuda:1"
         raise DeviceError(f"a kernel in Python runs on a CUDA GPU, not on '{device}'", hint=hint)
+    if choice.unit:
+        prefix, _, number = choice.unit.partition("-")
+        return {_VISIBLE: f"{prefix.upper()}-{number}"}
     seen = [name for name in os.environ.get(_VISIBLE, "").split(",") if name.strip()]
     if seen and choice.index >= len(seen):
         raise DeviceError(f"there is no {device}", hint=f"{_VISIBLE} shows {len(seen)}")

@@ -230,6 +230,10 @@ class BatchingEvaluator:
         self._asked.put(asked)
         return await asyncio.wrap_future(asked.answer)
 
+    def news(self) -> Sequence[str]:
+        """Nothing: what the autotuner loses it tells itself."""
+        return ()
+
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
         asked = EmbeddedEvaluation(candidate, configuration)

@@ -37,6 +37,7 @@ class SearchClient:
         start: the configuration to evaluate first; without effect where it is not valid.
         known: configurations that were measured before, with their time in ms, None where they failed. They are
             learnt from, never asked for, and cost nothing; those that are not valid are left out.
+        devices: how many measure side by side; the surrogate chooses enough at a time to keep them busy.
 
     Attributes:
         method: the one in use.
@@ -58,6 +59,7 @@ class SearchClient:
         seed: int = 0,
         start: Configuration | None = None,
         known: KnownTimes = (),
+        devices: int = 1,
     ) -> None:
         if max_evaluations < 1:
             raise ValueError("a search needs at least one evaluation")
@@ -66,7 +68,7 @@ class SearchClient:
         new = whole.size_up_to(max_evaluations + len(measured) + 1) - len(measured)
         self.method = method_for(method, new, max_evaluations)
         first = start if start is not None and whole.contains(start) else None
-        self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured)
+        self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured, devices)
         self.process: SearchProcess | None = None
         self._own_process = SearchProcess()
         self._source: Source | None = None
@@ -154,6 +156,7 @@ class SearchTask:
         method: its name.
         start: the configuration to evaluate first, None where it is not valid.
         known: valid configurations that were measured before, each once.
+        devices: how many measure side by side.
     """
 
     space: SearchSpace
@@ -162,6 +165,7 @@ class SearchTask:
     max_evaluations: int
     start: Configuration | None
     known: KnownTimes
+    devices: int = 1
 
 
 class Source(Protocol):
@@ -262,6 +266,7 @@ async def guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSo
         "max_evaluations": task.max_evaluations,
         "start": task.start,
         "known": task.known,
+        "devices": task.devices,
     }
     await process.begin(job)
     return ProcessSource(process, dict)

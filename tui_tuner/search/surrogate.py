@@ -36,6 +36,8 @@ FIRST = 8
 """Configurations that fill the space before a model chooses."""
 AT_ONCE = 4
 """Configurations that a model chooses at a time: they are built side by side, and are as good as one after another."""
+FOR_EACH_DEVICE = 2
+"""At least so many at a time for each of several devices: one is built while the other is measured."""
 FILLING = 1_000
 """Random candidates that the first ones are chosen from."""
 LEARNT = 300
@@ -53,6 +55,7 @@ class SurrogateJob:
     Attributes:
         start: the configuration to begin with, where it is valid.
         known: configurations measured before, with their time in ms or None.
+        devices: how many measure side by side.
     """
 
     space: SearchSpace
@@ -60,12 +63,13 @@ class SurrogateJob:
     max_evaluations: int
     start: Configuration | None = None
     known: Sequence[tuple[Configuration, float | None]] = field(default=())
+    devices: int = 1
 
 
 def run(job: SurrogateJob, ask: AskTimes) -> str:
     """Search until the budget is spent or every candidate is evaluated; returns why it ended."""
     rng = random.Random(job.seed)  # noqa: S311 - it is to be the same again
-    surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(job.seed))
+    surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(job.seed), job.devices)
     for configuration, time in job.known:
         surrogate.learn([surrogate.pool.row(configuration)], [time])
     start = [] if job.start is None else [surrogate.pool.row(job.start)]
@@ -84,12 +88,16 @@ def run(job: SurrogateJob, ask: AskTimes) -> str:
 class Surrogate:
     """Chooses what to evaluate next from what is known.
 
+    Args:
+        devices: how many measure side by side.
+
     Attributes:
         pool: of the candidates.
     """
 
-    def __init__(self, pool: Pool, rng: np.random.Generator) -> None:
+    def __init__(self, pool: Pool, rng: np.random.Generator, devices: int = 1) -> None:
         self.pool = pool
+        self._at_once = max(AT_ONCE, FOR_EACH_DEVICE * devices)
         self._rng = rng
         self._times: dict[PlaceRow, float | None] = {}
 
@@ -112,7 +120,7 @@ class Surrogate:
         if not timed or not len(candidates):
             return self._far(candidates, [], 1)
         working = len(timed) / len(self._times)  # where most fail, each result tells more than another guess
-        count = min(max(1, round(AT_ONCE * working)), len(candidates))
+        count = min(max(1, round(self._at_once * working)), len(candidates))
         return [tuple(candidates[place].tolist()) for place in self._most_promising(candidates, count)]
 
     def _far(self, candidates: Places, begun: Sequence[PlaceRow], count: int) -> list[PlaceRow]:

@@ -88,8 +88,10 @@ class JournaledSearch:
         return True
 
 
-AT_ONCE = (os.cpu_count() or 1) + 2
-"""As many builds as there are cores, and some that wait for the device."""
+BUILDING = os.cpu_count() or 1
+"""As many builds at once as there are cores."""
+WAITING = 2
+"""And so many for each device that are at work there or wait for it."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class KernelBench:
             ones.
         given: the kernel as given, in its default configuration.
         fastest: what was measured as fastest, the kernel as given apart; None before anything was.
+        devices: how many measure side by side.
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class KernelBench:
         self.sandbox: str = machine.started.sandbox
         self.members: Sequence[Configuration] | None = machine.started.members
         self.given: Evaluation = machine.started.given
+        self.devices: int = max(1, len(machine.started.devices))
         self._machine = machine
         self._recall = recall
         self._budget = budget
@@ -160,7 +164,7 @@ class KernelBench:
         known = self._by_candidate[candidate.id]
         new = {_name(c): c for c in configurations if _name(c) not in known}
         allowed = list(new.values())[: self._budget.evaluations_left]
-        at_once = asyncio.Semaphore(AT_ONCE)
+        at_once = asyncio.Semaphore(BUILDING + WAITING * self.devices)
         outcomes = await _all([self._one(candidate, c, at_once) for c in allowed])
         for outcome in outcomes:
             if isinstance(outcome, Evaluation):
@@ -255,6 +259,8 @@ class KernelBench:
         evaluator = await self._machine.evaluator()
         best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
         evaluation = await evaluator.evaluate(candidate, configuration, best)
+        for text in evaluator.news():
+            self._emit(events.Note(level="warning", text=text))
         return evaluation.model_dump(mode="json")
 
     def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:

@@ -62,11 +62,17 @@ class SessionStarted(Event):
 
 
 class DeviceReady(Event):
-    """The device is known; `sandbox` says in one line how builds are confined."""
+    """The device is known; `sandbox` says in one line how builds are confined, `devices` which measure side by side."""
 
     type: Literal["device_ready"] = "device_ready"
     device: DeviceInfo
     sandbox: str
+    devices: list[str] = []
+
+    @property
+    def title(self) -> str:
+        """The device, or how many of it."""
+        return self.device.name if len(self.devices) < 2 else f"{len(self.devices)} x {self.device.name}"
 
 
 class Note(Event):

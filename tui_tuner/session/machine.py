@@ -75,6 +75,7 @@ class Machine:
             tests=[Test.model_validate(test) for test in result.get("tests", [])],
             dropped=result.get("dropped", []),
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
+            devices=result.get("devices", []),
         )
         return self._started
 
@@ -147,6 +148,7 @@ class Machine:
             "tests": [test.model_dump(mode="json") for test in started.tests],
             "dropped": started.dropped,
             **self._packed(started.members),
+            **({"devices": [*started.devices]} if len(started.devices) > 1 else {}),
         }
 
     def _packed(self, members: Sequence[Configuration] | None) -> dict[str, str]:

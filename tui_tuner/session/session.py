@@ -79,7 +79,7 @@ class Session(EventStream):
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text="taking the device; checking and timing the kernel as given"))
         started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
-        self._emit(DeviceReady(device=started.device, sandbox=started.sandbox))
+        self._emit(DeviceReady(device=started.device, sandbox=started.sandbox, devices=[*started.devices]))
         if started.note:
             self._emit(Note(level="warning", text=started.note))
         for test in started.tests:

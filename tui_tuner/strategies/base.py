@@ -159,6 +159,11 @@ class BenchView(Protocol):
         """The kernel as given, in its default configuration."""
         ...
 
+    @property
+    def devices(self) -> int:
+        """How many devices measure side by side."""
+        ...
+
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
         """All that was evaluated of a candidate so far."""
         ...

@@ -110,7 +110,7 @@ async def _search_by_rounds(
 
 async def _search_locally(session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool) -> None:
     """Search without the model, after its rounds or alone."""
-    method, seed = methods.local or DEFAULT_METHOD, session.seed + again
+    method, seed, devices = methods.local or DEFAULT_METHOD, session.seed + again, session.bench.devices
     searched = narrowed(session, candidate)
     space, start = space_of(session, searched), searched.default_configuration
     measured = session.bench.evaluations_of(candidate)
@@ -124,7 +124,9 @@ async def _search_locally(session: Effects, candidate: Candidate, most: int, met
     content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
     if known:
         content["known"] = len(known)
-    search = SearchClient(space, method=method, seed=seed, max_evaluations=most, start=start, known=known)
+    search = SearchClient(
+        space, method=method, seed=seed, max_evaluations=most, start=start, known=known, devices=devices
+    )
     async with session.proposals(search, content) as batches:
         async for batch in batches:
             evaluations = await session.evaluate(candidate, batch)

@@ -55,7 +55,7 @@ def _line(event: Event, view: SubjectView) -> Content | None:
         case Note():
             return _note(event.text, warning=event.level == "warning")
         case DeviceReady():
-            return _note(f"{event.device.name}, {event.device.backend}; {view.sandbox_label}{event.sandbox}")
+            return _note(f"{event.title}, {event.device.backend}; {view.sandbox_label}{event.sandbox}")
         case ReplyRefused():
             return _refusal(event.problems)
         case ApprovalGiven():

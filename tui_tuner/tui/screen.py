@@ -49,7 +49,7 @@ def header_parts(view_model: ViewModel, view: SubjectView, elapsed: float) -> li
     unit = time_label(device)
     return [
         (0, "left", started.kernel),
-        (4, "left", "" if device is None else device.name),
+        (4, "left", view_model.device_title),
         (0, "left", "" if unit == "ms" else unit),
         (6, "left", started.model or "no model"),
         (7, "left", started.strategy),

@@ -56,6 +56,7 @@ class ViewModel:
     elapsed: float = 0.0
     started: events.SessionStarted | None = None
     device: DeviceInfo | None = None
+    device_title: str = ""
     steps: dict[int, Step] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
     frozen: Configuration = field(default_factory=dict)
@@ -87,7 +88,7 @@ class ViewModel:
                 self.started = event
                 self.titles[event.baseline.id] = event.baseline.title or "baseline"
             case events.DeviceReady():
-                self.device = event.device
+                self.device, self.device_title = event.device, event.title
             case events.StepChanged():
                 self._step(event.step)
             case events.PlanOrdered() | events.ParametersFrozen():

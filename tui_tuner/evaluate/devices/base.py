@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,31 @@ class DeviceChoice:
         index: number of the device, of an OpenCL device on its platform.
         platform: number of the OpenCL platform.
         backend: package that drives the device, or auto for the first that works.
+        unit: what names it whatever the others are: the UUID of a GPU, the core of an emulator; `ALL` for the first
+            of all that are there; empty where the number does.
     """
 
     kind: str
     index: int = 0
     platform: int = 0
     backend: str = "auto"
+    unit: str = ""
+
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class DeviceSelection:
+    """The devices that the user named, all of one kind; with `all` what is there says which the others are."""
+
+    first: DeviceChoice
+    others: tuple[DeviceChoice, ...] = ()
+
+    @property
+    def is_several(self) -> bool:
+        """Whether more than one device may be meant."""
+        return bool(self.others) or self.first.unit == ALL
 
 
 @dataclass(frozen=True)
@@ -83,9 +102,17 @@ class ClockSample:
 
 
 class Device(ABC):
-    """One device inside the runner process; used from one thread only."""
+    """One device inside the runner process; used from one thread only.
+
+    Attributes:
+        unit: as `DeviceChoice.unit`.
+        siblings: the devices of its kind that can be used here, itself included: how each is named by its number, and
+            its unit; empty where nothing tells.
+    """
 
     info: DeviceInfo
+    unit: str = ""
+    siblings: Mapping[str, str] = {}
 
     def use_checks(self, artifact: Path) -> None:
         """Check outputs, inputs and guards with these kernels from now on."""

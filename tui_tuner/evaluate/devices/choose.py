@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.base import Compiler
-from tui_tuner.evaluate.devices.base import Device, DeviceChoice
-from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for
+from tui_tuner.evaluate.devices.base import ALL, Device, DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceKind, RecordedKind, kind_named, kinds_for
 from tui_tuner.evaluate.devices.probe import Probe, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language, Problem
 
-_FORM = re.compile(r"(?P<kind>\w+)(?::(?:(?P<platform>\d+)\.)?(?P<index>\d+))?(?:@(?P<backend>[\w-]+))?", re.ASCII)
+_FORM = re.compile(r"(?P<kind>\w+)(?::(?P<places>[\w.,-]+))?(?:@(?P<backend>[\w-]+))?", re.ASCII)
+_PLACE = re.compile(
+    r"(?:(?P<platform>\d+)\.)?(?P<index>\d+)|(?P<uuid>(?:gpu|mig)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})",
+    re.ASCII,
+)
 
 
 def device_named(text: str) -> DeviceChoice:
     """A device as the user names it: `cuda`, `cuda:1`, `cuda:0@cupy`, `opencl:1`, `opencl:0.1`, `c`, `emulator`.
 
     Raises:
-        DeviceError: nothing is called that.
+        DeviceError: nothing is called that, or several devices are.
+    """
+    selection = devices_named(text)
+    if selection.others:
+        raise DeviceError(f"'{text}' names several devices, and one is needed", hint="name one of them")
+    return selection.first
+
+
+def devices_named(text: str) -> DeviceSelection:
+    """One device or several of a kind, as the user names them: `cuda:1`, `cuda:0,1`, `cuda:all`, `emulator:0,1`.
+
+    Raises:
+        DeviceError: nothing is called that, one is named twice, or such devices cannot be used side by side.
     """
     form = _FORM.fullmatch(text.strip().lower())
     name = form["kind"] if form else ""
@@ -29,10 +47,38 @@ def device_named(text: str) -> DeviceChoice:
         raise DeviceError(
             "kernels cannot be built for HIP yet", hint="an AMD GPU runs .cl kernels with --device opencl"
         )
-    kind = KINDS.get(name)
-    if form is None or kind is None or not kind.is_spelled(form["platform"], form["index"], form["backend"]):
-        raise DeviceError(f"there is no device called '{text}'", hint=f"one of: {', '.join(_spellings())}")
-    return DeviceChoice(name, int(form["index"] or 0), int(form["platform"] or 0), form["backend"] or "auto")
+    kind, places = KINDS.get(name), form["places"] if form else None
+    if form is None or kind is None:
+        raise _no_device(text)
+    if kind.has_several and places == ALL and kind.is_spelled(None, None, form["backend"]):
+        return DeviceSelection(DeviceChoice(name, backend=form["backend"] or "auto", unit=ALL))
+    if not kind.has_several and places and ("," in places or places == ALL):
+        message = f"'{name}' runs one kernel at a time: several on one machine would disturb each other"
+        raise DeviceError(message, hint=f"use --device {name}")
+    choices = [_choice(kind, place, form["backend"]) for place in (places.split(",") if places else [None])]
+    named = [choice for choice in choices if choice is not None]
+    if len(named) < len(choices):
+        raise _no_device(text)
+    if len(set(named)) < len(named):
+        raise DeviceError(f"'{text}' names a device twice", hint="name each once")
+    return DeviceSelection(named[0], tuple(named[1:]))
+
+
+def _choice(kind: DeviceKind, place: str | None, backend: str | None) -> DeviceChoice | None:
+    """The device of a kind at a place; None where there is none that can be called that."""
+    form = None if place is None else _PLACE.fullmatch(place)
+    platform, index, uuid = form.groups() if form else (None, None, None)
+    if (place is not None and form is None) or (uuid and not kind.has_uuids):
+        return None
+    if not kind.is_spelled(platform, index, backend):
+        return None
+    if kind.address is Address.CORE and index is not None:
+        return DeviceChoice(kind.name, backend=backend or "auto", unit=str(int(index)))
+    return DeviceChoice(kind.name, int(index or 0), int(platform or 0), backend or "auto", uuid or "")
+
+
+def _no_device(text: str) -> DeviceError:
+    return DeviceError(f"there is no device called '{text}'", hint=f"one of: {', '.join(_spellings())}")
 
 
 def spelled(choice: DeviceChoice) -> str:
@@ -66,8 +112,8 @@ def is_recorded(text: str) -> bool:
     return f"{text.strip().lower()}:".startswith(_RECORDED)
 
 
-async def choose_device(text: str, language: Language, probe: Probe = probe_devices) -> tuple[DeviceChoice, str]:
-    """The device that the user named or, with "auto", the best for the language, and a note for the user.
+async def choose_device(text: str, language: Language, probe: Probe = probe_devices) -> tuple[DeviceSelection, str]:
+    """The devices that the user named or, with "auto", the best for the language, and a note for the user.
 
     Args:
         probe: looks for devices; asked only where the answer decides.
@@ -80,21 +126,21 @@ async def choose_device(text: str, language: Language, probe: Probe = probe_devi
         hint = "name the recording, as in --device recorded:conv.json.gz"
         raise DeviceError("the kernel's times are on file, and nothing can run it", hint=hint)
     if text.strip().lower() != "auto":
-        choice = device_named(text)
-        if language not in kind_named(choice.kind).languages:
+        selection = devices_named(text)
+        if language not in kind_named(selection.first.kind).languages:
             ways = " or ".join(f"--device {kind.name}" for kind in kinds)
             title = COMPILED_LANGUAGES[language].title
-            raise DeviceError(f"a kernel in {title} does not run on '{choice.kind}'", hint=f"use {ways}")
-        return choice, ""
+            raise DeviceError(f"a kernel in {title} does not run on '{selection.first.kind}'", hint=f"use {ways}")
+        return selection, ""
     preferred = kinds[0]
     if len(kinds) == 1:
-        return DeviceChoice(preferred.name), ""
+        return DeviceSelection(DeviceChoice(preferred.name)), ""
     report = await probe()
     chosen = next((kind for kind in kinds if not kind.missing(report)), preferred)
     if chosen is preferred:
-        return DeviceChoice(chosen.name), ""
+        return DeviceSelection(DeviceChoice(chosen.name)), ""
     why = f"no {preferred.noun} can be used here ({preferred.missing(report)})"
-    return DeviceChoice(chosen.name), f"{why}: {chosen.substitution}"
+    return DeviceSelection(DeviceChoice(chosen.name)), f"{why}: {chosen.substitution}"
 
 
 def open_device(choice: DeviceChoice, *, allow_unconfined: bool = False) -> Device:
@@ -105,3 +151,30 @@ def open_device(choice: DeviceChoice, *, allow_unconfined: bool = False) -> Devi
 def compiler_for(choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None = None) -> Compiler:
     """What builds for the device; see `DeviceKind.compiler`."""
     return kind_named(choice.kind).compiler(choice, device, problem, nvcc)
+
+
+def titles_of(selection: DeviceSelection, place: str, siblings: Mapping[str, str]) -> dict[str, str]:
+    """How each selected device is surely found, and its name for people.
+
+    Args:
+        place: where the first was found.
+        siblings: the devices that are there, by their numbers, and how each is surely found.
+
+    Raises:
+        DeviceError: one is not there, or is named twice.
+    """
+    seen = {name: title for title, name in siblings.items()}
+    if selection.first.unit == ALL:
+        return seen
+    if not selection.others:
+        return {place: seen.get(place, place)}
+    found: dict[str, str] = {}
+    for choice in (selection.first, *selection.others):
+        wanted = spelled(choice)
+        name = siblings.get(spelled(replace(choice, backend="auto")), wanted)
+        if name not in seen:
+            raise DeviceError(f"there is no {wanted}", hint=f"here are: {', '.join(siblings)}")
+        if name in found:
+            raise DeviceError(f"{wanted} is {seen[name]}, which is named already", hint="name each once")
+        found[name] = seen[name]
+    return found

@@ -32,6 +32,7 @@ class Address(Enum):
     NONE = ""
     INDEX = ":N"
     PLATFORM = ":PLATFORM.N"
+    CORE = ":CORE"
     FILE = ":FILE"
 
 
@@ -43,6 +44,8 @@ class DeviceKind:
         noun: what is missing where there is none, as in "CUDA GPU".
         languages: that its devices run.
         address: how they are told apart.
+        has_uuids: whether a device can be named by its UUID.
+        has_several: whether several devices can be named, to measure side by side.
         is_record: whether times were taken before and stand in a file.
         has_blocks: whether a launch is a grid of blocks of threads, with limits of the device.
         has_warps: whether blocks run in warps, of which occupancy is told.
@@ -56,6 +59,8 @@ class DeviceKind:
     noun = "device"
     languages: tuple[Language, ...] = ()
     address = Address.NONE
+    has_uuids = False
+    has_several = False
     is_record = False
     has_blocks = True
     has_warps = False
@@ -83,8 +88,9 @@ class DeviceKind:
     def spelled(self, choice: DeviceChoice) -> str:
         """A device of this kind as it is named on the command line."""
         index = {Address.INDEX: f":{choice.index}", Address.PLATFORM: f":{choice.platform}.{choice.index}"}
+        place = f":{choice.unit}" if choice.unit else index.get(self.address, "")
         backend = "" if choice.backend == "auto" else f"@{choice.backend}"
-        return f"{self.name}{index.get(self.address, '')}{backend}"
+        return f"{self.name}{place}{backend}"
 
     def spellings(self) -> Iterable[str]:
         """The forms in which its devices can be named."""
@@ -92,6 +98,8 @@ class DeviceKind:
             yield self.name
         if self.address is not Address.NONE:
             yield f"{self.name}{self.address.value}"
+        if self.has_several:
+            yield f"{self.name}:all"
 
     def missing(self, report: DeviceReport) -> str:
         """Why no such device can be used on this machine; empty where one can."""
@@ -184,6 +192,8 @@ class CudaKind(DeviceKind):
     noun = "CUDA GPU"
     languages = ("cuda", "python")
     address = Address.INDEX
+    has_uuids = True
+    has_several = True
     has_warps = True
     has_ceilings = True
 
@@ -206,7 +216,7 @@ class CudaKind(DeviceKind):
         """Take a CUDA device."""
         from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 
-        return CudaDevice(choice.index, choice.backend)
+        return CudaDevice(choice.index, choice.backend, choice.unit)
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The toolkit's nvcc, else NVRTC of the installed packages."""
@@ -233,6 +243,7 @@ class OpenCLKind(DeviceKind):
     name = "opencl"
     languages = ("opencl",)
     address = Address.PLATFORM
+    has_several = True
 
     def missing(self, report: DeviceReport) -> str:
         """Why no OpenCL device can be used."""
@@ -301,6 +312,8 @@ class EmulatorKind(DeviceKind):
 
     name = "emulator"
     languages = ("cuda",)
+    address = Address.CORE
+    has_several = True
     is_emulated = True
     time_note = "emulator"
     substitution = "the emulator runs the kernel, and its times are CPU times"
@@ -327,7 +340,7 @@ class EmulatorKind(DeviceKind):
         from tui_tuner.evaluate.devices.native.child import EMULATED
         from tui_tuner.evaluate.devices.native.device import NativeDevice
 
-        return NativeDevice(EMULATED, allow_unconfined=allow_unconfined)
+        return NativeDevice(EMULATED, allow_unconfined=allow_unconfined, core=choice.unit)
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The g++ of the search path."""

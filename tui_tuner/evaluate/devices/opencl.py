@@ -154,6 +154,8 @@ class OpenCLDevice(Device):
         self._queue: cl.CommandQueue = self._backend.queue
         self._device: cl.Device = self._backend.ctx.devices[0]
         self.info = _info(self._device)
+        count = len(self._device.platform.get_devices())
+        self.siblings = {f"opencl:{platform}.{number}": "" for number in range(count)}
         if self.info.is_cpu and not (allow_unconfined or is_confined()):
             raise DeviceError(
                 f"OpenCL device {platform}.{index} is the CPU, where a kernel could read your files",

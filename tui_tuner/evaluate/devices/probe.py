@@ -21,6 +21,7 @@ class DeviceReport(BaseModel):
 
     Attributes:
         cuda_devices: names, in the driver's order.
+        cuda_uuids: of each of them.
         cuda_problem: why there are none.
         backends: packages that can drive a CUDA device, with their versions.
         backend_problems: the other such packages, and why they cannot.
@@ -32,6 +33,7 @@ class DeviceReport(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     cuda_devices: list[str] = []
+    cuda_uuids: list[str] = []
     cuda_problem: str = ""
     backends: dict[str, str] = {}
     backend_problems: dict[str, str] = {}
@@ -50,13 +52,26 @@ class DeviceReport(BaseModel):
 
     def lines(self) -> list[str]:
         """All of it, a line for each thing found or missing."""
-        lines = [f"cuda:{number}: {name}" for number, name in enumerate(self.cuda_devices)]
+        uuids = self.cuda_uuids or [""] * len(self.cuda_devices)
+        named = zip(self.cuda_devices, uuids, strict=True)
+        lines = [f"cuda:{number}: {name}{uuid and f', {uuid}'}" for number, (name, uuid) in enumerate(named)]
+        lines += self._side_by_side()
         lines += [f"cuda: {self.cuda_problem}"] if not self.cuda_devices else []
         lines += [f"{name} {version}" for name, version in self.backends.items()]
         lines += [f"{name}: {problem}" for name, problem in self.backend_problems.items()]
         lines += [f"opencl:{place}: {name}" for place, name in self.opencl_devices.items()]
         lines += [f"opencl: {self.opencl_problem}"] if not self.opencl_devices else []
         return lines
+
+    def _side_by_side(self) -> list[str]:
+        """Which CUDA devices are of one model, where there are several."""
+        models: dict[str, list[str]] = {}
+        for number, name in enumerate(self.cuda_devices):
+            models.setdefault(name, []).append(str(number))
+        if len(models) == 1 and len(self.cuda_devices) > 1:
+            return [f"cuda:all: {len(self.cuda_devices)} of one model, which can measure side by side"]
+        several = [numbers for numbers in models.values() if len(numbers) > 1]
+        return [f"cuda:{','.join(numbers)}: of one model, which can measure side by side" for numbers in several]
 
 
 Probe = Callable[[], Awaitable[DeviceReport]]

@@ -23,17 +23,18 @@ PACKAGES: dict[str, tuple[str, Callable[[], str]]] = {
 """Name to the module that loads the package's libraries, and its version."""
 
 
-def cuda_devices() -> tuple[list[str], str]:
-    """Names of the CUDA devices, or why there are none."""
+def cuda_devices() -> tuple[list[str], list[str], str]:
+    """Names and UUIDs of the CUDA devices, or why there are none."""
     try:
         driver = Driver()
         devices = [driver.device(ordinal) for ordinal in range(driver.device_count())]
         names = [f"{driver.device_name(device)} ({architecture(driver, device)})" for device in devices]
+        uuids = [driver.uuid(device) for device in devices]
     except DeviceError as error:
-        return [], error.message
+        return [], [], error.message
     except CudaError as error:
-        return [], str(error)
-    return names, "" if names else "the NVIDIA driver shows no GPU"
+        return [], [], str(error)
+    return names, uuids, "" if names else "the NVIDIA driver shows no GPU"
 
 
 def backends() -> tuple[dict[str, str], dict[str, str]]:
@@ -71,11 +72,12 @@ def opencl_devices() -> tuple[dict[str, str], list[str], str]:
 
 def main() -> None:
     """Look and print."""
-    cuda, cuda_problem = cuda_devices()
+    cuda, cuda_uuids, cuda_problem = cuda_devices()
     usable, problems = backends()
     opencl, opencl_cpus, opencl_problem = opencl_devices()
     report = {
         "cuda_devices": cuda,
+        "cuda_uuids": cuda_uuids,
         "cuda_problem": cuda_problem,
         "backends": usable,
         "backend_problems": problems,

@@ -62,6 +62,10 @@ class RecordedEvaluator:
             members=self._read.members,
         )
 
+    def news(self) -> Sequence[str]:
+        """Nothing: no device can be lost."""
+        return ()
+
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """What is on record of a configuration."""
         return self._evaluation(candidate, configuration)

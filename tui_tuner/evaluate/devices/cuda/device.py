@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import ALL, Buffers, ClockSample, Device, DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
@@ -50,14 +50,20 @@ class CudaDevice(Device):
     Args:
         ordinal: number of the device among the visible ones.
         backend: cuda-python, pycuda, cupy, or auto for the first that works.
+        unit: UUID of the device, which counts for more than its number; `ALL` for the first one.
 
     Raises:
         DeviceError: no driver, no such device or no such package.
     """
 
-    def __init__(self, ordinal: int = 0, backend: str = "auto") -> None:
+    def __init__(self, ordinal: int = 0, backend: str = "auto", unit: str = "") -> None:
         self._driver = Driver()
+        if unit and unit != ALL:
+            ordinal = self._driver.ordinal(unit)
         device = self._driver.device(ordinal)
+        self.unit = self._driver.uuid(device)
+        visible = [self._driver.device(number) for number in range(self._driver.device_count())]
+        self.siblings = {f"cuda:{number}": self._driver.uuid(one) for number, one in enumerate(visible)}
         self._backend = open_backend(backend, ordinal, self._driver)
         self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
         self.info = device_info(self._driver, device, self._backend.version)

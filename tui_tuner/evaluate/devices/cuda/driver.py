@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -106,6 +107,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
     "cuDeviceTotalMem_v2": (POINTER(c_size_t), c_int),
     "cuDeviceGetPCIBusId": (c_char_p, c_int, c_int),
+    "cuDeviceGetUuid_v2": (c_char_p, c_int),
     "cuCtxSynchronize": (),
     "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
     "cuMemFree_v2": (c_uint64,),
@@ -193,6 +195,23 @@ class Driver:
     def pci_bus_id(self, device: int) -> str:
         """Where the device is plugged in, as NVML knows it too."""
         return self._text("cuDeviceGetPCIBusId", device)
+
+    def uuid(self, device: int) -> str:
+        """What names the device, whatever others are visible: as `nvidia-smi -L` shows it, in small letters."""
+        number = ctypes.create_string_buffer(16)
+        self.call("cuDeviceGetUuid_v2", number, device)
+        return f"gpu-{UUID(bytes=number.raw)}"
+
+    def ordinal(self, uuid: str) -> int:
+        """The number of a device among the visible ones.
+
+        Raises:
+            DeviceError: it is not among them.
+        """
+        for ordinal in range(self.device_count()):
+            if self.uuid(self.device(ordinal))[4:] == uuid[4:]:  # an instance of a GPU is called mig-
+                return ordinal
+        raise DeviceError(f"there is no CUDA device {uuid}", hint="`tuner-tui doctor` lists them")
 
     def _text(self, name: str, device: int) -> str:
         text = ctypes.create_string_buffer(256)

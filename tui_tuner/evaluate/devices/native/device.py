@@ -7,6 +7,7 @@ in a confined child, over arrays in memory that both share.
 from __future__ import annotations
 
 import math
+import os
 import platform
 import signal
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ import numpy as np
 
 from tui_tuner.errors import DeviceError, SandboxError
 from tui_tuner.evaluate.compilers.gnu import Gnu, cpu_model, find_gnu
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import ALL, Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.child import ChildExit, ChildTask, NativeArguments, NativeCode, run_in_child
 from tui_tuner.evaluate.devices.native.memory import FaultNote, GuardedSharedArray, LaunchStatus, guarded_copy
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
@@ -51,12 +52,16 @@ class NativeDevice(Device):
     Args:
         code: the form of the kernels that it runs.
         allow_unconfined: whether kernels may run where the operating system cannot confine them.
+        core: the only one that this process and what it starts run on, `ALL` for the first; empty for any.
 
     Raises:
-        DeviceError: no compiler for it is installed.
+        DeviceError: no compiler for it is installed, or there is no such core.
     """
 
-    def __init__(self, code: NativeCode, *, allow_unconfined: bool = False) -> None:
+    def __init__(self, code: NativeCode, *, allow_unconfined: bool = False, core: str = "") -> None:
+        if core:
+            self.siblings = {f"{code.kind}:{one}": str(one) for one in sorted(os.sched_getaffinity(0))}
+            self.unit = _keep_to(core)
         self._code = code
         self._strict = not allow_unconfined
         gnu = find_gnu(code.compiler)
@@ -169,6 +174,17 @@ class NativeDevice(Device):
         )
         check_end(ended, shared.values, timeout_s)
         return ended
+
+
+def _keep_to(core: str) -> str:
+    """Run on this core alone from now on; which it is."""
+    usable = os.sched_getaffinity(0)
+    number = min(usable) if core == ALL else int(core)
+    if number not in usable:
+        hint = f"usable here: {', '.join(map(str, sorted(usable)))}"
+        raise DeviceError(f"there is no core {number} to run on", hint=hint)
+    os.sched_setaffinity(0, {number})
+    return str(number)
 
 
 def _device_info(code: NativeCode, gnu: Gnu) -> DeviceInfo:

@@ -1,0 +1,342 @@
+"""Devices side by side: a runner each, a request to whichever is free, all times on the scale of the first.
+
+The kernel as given is timed on each device. The times of one that is a little faster or slower than the first are
+scaled by that factor, and one that is so by much is left out. That is a correction and no proof: it holds for kernels
+that are bound by the same thing. So two kernels that are compared always run on one device, one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.evaluate.devices.base import DeviceSelection
+from tui_tuner.evaluate.devices.choose import spelled, titles_of
+from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.protocol import (
+    ComparisonAnswer,
+    DeviceAnswer,
+    EvaluationAnswer,
+    EvaluationRequest,
+    Executable,
+    OpenRequest,
+    PreparationRequest,
+    RunnerAnswer,
+    RunnerRequest,
+)
+from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.supervisor import RunnerDied
+
+
+class PlaceLost(Exception):
+    """A place is gone with all that it was doing, through no fault that is known of a kernel's."""
+
+
+class Place(Protocol):
+    """Where one device is: a runner of this machine, or of another one."""
+
+    async def open(self, request: RunnerRequest) -> RunnerAnswer:
+        """Ask once now and, unless it fails, again of every runner that follows a crash."""
+        ...
+
+    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
+        """Ask, one request at a time.
+
+        Raises:
+            UserError: the runner says that the user must mend something.
+            RunnerDied: the request ended the runner; the next request gets a fresh one.
+            DeviceError: the device does not come back.
+            PlaceLost: it is gone.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the runner."""
+        ...
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far the time of the kernel as given may be from that on the first device, relative.
+
+    Attributes:
+        alike: up to this, times are taken as they are.
+        most: above this, the device is left out.
+    """
+
+    alike: float
+    most: float
+
+
+OF_GPUS = Deviation(alike=0.01, most=0.1)
+OF_CPUS = Deviation(alike=0.1, most=0.5)
+"""Other programs make the times of a CPU scatter."""
+REPEATS = 3
+"""How often the kernel as given is timed on a device that seems to deviate, and on the first; the fastest counts."""
+MOST_LOST = 2
+"""After a request has cost so many places, the candidate is to blame."""
+
+
+@dataclass(frozen=True)
+class MeasuringPlace:
+    """A place that takes part.
+
+    Attributes:
+        title: the device as the user names it.
+        factor: what its times are multiplied by.
+    """
+
+    place: Place
+    title: str
+    factor: float = 1.0
+
+
+@dataclass
+class Places:
+    """One device or several; where one is expected, the first stands for all.
+
+    Args:
+        first: the place of the first device.
+        another: makes the place of one more.
+        log: where what the drivers say is written.
+    """
+
+    first: Place
+    another: Callable[[], Place]
+    log: Path
+    _members: list[MeasuringPlace] = field(default_factory=list)
+    _others: list[MeasuringPlace] = field(default_factory=list)
+    _opened: list[RunnerRequest] = field(default_factory=list)
+    _given: tuple[Executable, Timing] | None = None
+    _free: asyncio.Queue[MeasuringPlace | None] = field(default_factory=asyncio.Queue)
+    _news: list[str] = field(default_factory=list)
+    _end: Exception | None = None
+
+    @property
+    def titles(self) -> list[str]:
+        """The devices that take part, as the user names them."""
+        return [member.title for member in self._members]
+
+    def news(self) -> list[str]:
+        """What happened to devices since this was asked last, a line each."""
+        told, self._news = self._news, []
+        return told
+
+    async def take(self, selection: DeviceSelection, request: OpenRequest) -> DeviceAnswer:
+        """Take the first device.
+
+        Args:
+            request: for one device; which is filled in.
+
+        Raises:
+            UserError: it cannot be used, or it is not one that others can be beside.
+        """
+        opened = await self._take(self.first, request, spelled(selection.first))
+        kind = kind_named(opened.device.kind)
+        if selection.is_several and opened.device.is_cpu and not kind.is_emulated:
+            message = f"{opened.device.name} is a CPU, where kernels side by side would disturb each other"
+            raise DeviceError(message, hint=f"name one: --device {opened.place}")
+        self._add(MeasuringPlace(self.first, titles_of(selection, opened.place, opened.siblings)[opened.place]))
+        return opened
+
+    async def take_others(self, selection: DeviceSelection, request: OpenRequest, opened: DeviceAnswer) -> None:
+        """Take the other devices that the user named; they do not take part before `join`.
+
+        Raises:
+            UserError: one cannot be used, or is another model than the first.
+        """
+        titles = {
+            name: title
+            for name, title in titles_of(selection, opened.place, opened.siblings).items()
+            if name != opened.place
+        }
+        self._others = [MeasuringPlace(self.another(), title) for title in titles.values()]
+        taken = await asyncio.gather(
+            *(self._take(one.place, request, name) for one, name in zip(self._others, titles, strict=True))
+        )
+        devices = {one.title: answer.device for one, answer in zip(self._others, taken, strict=True)}
+        _refuse_other_models({self._members[0].title: opened.device, **devices})
+
+    async def _take(self, place: Place, request: OpenRequest, name: str) -> DeviceAnswer:
+        try:
+            answer = await place.open(request.model_copy(update={"device": name}))
+        except RunnerDied as died:
+            hint = f"what its driver says is in {self.log}"
+            raise DeviceError(f"the device cannot be used: {died.failure.message}", hint=hint) from died
+        if not isinstance(answer, DeviceAnswer):
+            raise RuntimeError(f"unexpected answer to open: {answer!r}")
+        return answer
+
+    async def open(self, request: RunnerRequest) -> RunnerAnswer:
+        """Ask the first, and of all that join later and of all that follow a crash the same."""
+        answer = await self.first.open(request)
+        if getattr(answer, "failure", None) is None:
+            self._opened.append(request)
+            if isinstance(request, PreparationRequest) and isinstance(answer, EvaluationAnswer) and answer.timing:
+                self._given = request.baseline, answer.timing
+        return answer
+
+    async def join(self) -> list[str]:
+        """Let the others take part that do the kernel as given right and in about the same time.
+
+        Returns:
+            A line for each whose times are scaled or that is left out.
+        """
+        others, self._others = self._others, []
+        outcomes = await asyncio.gather(*(self._prepared(one.place) for one in others))
+        said: list[str] = []
+        for one, outcome in zip(others, outcomes, strict=True):
+            if isinstance(outcome, Timing):
+                said += await self._calibrated(one, outcome)
+            else:
+                said.append(f"{one.title} is left out: {outcome}")
+                await one.place.close()
+        return said
+
+    async def _prepared(self, place: Place) -> Timing | str:
+        """The time of the kernel as given on a place that is brought to the state of the first, or why not."""
+        timing: Timing | str = "the kernel as given has no time there"
+        try:
+            for request in self._opened:
+                answer = await place.open(request)
+                if isinstance(answer, EvaluationAnswer):
+                    timing = answer.timing or (answer.failure.in_words if answer.failure else timing)
+        except RunnerDied as died:
+            return died.failure.in_words
+        except PlaceLost as lost:
+            return str(lost)
+        except UserError as error:
+            return error.message
+        return timing
+
+    async def _calibrated(self, one: MeasuringPlace, timing: Timing) -> list[str]:
+        """Let a place take part, if it is near enough to the first; what is to be said of it."""
+        if self._given is None:
+            raise RuntimeError("the first device has not timed the kernel as given")
+        baseline, first = self._given
+        limits = OF_CPUS if timing.cpu else OF_GPUS
+        times = [(first, timing)]
+        while abs(_factor(times) - 1) > limits.alike and len(times) < REPEATS:
+            again = [await _timed_again(place, baseline) for place in (self.first, one.place)]
+            times.append((again[0] or first, again[1] or timing))
+        factor = _factor(times)
+        said = f"{one.title} takes {1 / factor:.3f} times as long as {self._members[0].title} for the kernel as given"
+        if abs(factor - 1) > limits.most:
+            await one.place.close()
+            return [f"{one.title} is left out: {said}"]
+        alike = abs(factor - 1) <= limits.alike
+        self._add(replace(one, factor=1.0 if alike else factor))
+        return [] if alike else [f"{said}: its times are divided by that"]
+
+    def _add(self, member: MeasuringPlace) -> None:
+        self._members.append(member)
+        self._free.put_nowait(member)
+
+    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
+        """Ask whichever is free first; each does one thing at a time.
+
+        What a place was doing when it was lost, and what one cannot do since its device does not come back, goes to
+        another.
+
+        Raises:
+            UserError: the runner says that the user must mend something.
+            RunnerDied: the request ended the runner; the next request gets a fresh one.
+            DeviceError: no device is left.
+        """
+        lost = 0
+        while True:
+            member = await self._free.get()
+            if member is None:
+                self._free.put_nowait(None)  # for the next one that waits
+                raise self._end or DeviceError("no device is left")
+            try:
+                answer = await member.place.ask(_scaled_request(request, member.factor))
+            except (DeviceError, PlaceLost) as error:
+                self._leave_out(member, error)
+                lost += isinstance(error, PlaceLost)
+                if lost >= MOST_LOST:
+                    message = f"{lost} devices were lost with it: {error}"
+                    raise RunnerDied(Failure(kind=FailureKind.CRASH, message=message)) from error
+            except BaseException:
+                self._free.put_nowait(member)
+                raise
+            else:
+                self._free.put_nowait(member)
+                return _scaled_answer(answer, member.factor)
+
+    def _leave_out(self, member: MeasuringPlace, error: DeviceError | PlaceLost) -> None:
+        """Go on without a place; where it was the last, everybody who waits is told."""
+        self._members.remove(member)
+        if self._members:
+            self._news.append(f"{member.title} is left out from now on: {error}")
+            return
+        hint = "look at the machines, then `tuner-tui resume` the run"
+        self._end = error if isinstance(error, DeviceError) else DeviceError(str(error), hint=hint)
+        self._free.put_nowait(None)
+
+    async def close(self) -> None:
+        """End all runners."""
+        places = [self.first, *(one.place for one in (*self._members, *self._others) if one.place is not self.first)]
+        await asyncio.gather(*(place.close() for place in places))
+
+
+def _refuse_other_models(devices: dict[str, DeviceInfo]) -> None:
+    """Nothing, where all are of one model.
+
+    Raises:
+        DeviceError: one is not.
+    """
+    (first, device), *others = devices.items()
+    for title, other in others:
+        if _model(other) != _model(device):
+            alike = [name for name, one in devices.items() if _model(one) == _model(device)]
+            kind, places = device.kind, ",".join(name.partition(":")[2] for name in alike)
+            raise DeviceError(
+                f"{title} is {' '.join(_model(other))}, {first} is {' '.join(_model(device))}: "
+                "times of two models cannot be compared",
+                hint=f"name devices of one model, as in --device {kind}:{places}",
+            )
+
+
+def _model(device: DeviceInfo) -> tuple[str, str]:
+    return device.name, device.architecture
+
+
+async def _timed_again(place: Place, baseline: Executable) -> Timing | None:
+    try:
+        answer = await place.ask(EvaluationRequest(executable=baseline))
+    except (RunnerDied, PlaceLost):
+        return None
+    return answer.timing if isinstance(answer, EvaluationAnswer) else None
+
+
+def _factor(times: Sequence[tuple[Timing, Timing]]) -> float:
+    """The fastest time on the first device over the fastest on another."""
+    return min(first.median for first, _ in times) / min(other.median for _, other in times)
+
+
+def _scaled_request(request: RunnerRequest, factor: float) -> RunnerRequest:
+    """The same for a device whose times are on another scale."""
+    if isinstance(request, EvaluationRequest) and request.best_ms is not None:
+        return request.model_copy(update={"best_ms": request.best_ms / factor})
+    return request
+
+
+def _scaled_answer(answer: RunnerAnswer, factor: float) -> RunnerAnswer:
+    """The same on the scale of the first device; ratios stay as they are."""
+    if isinstance(answer, EvaluationAnswer):
+        return answer.model_copy(update={"timing": _scaled(answer.timing, factor)})
+    if isinstance(answer, ComparisonAnswer):
+        both = answer.comparison
+        times = {"incumbent": _scaled(both.incumbent, factor), "challenger": _scaled(both.challenger, factor)}
+        return answer.model_copy(update={"comparison": both.model_copy(update=times)})
+    return answer
+
+
+def _scaled(timing: Timing | None, factor: float) -> Timing | None:
+    ends = ("median", "low", "high")
+    return timing and timing.model_copy(update={name: getattr(timing, name) * factor for name in ends})
