@@ -124,6 +124,8 @@ class Builder:
         return await asyncio.to_thread(self._kept.key, key, recipe, options)
 
     async def _run(self, key: str, candidate: Candidate, recipe: Recipe) -> Build:
+        if recipe.warm:
+            self._policy.warm(*recipe.warm)
         with self._cache.work_directory() as name:
             directory = Path(name)
             for file, text in recipe.files.items():

@@ -49,6 +49,8 @@ class Recipe:
         read: extra paths the compiler must read.
         devices: device nodes it must open read-write (an OpenCL compiler).
         made_with: files and directories of the toolchain that decide what is built, beside the command's program.
+        warm: the Python script that the command runs and what its `warm_up` is given, where it may stay loaded
+            from one build to the next; see `ForkServer`.
         shared: what the quick command needs.
         quick: builds the same from the shared part; used where that can be had.
     """
@@ -59,6 +61,7 @@ class Recipe:
     read: tuple[Path, ...] = ()
     devices: tuple[Path, ...] = ()
     made_with: tuple[Path, ...] = ()
+    warm: tuple[str, ...] = ()
     shared: SharedPart | None = None
     quick: tuple[str, ...] = ()
 

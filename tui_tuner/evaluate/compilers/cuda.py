@@ -202,7 +202,8 @@ class Nvrtc:
         python = (Path(sys.prefix), Path(sys.base_prefix), self.packages, _CHILD)
         read = (*python, *self.includes, *include_paths(options))
         made_with = (_CHILD, *_libraries(self.packages), *self.includes)
-        return Recipe({NVRTC_SOURCE: candidate.source}, command, NVRTC_ARTIFACT, read, made_with=made_with)
+        warm = (str(_CHILD), str(self.packages))
+        return Recipe({NVRTC_SOURCE: candidate.source}, command, NVRTC_ARTIFACT, read, made_with=made_with, warm=warm)
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The kernel's mangled name, as NVRTC told it."""
