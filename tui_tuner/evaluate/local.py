@@ -144,8 +144,9 @@ class LocalEvaluator:
         return answer.comparison
 
     async def close(self) -> None:
-        """End the runner, and remove what is too much of the builds of all runs."""
+        """End the runner and what starts compilers, and remove what is too much of the builds of all runs."""
         await self._supervisor.close()
+        self._options.policy.close()
         if self._builder is not None and self._options.kept is not None:
             await asyncio.to_thread(self._options.kept.shrink)
 

@@ -96,8 +96,7 @@ def _launch(server: int, warm: WarmScript | None, descriptors: Sequence[int]) ->
     with os.fdopen(request, encoding="utf-8") as file:
         job = json.load(file)
     os.chdir(job["directory"])
-    os.environ.clear()
-    os.environ.update(job["environment"])
+    os.environ.update(job["environment"])  # what the server has besides is to be kept: libraries may point there
     status = _run([f"parent={server}", *job["arguments"]], warm, told)
     os.write(told, b"%d\n" % status)
     return 0

@@ -37,6 +37,8 @@ _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from tui_tuner.evaluate.sandbox import launcher; launcher.{entry}(sys.argv[2:])"
 )
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""NumPy's BLAS starts threads when it is loaded, and a process with threads cannot be forked."""
 _GRACE_S = 5.0
 
 
@@ -132,7 +134,7 @@ class ForkServer:
     """A process that stays, and forks a launcher for each command: only the first waits for Python to start.
 
     What a launcher runs is confined in the fork, before it touches anything; the process itself is given nothing but
-    requests of ours, has no variables but those of a confined command, and keeps nothing of a request. It starts when
+    requests of ours, inherits no variables, and keeps nothing of a request. It starts when
     it is first needed, again if it is gone, and ends with this object.
 
     Args:
@@ -180,7 +182,7 @@ class ForkServer:
         with theirs:
             process = start_server(
                 _python("serve", str(os.getpid()), str(theirs.fileno()), *self._script, with_site=bool(self._script)),
-                environment=confined_environment(sys.executable, "/"),
+                environment=confined_environment(sys.executable, "/") | (_ONE_THREAD if self._script else {}),
                 descriptor=theirs.fileno(),
             )
         self._connection = ours
