@@ -18,6 +18,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.kept_builds import KeptBuilds
+from tui_tuner.evaluate.programs import MeasuredPrograms
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChecksRequest,
@@ -30,7 +31,15 @@ from tui_tuner.evaluate.protocol import (
     LaunchShape,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, MachineReport
+from tui_tuner.evaluate.results import (
+    Build,
+    Comparison,
+    DeviceInfo,
+    Evaluation,
+    Failure,
+    FailureKind,
+    MachineReport,
+)
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
@@ -69,6 +78,8 @@ class LocalEvaluator:
         self._problem = problem
         self._options = options
         self._supervisor = Supervisor(options.log)
+        self._programs = MeasuredPrograms()
+        self._told_builds: set[str] = set()
         self._builder: Builder | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
@@ -121,13 +132,22 @@ class LocalEvaluator:
         build, executable = built
         if executable is None:
             return self._evaluation(candidate, configuration, build, EvaluationAnswer(failure=build.failure))
+        request = EvaluationRequest(executable=executable, best_ms=best_ms)
+        asked = (candidate.id, configuration)
+        answer, first = await self._programs.answer(executable, asked, lambda: self._measured(request))
+        spent = 0.0 if build.key in self._told_builds else build.milliseconds
+        self._told_builds.add(build.key)
+        evaluation = self._evaluation(candidate, configuration, build, answer)
+        return evaluation.model_copy(update={"same_as": first, "build_ms": spent})
+
+    async def _measured(self, request: EvaluationRequest) -> EvaluationAnswer:
         try:
-            answer = await self._supervisor.ask(EvaluationRequest(executable=executable, best_ms=best_ms))
+            answer = await self._supervisor.ask(request)
         except RunnerDied as died:
-            answer = EvaluationAnswer(failure=died.failure)
+            return EvaluationAnswer(failure=died.failure)
         if not isinstance(answer, EvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
-        return self._evaluation(candidate, configuration, build, answer)
+        return answer
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
