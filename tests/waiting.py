@@ -37,3 +37,10 @@ def processor_s(process: int | None = None) -> float:
         return sum(each.ru_utime + each.ru_stime for each in used)
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_loaded(script: str) -> bool:
+    """Whether a process of ours keeps a script loaded, to fork it for the commands that run it."""
+    children = (file.read_text().split() for file in Path("/proc/self/task").glob("*/children"))
+    lines = [Path(f"/proc/{child}/cmdline").read_text().split("\0") for each in children for child in each]
+    return any(script in line for line in lines)

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,12 @@ from tui_tuner.problem.model import Launch
 
 
 @pytest.fixture
-def policy() -> Policy:
+def policy() -> Iterator[Policy]:
     if abi_version() == 0:
         pytest.skip("the kernel has no Landlock")
-    return Policy()
+    policy = Policy()
+    yield policy
+    policy.close()
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +50,7 @@ def candidate() -> Callable[..., Candidate]:
 
 @pytest.fixture
 def processes_at_home() -> Callable[[Path], list[str]]:
-    """The names of what runs with a directory as its home: all that was started for it, the sandbox itself included."""
+    """The names of what runs with a directory as its home: the command and all that it started."""
 
     def running(home: Path) -> list[str]:
         wanted = f"HOME={home}".encode()

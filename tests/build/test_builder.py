@@ -168,7 +168,7 @@ async def test_a_compiler_that_writes_no_artifact_has_failed(make, candidate, sc
 
 
 async def test_nothing_is_built_where_confinement_is_not_proven(make, candidate, monkeypatch):
-    async def report():
+    async def report(_):
         return SandboxReport("unconfined", "not confined", ("everything",))
 
     monkeypatch.setattr(run, "prove", report)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import reached
 from tui_tuner.evaluate import surroundings
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.compilers import gnu
@@ -169,7 +170,7 @@ async def test_what_was_built_while_a_header_changed_is_not_kept(builder, candid
     (tmp_path / "x.h").write_text("old")
     options = ["-include", str(tmp_path / "x.h")]
     at_work = asyncio.create_task(builder().build(candidate("sleep 0.5"), {}, options))
-    await asyncio.sleep(0.2)
+    assert await reached(lambda: any(tmp_path.glob("run-0/work-*/out.so")), at_work)
     (tmp_path / "x.h").write_text("new")
 
     assert (await at_work).failure is None
@@ -250,7 +251,7 @@ async def test_the_compiler_can_neither_read_nor_write_what_is_kept(builder, can
 async def test_unconfined_builds_are_neither_kept_nor_taken(builder, candidate, kept, monkeypatch):
     await builder().build(candidate("true"), {})
 
-    async def report():
+    async def report(_):
         return SandboxReport("unconfined", "not confined", ("everything",))
 
     monkeypatch.setattr(run, "prove", report)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import is_loaded
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.compilers import cuda
@@ -45,6 +46,13 @@ async def test_a_kernel_is_built_with_its_symbol_and_resources(builder, candidat
     assert build.resources.shared_bytes == shared
     assert build.resources.registers > 0
     assert symbol.encode() in Path(build.artifact).read_bytes()
+
+
+async def test_nvrtc_stays_loaded_from_one_build_to_the_next(builder, compiler, candidate):
+    builds = [await builder.build(candidate(SOURCE, "plain"), {"TILE": n}) for n in (1, 2)]
+
+    assert [build.failure for build in builds] == [None, None]
+    assert is_loaded(compiler.recipe(candidate(SOURCE), {}, []).warm[0])
 
 
 async def test_a_compile_error_names_the_line(builder, candidate):

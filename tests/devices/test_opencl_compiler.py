@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import is_loaded
 from tui_tuner.evaluate.compilers.base import BuildRefusal
 from tui_tuner.evaluate.compilers.opencl import KERNELS, OpenCLCompiler
 from tui_tuner.evaluate.results import FailureKind
@@ -65,15 +66,20 @@ def test_places_are_shown_in_the_sources_own_name(said, shown):
 
 
 @pytest.mark.opencl
-async def test_a_confined_build_writes_a_binary_and_names_its_kernels(opencl, tmp_path):
+@pytest.mark.parametrize("stays_loaded", [False, True])
+async def test_a_confined_build_writes_a_binary_and_names_its_kernels(opencl, tmp_path, stays_loaded):
     recipe = COMPILER.recipe(candidate(), {"STEPS": 4}, [])
     for name, text in recipe.files.items():
         (tmp_path / name).write_text(text)
     policy = Policy(allow_unconfined=True)
+    if stays_loaded:
+        policy.warm(*recipe.warm)
     done = await run_confined(recipe.command, directory=tmp_path, policy=policy, read=recipe.read, write=recipe.devices)
     assert done.returncode == 0, done.output
     assert COMPILER.symbol(candidate(), done.output) == "scale"
     assert (tmp_path / recipe.artifact).stat().st_size > 0
+    assert is_loaded(recipe.warm[0]) == stays_loaded  # neither pyopencl nor NumPy has a thread
+    policy.close()
 
 
 @pytest.mark.opencl

@@ -17,7 +17,7 @@ from tui_tuner.evaluate.compilers.cuda import Nvcc
 from tui_tuner.evaluate.compilers.gnu import find_gnu
 from tui_tuner.evaluate.devices import probe
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
-from tui_tuner.evaluate.sandbox.process import ConfinedCommand, run_job
+from tui_tuner.evaluate.sandbox.process import ConfinedCommand, ForkServer, run_job
 from tui_tuner.evaluate.supervisor import RunnerProcess
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.streams import complete
@@ -82,7 +82,7 @@ def test_a_driver_is_steered_by_its_own_variables_alone(monkeypatch: pytest.Monk
 
 async def test_a_build(tmp_path: Path) -> None:
     job = ConfinedCommand(["/usr/bin/env"], tmp_path)
-    done = await run_job(job, timeout_s=60, output_limit=10_000, limits=ResourceLimits(), strict=False)
+    done = await run_job(job, ForkServer(), timeout_s=60, output_limit=10_000, limits=ResourceLimits(), strict=False)
     assert not holds_keys(done.output)
 
 

@@ -23,6 +23,7 @@ from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.evaluate.unused_tunables import unused_tunables
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Language
 
@@ -77,7 +78,7 @@ class Builder:
             SandboxError: the compiler cannot be confined and the policy demands it.
         """
         try:
-            recipe = self._recipe(candidate, configuration, options)
+            recipe = await self._recipe(candidate, configuration, options)
         except BuildRefusal as refused:
             return Build(key="", failure=refused.failure)
         key = self._key(candidate, recipe)
@@ -88,11 +89,17 @@ class Builder:
                 return known
             return await self._kept_or_new(key, candidate, recipe, options)
 
-    def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
+    async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
+        """How to build the configuration; what the source does not use is not defined, so as to be built once."""
         failure = refuse(candidate.source, self._language)
         if failure is not None:
             raise BuildRefusal(failure)
-        return self._compiler.recipe(candidate, configuration, options)
+        recipe = self._compiler.recipe(candidate, configuration, options)
+        unused = await asyncio.to_thread(unused_tunables, candidate, configuration, options, recipe.headers)
+        if not unused:
+            return recipe
+        used = {name: value for name, value in configuration.items() if name not in unused}
+        return self._compiler.recipe(candidate, used, options)
 
     def _key(self, candidate: Candidate, recipe: Recipe) -> str:
         """Hash of all that determines the artifact; defines, options and architecture stand in the command."""
@@ -124,6 +131,8 @@ class Builder:
         return await asyncio.to_thread(self._kept.key, key, recipe, options)
 
     async def _run(self, key: str, candidate: Candidate, recipe: Recipe) -> Build:
+        if recipe.warm:
+            self._policy.warm(*recipe.warm)
         with self._cache.work_directory() as name:
             directory = Path(name)
             for file, text in recipe.files.items():

@@ -18,6 +18,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.kept_builds import KeptBuilds
+from tui_tuner.evaluate.programs import MeasuredPrograms
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
     ChecksRequest,
@@ -30,7 +31,15 @@ from tui_tuner.evaluate.protocol import (
     LaunchShape,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, MachineReport
+from tui_tuner.evaluate.results import (
+    Build,
+    Comparison,
+    DeviceInfo,
+    Evaluation,
+    Failure,
+    FailureKind,
+    MachineReport,
+)
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.several import Places
@@ -71,6 +80,8 @@ class LocalEvaluator:
         self._options = options
         self._supervisor = Supervisor(options.log)
         self._places = Places(self._supervisor, lambda: Supervisor(options.log), options.log)
+        self._programs = MeasuredPrograms()
+        self._told_builds: set[str] = set()
         self._builder: Builder | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
@@ -132,13 +143,22 @@ class LocalEvaluator:
         build, executable = built
         if executable is None:
             return self._evaluation(candidate, configuration, build, EvaluationAnswer(failure=build.failure))
+        request = EvaluationRequest(executable=executable, best_ms=best_ms)
+        asked = (candidate.id, configuration)
+        answer, first = await self._programs.answer(executable, asked, lambda: self._measured(request))
+        spent = 0.0 if build.key in self._told_builds else build.milliseconds
+        self._told_builds.add(build.key)
+        evaluation = self._evaluation(candidate, configuration, build, answer)
+        return evaluation.model_copy(update={"same_as": first, "build_ms": spent})
+
+    async def _measured(self, request: EvaluationRequest) -> EvaluationAnswer:
         try:
-            answer = await self._places.ask(EvaluationRequest(executable=executable, best_ms=best_ms))
+            answer = await self._places.ask(request)
         except RunnerDied as died:
-            answer = EvaluationAnswer(failure=died.failure)
+            return EvaluationAnswer(failure=died.failure)
         if not isinstance(answer, EvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
-        return self._evaluation(candidate, configuration, build, answer)
+        return answer
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
@@ -155,8 +175,9 @@ class LocalEvaluator:
         return answer.comparison
 
     async def close(self) -> None:
-        """End the runners, and remove what is too much of the builds of all runs."""
+        """End the runners and what starts compilers, and remove what is too much of the builds of all runs."""
         await self._places.close()
+        self._options.policy.close()
         if self._builder is not None and self._options.kept is not None:
             await asyncio.to_thread(self._options.kept.shrink)
 

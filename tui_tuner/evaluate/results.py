@@ -235,6 +235,7 @@ class Evaluation(ResultModel):
         error: largest deviation from the reference, relative to the allowed one.
         build_ms: how long the compiler ran, 0 where it never did in this run.
         as_written: the configuration as the kernel's file would have it, ready to paste; empty where it is macros.
+        same_as: candidate and configuration whose machine code, verdict and times these are; None for its own.
     """
 
     candidate: str
@@ -248,11 +249,17 @@ class Evaluation(ResultModel):
     verify_ms: float = 0.0
     measure_ms: float = 0.0
     as_written: str = ""
+    same_as: tuple[str, Configuration] | None = None
 
     @property
     def ok(self) -> bool:
         """Whether it was verified and timed."""
         return self.timing is not None
+
+    @property
+    def program(self) -> tuple[str, Configuration]:
+        """Where its machine code was measured: the same for two evaluations of one program."""
+        return self.same_as or (self.candidate, self.configuration)
 
     @property
     def is_counted(self) -> bool:

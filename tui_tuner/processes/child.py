@@ -161,7 +161,7 @@ async def start(program: Program) -> Child:
     Raises:
         OSError: it cannot be started.
     """
-    pipes = _Pipes()
+    pipes = Pipes()
     try:
         output, stdout = await pipes.reader(program.output)
         errors, stderr = await pipes.reader(program.errors)
@@ -205,7 +205,7 @@ async def _raise_unless_started(child: Child, status: asyncio.StreamReader | Non
         raise
 
 
-class _Pipes:
+class Pipes:
     """The pipes of a child that is being started."""
 
     def __init__(self) -> None:
@@ -296,6 +296,25 @@ def run_program(
         finally:
             signal_group(process.pid, signal.SIGKILL)
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def start_server(command: Sequence[str], *, environment: Mapping[str, str], descriptor: int) -> subprocess.Popen[bytes]:
+    """Start a program of ours that serves over one of our descriptors; the caller ends it.
+
+    It belongs to no event loop, and sees itself to it that it ends with us.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen(  # noqa: S603 - it is ours
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(environment),
+        pass_fds=(descriptor,),
+        start_new_session=True,
+    )
 
 
 async def run_on_terminal(command: Sequence[str], environment: Mapping[str, str]) -> int:

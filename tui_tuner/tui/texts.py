@@ -42,6 +42,10 @@ def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
     ]
     if evaluation.error is not None:
         pairs.append(("deviation", f"{evaluation.error:.2g} of what is allowed"))
+    if evaluation.same_as is not None:
+        candidate, configuration = evaluation.same_as
+        values = ", ".join(f"{name}={tunable_value(value)}" for name, value in configuration.items())
+        pairs.append(("measured as", f"{candidate}, {values}: the same machine code"))
     took = (("build", evaluation.build_ms), ("verify", evaluation.verify_ms), ("measure", evaluation.measure_ms))
     pairs.append(("took", ", ".join(f"{name} {value:,.0f} ms" for name, value in took if value)))
     return pairs

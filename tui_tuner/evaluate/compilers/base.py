@@ -39,6 +39,19 @@ class SharedPart:
 
 
 @dataclass(frozen=True)
+class Headers:
+    """What a source may include besides the standard library.
+
+    Attributes:
+        directories: of the toolkit's headers.
+        implied: names of those that are included unasked.
+    """
+
+    directories: tuple[Path, ...] = ()
+    implied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How to build one configuration in a work directory.
 
@@ -49,6 +62,9 @@ class Recipe:
         read: extra paths the compiler must read.
         devices: device nodes it must open read-write (an OpenCL compiler).
         made_with: files and directories of the toolchain that decide what is built, beside the command's program.
+        headers: that the source can include without an option of the user's; None where that is not known.
+        warm: the Python script that the command runs and what its `warm_up` is given, where it may stay loaded
+            from one build to the next; see `ForkServer`.
         shared: what the quick command needs.
         quick: builds the same from the shared part; used where that can be had.
     """
@@ -59,6 +75,8 @@ class Recipe:
     read: tuple[Path, ...] = ()
     devices: tuple[Path, ...] = ()
     made_with: tuple[Path, ...] = ()
+    headers: Headers | None = None
+    warm: tuple[str, ...] = ()
     shared: SharedPart | None = None
     quick: tuple[str, ...] = ()
 

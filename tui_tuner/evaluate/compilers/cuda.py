@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers import nvrtc_child
-from tui_tuner.evaluate.compilers.base import BuildRefusal, Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Headers, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.symbols import kernel_resources, kernel_symbol
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
@@ -89,7 +89,8 @@ class Nvcc:
         toolkit = self.program.parent.parent
         host_tree = () if self.host_compiler is None else (self.host_compiler.resolve().parent.parent,)
         read = (toolkit, *host_tree, *include_paths(options))
-        return Recipe(files, command, ARTIFACT, read, made_with=self._made_with())
+        headers = Headers((toolkit / "include", toolkit / "include" / "cccl"), ("cuda_runtime.h",))
+        return Recipe(files, command, ARTIFACT, read, made_with=self._made_with(), headers=headers)
 
     def _made_with(self) -> tuple[Path, ...]:
         toolkit = self.program.parent.parent
@@ -202,7 +203,9 @@ class Nvrtc:
         python = (Path(sys.prefix), Path(sys.base_prefix), self.packages, _CHILD)
         read = (*python, *self.includes, *include_paths(options))
         made_with = (_CHILD, *_libraries(self.packages), *self.includes)
-        return Recipe({NVRTC_SOURCE: candidate.source}, command, NVRTC_ARTIFACT, read, made_with=made_with)
+        warm = (str(_CHILD), str(self.packages))
+        files, headers = {NVRTC_SOURCE: candidate.source}, Headers(self.includes)
+        return Recipe(files, command, NVRTC_ARTIFACT, read, made_with=made_with, headers=headers, warm=warm)
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The kernel's mangled name, as NVRTC told it."""

@@ -15,7 +15,15 @@ import platformdirs
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
-from tui_tuner.evaluate.compilers.base import BuildRefusal, Recipe, SharedPart, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.base import (
+    BuildRefusal,
+    Headers,
+    Recipe,
+    SharedPart,
+    checked_name,
+    include_paths,
+    macros,
+)
 from tui_tuner.evaluate.compilers.gnu import INCLUDE, RUNTIME, definitions, find_gnu, fingerprint, runtime_sources
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
@@ -80,13 +88,14 @@ class EmulatorCompiler:
             *(LAUNCH, *map(str, runtime_sources()), "-o", ARTIFACT),
         )
         read = (INCLUDE, RUNTIME, *include_paths(understood))
+        ours = Headers((INCLUDE,), _OWN_HEADERS)
         if understood:  # may mean another runtime
-            return Recipe(files, command, ARTIFACT, read)
+            return Recipe(files, command, ARTIFACT, read, headers=ours)
         shared = self._shared()
         objects = [str(shared.directory / name) for name in _objects()]
         header = ("-include", str(shared.directory / _HEADER))
         quick = (str(self.program), *_OPTIONS, f"-I{INCLUDE}", *header, LAUNCH, *objects, "-o", ARTIFACT)
-        return Recipe(files, command, ARTIFACT, read, shared=shared, quick=quick)
+        return Recipe(files, command, ARTIFACT, read, headers=ours, shared=shared, quick=quick)
 
     def _shared(self) -> SharedPart:
         """The runtime's objects and the emulator's headers, precompiled."""

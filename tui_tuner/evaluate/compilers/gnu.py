@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.base import Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.compilers.base import Headers, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -61,7 +61,7 @@ class CCompiler:
             *(export, str(FAULTS), "-o", ARTIFACT, "-lm"),
         )
         read = (FAULTS.parent, *include_paths(options))
-        return Recipe(files, command, ARTIFACT, read, made_with=(FAULTS,))
+        return Recipe(files, command, ARTIFACT, read, made_with=(FAULTS,), headers=Headers())
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The exported address, the same for every kernel."""

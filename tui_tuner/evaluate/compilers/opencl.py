@@ -90,6 +90,7 @@ class OpenCLCompiler:
             read=(*python_places(), CHILD, *existing(DRIVERS), *include_paths(options)),
             devices=existing(NODES),
             made_with=(CHILD, *existing(_INSTALLED)),
+            warm=(str(CHILD),),
         )
 
     def symbol(self, candidate: Candidate, log: str) -> str:

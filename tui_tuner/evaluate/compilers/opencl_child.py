@@ -30,6 +30,11 @@ _LOG = re.compile(r"^Build on <.*?>:\n+(?P<log>.*?)(?:\n\n\(options:|\Z)", re.MU
 """The driver's own words inside pyopencl's message."""
 
 
+def warm_up(arguments: list[str]) -> None:
+    """Nothing more than that pyopencl is loaded: drivers start threads as soon as they are asked for platforms."""
+    del arguments
+
+
 def main(arguments: list[str]) -> int:
     """Build."""
     os.environ["POCL_CACHE_DIR"] = str(Path.cwd())

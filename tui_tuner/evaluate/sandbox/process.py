@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import socket
+import subprocess
 import sys
 import sysconfig
 import time
-from asyncio.subprocess import PIPE, STDOUT
-from collections.abc import Sequence
-from contextlib import suppress
+import weakref
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
 
 from tui_tuner.evaluate.sandbox.launcher import UNCONFINED, ResourceLimits
 from tui_tuner.processes import confined_environment
-from tui_tuner.processes.child import Child, Program, running
+from tui_tuner.processes.child import KILL_S, Pipes, Stream, signal_group, start_server
 from tui_tuner.processes.parent import NOT_STARTED
 
 SYSTEM_READ = tuple(
@@ -29,8 +35,10 @@ PACKAGES = Path(__file__).parents[3]
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from tui_tuner.evaluate.sandbox.launcher import main; main(sys.argv[2:])"
+    "from tui_tuner.evaluate.sandbox import launcher; launcher.{entry}(sys.argv[2:])"
 )
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""NumPy's BLAS starts threads when it is loaded, and a process with threads cannot be forked."""
 _GRACE_S = 5.0
 
 
@@ -79,42 +87,149 @@ class ConfinedCommand:
 
 
 async def run_job(
-    job: ConfinedCommand, *, timeout_s: float, output_limit: int, limits: ResourceLimits, strict: bool
+    job: ConfinedCommand,
+    server: ForkServer,
+    *,
+    timeout_s: float,
+    output_limit: int,
+    limits: ResourceLimits,
+    strict: bool,
 ) -> CommandResult:
-    """Run a job through the launcher; on time-out or cancellation its whole process group is killed.
+    """Run a job through a launcher; on time-out or cancellation its whole process group is killed.
 
     Args:
+        server: forks the launcher.
         output_limit: bytes of output that are kept.
         strict: whether it must not run unless it can be confined.
     """
     output = _Output(output_limit)
     began = time.perf_counter()
     timed_out = False
-    async with running(_program(job, limits, strict)) as child:
+    async with server.running(_request(job, limits, strict)) as launcher:
         try:
             async with asyncio.timeout(timeout_s):
-                await output.read(child)
-                await child.wait()
+                await output.read(launcher.output)
+                await launcher.wait()
         except TimeoutError:
             timed_out = True
         finally:
-            if child.returncode is None:
-                await _kill(child, output)
+            if launcher.returncode is None:
+                await _kill(launcher, output)
     milliseconds = 1000 * (time.perf_counter() - began)
-    returncode = -signal.SIGKILL if child.returncode is None else child.returncode
+    returncode = -signal.SIGKILL if launcher.returncode is None else launcher.returncode
     return CommandResult(returncode, output.text(), timed_out, milliseconds)
 
 
-def _program(job: ConfinedCommand, limits: ResourceLimits, strict: bool) -> Program:
+def _request(job: ConfinedCommand, limits: ResourceLimits, strict: bool) -> dict[str, Any]:
     directory = job.directory.resolve()
-    return Program(
-        through_launcher(job.command, read=job.read, write=(directory, *job.write), limits=limits, strict=strict),
-        environment=confined_environment(job.command[0], directory),
-        output=PIPE,
-        errors=STDOUT,
-        directory=directory,
-        dies_with_us=False,
-    )
+    options = _options(job.read, (directory, *job.write), limits, strict=strict)
+    return {
+        "arguments": [*options, "--", *job.command],
+        "environment": confined_environment(job.command[0], directory),
+        "directory": str(directory),
+    }
+
+
+class ForkServer:
+    """A process that stays, and forks a launcher for each command: only the first waits for Python to start.
+
+    What a launcher runs is confined in the fork, before it touches anything; the process itself is given nothing but
+    requests of ours, inherits no variables, and keeps nothing of a request. It starts when
+    it is first needed, again if it is gone, and ends with this object.
+
+    Args:
+        script: a Python script that it loads and whose `warm_up` it calls with the further arguments; a command that
+            has Python run this script finds it loaded. See `launcher.serve`.
+    """
+
+    def __init__(self, *script: str) -> None:
+        self._script = script
+        self._connection: socket.socket | None = None
+        self._end: Callable[[], object] = lambda: None
+
+    @asynccontextmanager
+    async def running(self, request: dict[str, Any]) -> AsyncIterator[Launcher]:
+        """A launcher that was forked; whoever leaves the block sees to its end."""
+        pipes = Pipes()
+        try:
+            output, theirs = await pipes.reader(PIPE)
+            told, telling = await pipes.reader(PIPE)
+            with TemporaryFile() as file:
+                file.write(json.dumps(request).encode())
+                file.seek(0)
+                self._send(file, theirs, telling)
+            pipes.close_theirs()
+            yield Launcher(output, told)
+        finally:
+            pipes.close_theirs()
+            pipes.close()
+
+    def close(self) -> None:
+        """End the process and all that it forked."""
+        self._end()
+        self._connection = None
+
+    def _send(self, *streams: Stream) -> None:
+        descriptors = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
+        try:
+            socket.send_fds(self._connection or self._start(), [b"."], descriptors)
+        except ConnectionError:  # it was killed
+            self.close()
+            socket.send_fds(self._start(), [b"."], descriptors)
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = start_server(
+                _python("serve", str(os.getpid()), str(theirs.fileno()), *self._script, with_site=bool(self._script)),
+                environment=confined_environment(sys.executable, "/") | (_ONE_THREAD if self._script else {}),
+                descriptor=theirs.fileno(),
+            )
+        self._connection = ours
+        self._end = weakref.finalize(self, _end_server, ours, process)
+        return ours
+
+
+def _end_server(connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    connection.close()
+    process.kill()
+    process.wait()
+
+
+class Launcher:
+    """A launcher that a server forked, and the command that it runs.
+
+    Attributes:
+        output: what the command prints.
+        returncode: exit status of the command, negative for a signal; None as long as it runs.
+    """
+
+    def __init__(self, output: asyncio.StreamReader | None, told: asyncio.StreamReader | None) -> None:
+        if output is None or told is None:
+            raise RuntimeError("a launcher has pipes")
+        self.output = output
+        self.returncode: int | None = None
+        self._told = told
+        self._group: int | None = None
+
+    async def wait(self) -> None:
+        """Wait until the command has ended, or the launcher is gone, which then was killed."""
+        await self._started()
+        self.returncode = int(await self._told.readline() or -signal.SIGKILL)
+
+    async def kill(self) -> None:
+        """Kill launcher, command and all that stayed in their group at once, and wait until the launcher is gone."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(KILL_S):
+                group = await self._started()
+                if group:
+                    signal_group(group, signal.SIGKILL)
+                await self.wait()
+
+    async def _started(self) -> int:
+        if self._group is None:
+            self._group = int(await self._told.readline() or 0)
+        return self._group
 
 
 def through_launcher(
@@ -129,15 +244,22 @@ def through_launcher(
         write: what it may read and write, device nodes included.
         strict: whether it must not run unless it can be confined.
     """
+    options = _options(read, write, limits, strict=strict)
+    return _python("main", f"parent={os.getpid()}", *options, "--", *command)
+
+
+def _python(entry: str, *arguments: str, with_site: bool = False) -> tuple[str, ...]:
+    """The command that calls a function of the launcher's file; installed packages need the module `site`."""
+    flags = ("-I",) if with_site else ("-I", "-S")
+    return (sys.executable, *flags, "-c", _BOOT.format(entry=entry), str(PACKAGES), *arguments)
+
+
+def _options(read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits, *, strict: bool) -> tuple[str, ...]:
     return (
-        *(sys.executable, "-I", "-S", "-c", _BOOT, str(PACKAGES)),
         *(("strict",) if strict else ()),
-        f"parent={os.getpid()}",
         f"limits={','.join(map(str, limits))}",
         *(f"read={path}" for path in _resolved((*SYSTEM_READ, *read))),
         *(f"write={path}" for path in _resolved((*SYSTEM_WRITE, *write))),
-        "--",
-        *command,
     )
 
 
@@ -145,12 +267,12 @@ def _resolved(paths: Sequence[Path]) -> list[str]:
     return list(dict.fromkeys(str(path.resolve()) for path in paths))
 
 
-async def _kill(child: Child, output: _Output) -> None:
+async def _kill(launcher: Launcher, output: _Output) -> None:
     """Kill the process group, and see all of it end, which shows in the end of the output."""
-    await child.kill()
+    await launcher.kill()
     with suppress(TimeoutError):
         async with asyncio.timeout(_GRACE_S):
-            await output.read(child)
+            await output.read(launcher.output)
 
 
 class _Output:
@@ -162,10 +284,9 @@ class _Output:
         self._tail = b""
         self._bytes = 0
 
-    async def read(self, child: Child) -> None:
-        """Take in all that the child prints, until it prints no more."""
-        assert child.output is not None  # noqa: S101 - it was started with a pipe
-        while chunk := await child.output.read(65536):
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        """Take in all that is printed, until nobody can print any more."""
+        while chunk := await stream.read(65536):
             self._bytes += len(chunk)
             room = self._half - len(self._head)
             self._head += chunk[:room]

@@ -12,13 +12,13 @@ from typing import Literal
 
 from tui_tuner.errors import DeviceError, SandboxError
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
-from tui_tuner.evaluate.sandbox.process import CommandResult, ConfinedCommand, run_job
+from tui_tuner.evaluate.sandbox.process import CommandResult, ConfinedCommand, ForkServer, run_job
 
 HINT = "--allow-unconfined builds without confinement: then the source could read your files"
 
 
 class Policy:
-    """Whether untrusted source may be built; shared by all that builds.
+    """Whether untrusted source may be built, and the processes that start what builds it; shared by all that builds.
 
     Args:
         allow_unconfined: whether the user allows to go on where confinement is not proven.
@@ -28,11 +28,27 @@ class Policy:
         self.allow_unconfined = allow_unconfined
         self._lock = asyncio.Lock()
         self._report: SandboxReport | None = None
+        self._server = ForkServer()
+        self._warm: dict[str, ForkServer] = {}
+
+    def warm(self, script: str, *arguments: str) -> None:
+        """Let commands that run a Python script find it loaded; its `warm_up` is called with the arguments."""
+        if script not in self._warm:
+            self._warm[script] = ForkServer(script, *arguments)
+
+    def server(self, command: Sequence[str]) -> ForkServer:
+        """What forks the launcher of a command."""
+        return self._warm.get(" ".join(command[2:3]), self._server)
+
+    def close(self) -> None:
+        """End what forks the launchers, with all that still runs; it starts again when it is needed."""
+        for server in (self._server, *self._warm.values()):
+            server.close()
 
     async def prove(self) -> SandboxReport:
         """How this machine confines; tried at the first call and remembered."""
         async with self._lock:
-            self._report = self._report or await prove()
+            self._report = self._report or await prove(self._server)
         return self._report
 
     async def confinement_demanded(self) -> bool:
@@ -77,7 +93,8 @@ async def run_confined(
     strict = await policy.confinement_demanded()
     limits = limits or ResourceLimits(cpu_s=int(timeout_s) + 10)
     job = ConfinedCommand(command, directory, read, write)
-    done = await run_job(job, timeout_s=timeout_s, output_limit=output_limit, limits=limits, strict=strict)
+    server = policy.server(command)
+    done = await run_job(job, server, timeout_s=timeout_s, output_limit=output_limit, limits=limits, strict=strict)
     if done.refused:
         raise SandboxError(done.output.strip(), hint=HINT)
     if done.not_started:
@@ -125,7 +142,7 @@ class SandboxReport:
     missing: tuple[str, ...] = ()
 
 
-async def prove() -> SandboxReport:
+async def prove(server: ForkServer) -> SandboxReport:
     """Start a confined child that tries to read, to write and to connect, and report what it was denied.
 
     A child that cannot be started or says anything unexpected counts as unconfined.
@@ -135,10 +152,10 @@ async def prove() -> SandboxReport:
         canary.write_text("secret")
         work = Path(name, "work")
         work.mkdir()
-        async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
+        async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as listener:
+            port = listener.sockets[0].getsockname()[1]
             await _connect(port)
-            done = await _probe(canary, port, work)
+            done = await _probe(server, canary, port, work)
     return judge(done)
 
 
@@ -156,11 +173,12 @@ def judge(probe: CommandResult) -> SandboxReport:
     return SandboxReport("confined", line)
 
 
-async def _probe(canary: Path, port: int, work: Path) -> CommandResult:
+async def _probe(server: ForkServer, canary: Path, port: int, work: Path) -> CommandResult:
     command = (sys.executable, "-I", "-S", "-c", _PROBE, str(canary), str(port))
     python = tuple({Path(sys.prefix), Path(sys.base_prefix)})
     return await run_job(
         ConfinedCommand(command, work, read=python),
+        server,
         timeout_s=_TIMEOUT_S,
         output_limit=4096,
         limits=ResourceLimits(),

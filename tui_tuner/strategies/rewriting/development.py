@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tui_tuner.evaluate.results import Evaluation, Failure
+from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
@@ -24,6 +24,9 @@ from tui_tuner.strategies.rewriting.failures import (
 from tui_tuner.strategies.rewriting.rewrite import CheckedRewrite, RewriteContext, RewriteReply, read_rewrite
 from tui_tuner.strategies.steps import Decision, Step, StepState
 
+_EQUAL = Comparison(ratio=1.0, low=1.0, high=1.0, pairs=0)
+"""Of a program with itself, which is not timed."""
+
 
 async def challenge_incumbent(
     session: Effects, step: Step, candidate: Candidate, best: Evaluation, neutral_from: float | None = None
@@ -41,7 +44,8 @@ async def challenge_incumbent(
         NotFaster: it is neither.
         EvaluationFailed: it fails on the fresh data of the comparison.
     """
-    comparison = await session.challenge(candidate, best)
+    is_same = best.program == session.incumbent.evaluation.program
+    comparison = _EQUAL if is_same else await session.challenge(candidate, best)
     if comparison.failure is not None:
         raise failure_of(on_fresh_data(best, comparison.failure))
     factor = (comparison.ratio, comparison.low, comparison.high)
@@ -51,6 +55,8 @@ async def challenge_incumbent(
         reason = "not faster by itself; kept for the steps that build on it"
         return session.update_step(step.now(StepState.NEUTRAL, factor=factor, reason=reason))
     reason = "the gain is too small to count" if comparison.low > 1 else "not faster than the best so far"
+    if is_same:
+        reason = "the compiler makes the same machine code of it as of the best so far"
     raise NotFaster(reason, best, factor)
 
 
