@@ -7,21 +7,25 @@ import shlex
 import signal
 import sys
 import tomllib
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
-from tui_tuner.resources import settings_file
+from tui_tuner.resources import log_directory, settings_file
 from tui_tuner.subjects import KERNEL, Subject
+from tui_tuner.text import clean
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
     from tui_tuner.session.instructions import Instruction
     from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
+    from tui_tuner.tui.app import ScreenBroken, TunerApp
 
 _ENGINE = "tui_tuner.app.sessions"
 """What takes a second to load; on the screen it does so behind the empty panes."""
@@ -134,7 +138,7 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
-        status = await app.run_async()
+        code = await _shown(app)
     except UserError:
         if starting.setup is not None:
             _tell_notes(starting.setup)
@@ -142,13 +146,47 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
         raise
     if starting.setup is not None:
         _tell_notes(starting.setup)
-    if status == "interrupted":
-        if starting.setup is not None:
+        if code is ExitCode.INTERRUPTED:
             _tell_resume(starting.setup)
-        return ExitCode.INTERRUPTED
+    return code
+
+
+async def _shown(app: TunerApp) -> ExitCode:
+    from tui_tuner.tui.app import ScreenBroken
+
+    try:
+        status = await app.run_async()
+    except ScreenBroken as broken:
+        return await _without_the_screen(app, broken)
     from tui_tuner.headless import EXIT_CODES
 
     return EXIT_CODES[status]
+
+
+async def _without_the_screen(app: TunerApp, broken: ScreenBroken) -> ExitCode:
+    """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
+    from tui_tuner.headless import AskInLines, Lines
+
+    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {_logged(broken)}"
+    print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    lines = Lines(app.subject)
+    _end_by_signals()
+    try:
+        await app.go_on(lines.hear, lines.take, AskInLines())
+    except asyncio.CancelledError:
+        return ExitCode.INTERRUPTED
+    return lines.end()
+
+
+def _logged(broken: ScreenBroken) -> str:
+    """Where the traceback is written, or why it is not."""
+    file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(traceback.format_exception(broken.cause)), encoding="utf-8")
+    except OSError as error:
+        return f"no log: {error}"
+    return f"log: {file}"
 
 
 def _screen_table() -> dict[str, Any]:

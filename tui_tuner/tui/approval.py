@@ -9,7 +9,7 @@ from collections.abc import Callable
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.strategies.steps import Approver, Decision, Proposal
 from tui_tuner.tui.keys import SCREEN_BINDINGS, key_of
 from tui_tuner.tui.plain import clickable, one_line
 
@@ -81,7 +81,8 @@ class ApprovalDesk:
         self._grace_s = grace_s
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._answer: asyncio.Future[Decision] | None = None
+        self._answer: asyncio.Future[Decision | Approver] | None = None
+        self._elsewhere: Approver | None = None
         self._asked_at = 0.0
         self.question: Proposal | None = None
         self.approves_all = False
@@ -91,13 +92,24 @@ class ApprovalDesk:
         async with self._lock:
             if self.approves_all:
                 return Decision(action="approve")
-            self._answer = asyncio.get_running_loop().create_future()
-            self._asked_at = self._clock()
-            self._set_question(proposal)
-            try:
-                return await self._answer
-            finally:
-                self._set_question(None)
+            answer = self._elsewhere or await self._asked(proposal)
+            return answer if isinstance(answer, Decision) else await answer.decide(proposal)
+
+    async def _asked(self, proposal: Proposal) -> Decision | Approver:
+        """The answer to the one question here, or who answers instead."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self._asked_at = self._clock()
+        self._set_question(proposal)
+        try:
+            return await self._answer
+        finally:
+            self._set_question(None)
+
+    def hand_over(self, approver: Approver) -> None:
+        """Let another answer the open question and all that follow."""
+        self._elsewhere = approver
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(approver)
 
     def _set_question(self, proposal: Proposal | None) -> None:
         self.question = proposal
