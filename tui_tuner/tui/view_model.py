@@ -96,6 +96,8 @@ class ViewModel:
                 self._consider(UnderReview(event.step, event.candidate))
             case events.ApprovalAsked(proposal=proposal) if proposal.candidate is not None:
                 self._consider(UnderReview(proposal.step.id, proposal.candidate))
+            case events.ApprovalGiven(step=step) if self.review is not None and self.review.step == step:
+                self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
             case events.BaselineMeasured(tuned=None):
                 self._given(event.given)
             case events.EvaluationStarted():
