@@ -20,6 +20,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 from textual.types import CSSPathType
 
+from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.starting import StartingScreen
@@ -221,13 +222,20 @@ class TunerApp(App[str]):
             self.call_later(self.session_screen.question_changed)
 
     def action_toggle_help(self) -> None:
-        """Show or hide keys and help."""
-        from textual.widgets import HelpPanel
+        """Show or hide the page of help."""
+        if not self._starting and self.screen is self.session_screen:
+            self.session_screen.toggle_help(self._keymap_wanted)
 
-        if self.screen.query(HelpPanel):
-            self.action_hide_help_panel()
+    async def action_copy_or_quit(self) -> None:
+        """Copy what is selected, or leave where nothing is."""
+        from tui_tuner.tui.copying import taken_selection
+
+        text = taken_selection(self.screen)
+        if text:
+            self.copy_to_clipboard(text)
+            self.notify(f"copied {counted(len(text.splitlines()), 'line')}", markup=False)
         else:
-            self.action_show_help_panel()
+            await self.action_quit()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Textual's commands and every key of the panes that acts now."""

@@ -24,7 +24,7 @@ from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.text import clean
 from tui_tuner.tui.highlighting import apply_language, apply_theme
-from tui_tuner.tui.plain import clickable, one_line, plain
+from tui_tuner.tui.plain import Paragraphs, clickable, one_line, plain
 from tui_tuner.tui.plan_lines import StepWords
 
 
@@ -89,7 +89,7 @@ class MessageDialog(ModalScreen[None]):
         with Vertical(classes=f"dialog {self._size_class}"):
             yield Static(self._title, markup=False, classes="dialog-title")
             with VerticalScroll(classes="dialog-body"):
-                yield Static(self._body, markup=False)
+                yield Paragraphs(self._body)
             yield Static("[b]esc[/b] back to the panes", classes="dialog-keys")
 
     def action_close(self) -> None:

@@ -78,27 +78,30 @@ def _key_text(entries: list[tuple[str, str, str]]) -> str:
 
 APP_BINDINGS = [
     Binding("question_mark,f1", "toggle_help", "help", id="help",
-            tooltip="Show or hide the keys and the help of the focused pane."),
+            tooltip="Show or hide this page."),
     Binding("q", "quit", "quit", id="quit",
             tooltip="Leave; a session that is not finished can be resumed."),
-    Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, id="interrupt",
+    Binding("ctrl+q", "quit", "quit", priority=True, id="interrupt",
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
+    Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
+            tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
 ]  # fmt: skip
 
-_PLAN = Binding.Group("Plan")
+ANSWERING = Binding.Group("A step that awaits you")
+_KERNEL, _PLAN, _BENCHMARKS, _CHAT = map(Binding.Group, ("Kernel", "Plan", "Benchmarks", "Chat"))
 
 SCREEN_BINDINGS = [
-    Binding("a,f2", "decide('approve')", "approve", show=False, id="approve",
+    Binding("a,f2", "decide('approve')", "approve", show=False, group=ANSWERING, id="approve",
             tooltip="Let the step that awaits you be built, verified and measured."),
-    Binding("e,f3", "edit", "edit", show=False, id="edit",
+    Binding("e,f3", "edit", "edit", show=False, group=ANSWERING, id="edit",
             tooltip="Change the proposed kernel in your editor, then approve it."),
-    Binding("s,f4", "decide('skip')", "skip", show=False, id="skip",
+    Binding("s,f4", "decide('skip')", "skip", show=False, group=ANSWERING, id="skip",
             tooltip="Leave this step out and go on with the plan."),
-    Binding("r,f5", "reject", "reject", show=False, id="reject",
+    Binding("r,f5", "reject", "reject", show=False, group=ANSWERING, id="reject",
             tooltip="Refuse this step and tell the model why."),
-    Binding("A,f8", "approve_all", "approve all", show=False, id="approve_all",
+    Binding("A,f8", "approve_all", "approve all", show=False, group=ANSWERING, id="approve_all",
             tooltip="Approve this step and all that follow."),
-    Binding("A,f8", "ask_again", "ask again", id="ask_again",
+    Binding("A,f8", "ask_again", "ask again", group=ANSWERING, id="ask_again",
             tooltip="Ask before every step again."),
     Binding("n,plus,insert", "change_plan('add')", "add", group=_PLAN, id="add_step",
             tooltip="Add a step of your own, before the selected one if that is still to come, else at the end."),
@@ -112,13 +115,13 @@ SCREEN_BINDINGS = [
             tooltip="Take the selected step out of the plan; it stays visible as skipped."),
     Binding("t,f7", "change_plan('thaw')", "thaw", group=_PLAN, id="thaw",
             tooltip="Search a tunable again that is held at a value."),
-    Binding("c,ctrl+t", "tell", "say", id="tell",
+    Binding("c,ctrl+t", "tell", "say", group=_CHAT, id="tell",
             tooltip="Write to the model; your words are in its next prompt and in every later one."),
-    Binding("d,f9", "next_view", "view", id="view",
+    Binding("d,f9", "next_view", "view", group=_KERNEL, id="view",
             tooltip="Go on to the next view of the kernel: source, diff, best."),
-    Binding("o,ctrl+o", "sort", "sort", id="sort",
+    Binding("o,ctrl+o", "sort", "sort", group=_BENCHMARKS, id="sort",
             tooltip="Sort the benchmarks: newest first or fastest first."),
-    Binding("slash,ctrl+f", "filter", "filter", id="filter",
+    Binding("slash,ctrl+f", "filter", "filter", group=_BENCHMARKS, id="filter",
             tooltip="Show only the benchmarks that contain some words."),
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),

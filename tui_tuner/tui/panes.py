@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -36,6 +37,11 @@ class PaneGrid(Container):
     def compose(self) -> ComposeResult:
         """All panes."""
         yield from self._panes.values()
+
+    @property
+    def all(self) -> list[Pane]:
+        """The panes in their order."""
+        return list(self._panes.values())
 
     @property
     def titles(self) -> list[str]:
@@ -87,7 +93,12 @@ class Pane(Vertical):
     Args:
         number: its key, 1 to 4.
         title: its name in the border and on its tab.
+
+    Attributes:
+        kind: the group of its keys, whatever its title.
     """
+
+    kind: ClassVar[str]
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(id=f"pane-{number}", classes="pane")

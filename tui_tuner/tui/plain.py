@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.style import Style
+from textual.widget import Widget
 
 from tui_tuner.text import clean
+
+_HANGS = "hangs"
+_LEAST_TEXT = 20
+"""Cells of a line behind a label; where there would be fewer it goes on at the left edge."""
 
 
 def plain(text: str, style: str = "") -> Content:
@@ -26,3 +32,44 @@ def clickable(label: str | Content, action: str) -> Content:
     """
     content = Content(label) if isinstance(label, str) else label
     return content.stylize(Style.from_meta({"@click": action}))
+
+
+def hanging(label: Content) -> Content:
+    """A label behind whose end a line goes on where `Paragraphs` has to break it."""
+    return label.stylize(Style.from_meta({_HANGS: label.cell_length}))
+
+
+def laid_out(content: Content, width: int) -> Content:
+    """The lines broken at `width` cells, each going on under the end of its `hanging` label, if it has one."""
+    lines: list[Content] = []
+    for line in content.split("\n", allow_blank=True):
+        metas = (span.style.meta for span in line.spans if isinstance(span.style, Style))
+        indent = next((meta[_HANGS] for meta in metas if _HANGS in meta), 0)
+        if width - indent < _LEAST_TEXT:
+            indent = 0
+        first, *more = line[indent:].wrap(max(1, width - indent)) or [Content()]
+        lines += [line[:indent] + first, *(Content(" " * indent) + rest for rest in more)]
+    return Content("\n").join(lines)
+
+
+class Paragraphs(Widget):
+    """Text that is broken into lines as wide as the widget, see `hanging`."""
+
+    DEFAULT_CSS = "Paragraphs { height: auto; }"
+
+    def __init__(self, content: Content | None = None) -> None:
+        super().__init__()
+        self._content = content or Content()
+
+    def show(self, content: Content) -> None:
+        """Show another text."""
+        self._content = content
+        self.refresh(layout=True)
+
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        """As many lines as the text takes."""
+        return laid_out(self._content, width).plain.count("\n") + 1
+
+    def render(self) -> Content:
+        """The lines."""
+        return laid_out(self._content, self.content_size.width)

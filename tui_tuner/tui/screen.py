@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 from textual import on, work
@@ -21,6 +21,7 @@ from tui_tuner.tui.approval import ANSWERS, ApprovalBar, ApprovalDesk
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.dialogs import MessageDialog, edited
+from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
@@ -35,6 +36,8 @@ from tui_tuner.tui.view_model import ViewModel, time_label
 _TICK_S = 1 / 8
 _OVER = "The session is over: nothing can be changed any more."
 _REPLAY = "This is a replay: it cannot be changed."
+_PANE_OF = {"change_plan": 2, "filter": 3}
+"""Actions whose keys act in one pane only."""
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")
 
 
@@ -139,6 +142,7 @@ class SessionScreen(Screen[None]):
         yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])
         yield PaneGrid(panes)
+        yield HelpPage()
         yield ApprovalBar()
         yield KeyLine()
 
@@ -169,7 +173,8 @@ class SessionScreen(Screen[None]):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
-        if self._view.best(self.view_model) is not None:
+        best, given = self._view.best(self.view_model), self.view_model.baseline
+        if best is not None and given is not None and best.source != given.source:
             self._kernel.view = "diff"
         self.app.push_screen(MessageDialog(result_title(finished), self._view.result(finished, self.view_model)))
 
@@ -197,12 +202,29 @@ class SessionScreen(Screen[None]):
 
     def action_pane(self, number: int) -> None:
         """Go to a pane."""
+        self.remove_class("-help")
         self._panes.go_to(number)
 
     def action_maximise(self) -> None:
         """Give the active pane the whole screen, or give it back."""
         self.toggle_class("-solo")
         self.refresh_bindings()
+
+    def toggle_help(self, keymap: Mapping[str, str]) -> None:
+        """Show the page of help in the place of the panes, or the panes again."""
+        if self.has_class("-help"):
+            self.close_help()
+            return
+        page, names = self.query_one(HelpPage), names_of_keys(keymap, self.app.get_key_display)
+        page.show(help_text(self._panes.all, self._panes.active, names, asked=self._desk.awaits))
+        self.add_class("-help")
+        page.focus()
+
+    @on(HelpPage.Closed)
+    def close_help(self) -> None:
+        """Show the panes again."""
+        self.remove_class("-help")
+        self._panes.go_to(self._panes.active)
 
     def action_next_view(self) -> None:
         """Go on to the kernel's next view."""
@@ -275,8 +297,10 @@ class SessionScreen(Screen[None]):
         """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
         if action in ANSWERS:
             return self._desk.allows(action)
-        if action == "change_plan":
-            return self._panes.active == 2
+        if self.has_class("-help"):
+            return action == "pane"
+        if action in _PANE_OF:
+            return self._panes.active == _PANE_OF[action]
         if action == "maximise":
             return not self.has_class("-narrow")
         return action != "restore" or self.has_class("-solo")
