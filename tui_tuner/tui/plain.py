@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.style import Style
 from textual.widget import Widget
 
@@ -73,3 +73,37 @@ class Paragraphs(Widget):
     def render(self) -> Content:
         """The lines."""
         return laid_out(self._content, self.content_size.width)
+
+
+class ChangingLine(Widget):
+    """A line that is drawn often: only the cells that differ from what stands there go to the terminal."""
+
+    _drawn: Content | None = None
+
+    def line(self, width: int) -> Content:
+        """What is to stand there now, in at most `width` cells."""
+        raise NotImplementedError
+
+    def follow(self) -> None:
+        """Draw what differs, nothing where nothing does."""
+        now, before = self.line(self.content_size.width), self._drawn
+        if before is None or before.is_same(now):
+            return
+        cells = differing(before.plain, now.plain)
+        if cells is None or before.cell_length != len(before.plain) or now.cell_length != len(now.plain):
+            self.refresh()  # only the style differs, or some signs are two cells wide
+        else:
+            self.refresh(Region(cells[0], 0, cells[1] - cells[0], 1))
+
+    def render(self) -> Content:
+        """The line."""
+        self._drawn = self.line(self.content_size.width)
+        return self._drawn
+
+
+def differing(before: str, now: str) -> tuple[int, int] | None:
+    """From where to where two lines differ; None where they do not."""
+    length = max(len(before), len(now))
+    pairs = zip(before.ljust(length), now.ljust(length), strict=True)
+    places = [place for place, (old, new) in enumerate(pairs) if old != new]
+    return (places[0], places[-1] + 1) if places else None

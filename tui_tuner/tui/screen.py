@@ -11,7 +11,6 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.getters import query_one
 from textual.screen import Screen
-from textual.widget import Widget
 
 from tui_tuner.format import clock, cost, factor
 from tui_tuner.session.events import Event, SessionFinished
@@ -25,7 +24,7 @@ from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
-from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.plain import ChangingLine, one_line
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
 from tui_tuner.tui.starting import BREAKPOINTS
@@ -80,7 +79,7 @@ def header_line(view_model: ViewModel, view: SubjectView, elapsed: float, width:
     return (left + " " * max(1, space) + right).truncate(width, ellipsis=True)
 
 
-class HeaderLine(Widget):
+class HeaderLine(ChangingLine):
     """Kernel, device, model and strategy; speed-up, time, evaluations and cost."""
 
     def __init__(self, view: SubjectView) -> None:
@@ -92,11 +91,11 @@ class HeaderLine(Widget):
     def show(self, view_model: ViewModel, elapsed: float) -> None:
         """Draw the view model at so many seconds."""
         self._view_model, self._elapsed = view_model, elapsed
-        self.refresh()
+        self.follow()
 
-    def render(self) -> Content:
-        """One line."""
-        return header_line(self._view_model, self._view, self._elapsed, self.content_size.width)
+    def line(self, width: int) -> Content:
+        """The parts that fit."""
+        return header_line(self._view_model, self._view, self._elapsed, width)
 
 
 class SessionScreen(Screen[None]):
