@@ -49,7 +49,8 @@ class AskInLines:
         """Ask until the answer is one."""
         title = clean(proposal.step.title)
         while True:
-            print(f"step {proposal.step.id} awaits you: {title}  [a]pprove, [s]kip, [r]eject WHY", file=sys.stderr)
+            sys.stderr.write(f"step {proposal.step.id} awaits you: {title}  [a]pprove, [s]kip, [r]eject WHY\n")
+            sys.stderr.flush()
             answer, _, words = (await _line_of(sys.stdin)).strip().partition(" ")
             if action := _ACTIONS.get(answer.lower()):
                 return Decision(action=action, message=words.strip() if action == "reject" else "")

@@ -80,12 +80,8 @@ async def test_a_line_and_a_log_say_so_and_the_result_is_printed(
     monkeypatch.setattr(showing.FrontEnd, "check", lambda _: None)
     monkeypatch.setattr("textual.app.App.run_async", headless(TunerApp.__mro__[1].run_async))  # type: ignore[attr-defined]
 
-    class Kept:
-        class journal:
-            path = None
-
     async def begin() -> SessionSetup:
-        return SessionSetup(ScriptedRun(scripted.finished()), Kept, ["a note"])  # type: ignore[arg-type]
+        return SessionSetup(ScriptedRun(scripted.finished()), None, ["a note"])  # type: ignore[arg-type]
 
     code = await showing.show(begin, showing.FrontEnd(auto=False), "matmul.cu")
     out, err = capsys.readouterr()

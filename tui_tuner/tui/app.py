@@ -192,7 +192,7 @@ class TunerApp(App[str]):
             raise self.failure
         return status or INTERRUPTED
 
-    async def go_on(self, hear: Callable[[Event], None], take: Callable[[Event], None], approver: Approver) -> None:
+    async def go_on(self, hear: Callable[[Event], object], take: Callable[[Event], None], approver: Approver) -> None:
         """Let the session go on after the screen broke, to its end.
 
         Args:

@@ -178,7 +178,9 @@ def _inline_markdown(line: str) -> Content:
     end = 0
     for match in _INLINE.finditer(line):
         parts.append(Content(line[end : match.start()]))
-        parts += [Content.styled(text, style) for text, style in zip(match.groups(), _INLINE_STYLES, strict=True) if text]
+        parts += [
+            Content.styled(text, style) for text, style in zip(match.groups(), _INLINE_STYLES, strict=True) if text
+        ]
         end = match.end()
     return Content("").join([*parts, Content(line[end:])])
 
@@ -194,7 +196,7 @@ def _markdown_line(line: str) -> Content:
 
 
 def markdown_text(text: str) -> Content:
-    """Headings, bullets, `code` and **strong** words styled; code fences as plain lines; blank lines once."""
+    """Headings, bullets, `code`, **strong** and *stressed* words styled; fences as plain lines; blank lines once."""
     lines: list[Content] = []
     fenced = False
     for line in clean(text).strip().expandtabs(4).split("\n"):

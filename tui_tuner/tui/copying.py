@@ -12,7 +12,10 @@ def taken_selection(screen: Screen[Any]) -> str:
     """The text that is selected in the focused widget, or else on the screen; then nothing is selected any more."""
     focused = screen.focused
     if isinstance(focused, TextArea | Input) and (text := focused.selected_text):
-        focused.selection = type(focused.selection).cursor(focused.selection.end)
+        if isinstance(focused, TextArea):
+            focused.move_cursor(focused.selection.end)
+        else:
+            focused.cursor_position = focused.selection.end
         return text
     text = screen.get_selected_text() or ""
     screen.clear_selection()

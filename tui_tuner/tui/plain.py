@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.style import Style
@@ -107,3 +109,19 @@ def differing(before: str, now: str) -> tuple[int, int] | None:
     pairs = zip(before.ljust(length), now.ljust(length), strict=True)
     places = [place for place, (old, new) in enumerate(pairs) if old != new]
     return (places[0], places[-1] + 1) if places else None
+
+
+def fitting(parts: Sequence[tuple[int, Content]], between: Content, width: int) -> Content:
+    """Parts with something between them, in at most `width` cells.
+
+    Args:
+        parts: as (rank, text): of too many the highest rank goes first, and of the last one its end.
+    """
+    left = list(parts)
+    while left:
+        line = between.join(text for _, text in left)
+        worst = max(rank for rank, _ in left)
+        if line.cell_length <= width or all(rank == worst for rank, _ in left):
+            return line.truncate(width, ellipsis=True)
+        left = [part for part in left if part[0] != worst]
+    return Content()

@@ -8,15 +8,13 @@ from typing import ClassVar, Literal
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
 from textual.getters import query_one
 from textual.screen import Screen
 
-from tui_tuner.format import clock, cost, factor
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.instructions import Instruction, Say
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tui.approval import ANSWERS, ApprovalBar, ApprovalDesk
+from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.dialogs import MessageDialog, edited
@@ -24,78 +22,19 @@ from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
-from tui_tuner.tui.plain import ChangingLine, one_line
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
-from tui_tuner.tui.starting import BREAKPOINTS
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
+from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import result_title
-from tui_tuner.tui.view_model import ViewModel, time_label
+from tui_tuner.tui.view_model import ViewModel
 
 _TICK_S = 1 / 8
 _OVER = "The session is over: nothing can be changed any more."
 _REPLAY = "This is a replay: it cannot be changed."
 _PANE_OF = {"change_plan": 2, "filter": 3}
 """Actions whose keys act in one pane only."""
-_SEPARATOR = Content.styled(" │ ", "$foreground-muted")
-
-
-def header_parts(view_model: ViewModel, view: SubjectView, elapsed: float) -> list[tuple[int, str, str]]:
-    """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
-    started = view_model.started
-    if started is None:
-        return [(0, "left", "starting")]
-    device, speedup = view_model.device, view.gain(view_model)
-    if view_model.finished is not None and view_model.finished.speedup is not None:
-        speedup = view_model.finished.speedup[0]
-    unit = time_label(device)
-    return [
-        (0, "left", started.kernel),
-        (4, "left", "" if device is None else device.name),
-        (0, "left", "" if unit == "ms" else unit),
-        (6, "left", started.model or "no model"),
-        (7, "left", started.strategy),
-        (0, "right", "" if speedup is None else factor(speedup)),
-        (1, "right", "" if view_model.finished is None else view_model.finished.status.replace("_", " ")),
-        (2, "right", clock(elapsed)),
-        *((rank, "right", text) for rank, text in view.effort(view_model)),
-        (5, "right", cost(view_model.cost)),
-    ]
-
-
-def header_line(view_model: ViewModel, view: SubjectView, elapsed: float, width: int) -> Content:
-    """The header in exactly `width` cells, with as many parts as fit."""
-    parts = [part for part in header_parts(view_model, view, elapsed) if part[2]]
-    while True:
-        left, right = (
-            _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
-            for side in ("left", "right")
-        )
-        space = width - left.cell_length - right.cell_length
-        worst = max(rank for rank, _, _ in parts)
-        if space >= 2 or worst == 0:
-            break
-        parts = [part for part in parts if part[0] != worst]
-    return (left + " " * max(1, space) + right).truncate(width, ellipsis=True)
-
-
-class HeaderLine(ChangingLine):
-    """Kernel, device, model and strategy; speed-up, time, evaluations and cost."""
-
-    def __init__(self, view: SubjectView) -> None:
-        super().__init__(id="header")
-        self._view = view
-        self._view_model = ViewModel()
-        self._elapsed = 0.0
-
-    def show(self, view_model: ViewModel, elapsed: float) -> None:
-        """Draw the view model at so many seconds."""
-        self._view_model, self._elapsed = view_model, elapsed
-        self.follow()
-
-    def line(self, width: int) -> Content:
-        """The parts that fit."""
-        return header_line(self._view_model, self._view, self._elapsed, width)
 
 
 class SessionScreen(Screen[None]):
@@ -109,9 +48,12 @@ class SessionScreen(Screen[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
 
     _header = query_one(HeaderLine)
+    _question = query_one(QuestionLine)
+    _status = query_one(StatusLine)
     _tabs = query_one(TabLine)
     _panes = query_one(PaneGrid)
     _kernel = query_one(KernelPane)
@@ -136,13 +78,14 @@ class SessionScreen(Screen[None]):
         self._inbox: list[Event] = []
 
     def compose(self) -> ComposeResult:
-        """Header, tabs, panes, the open question, keys."""
+        """Header, tabs, panes, the open question, status, keys."""
         panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view), ChatPane(self._view)]
         yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])
         yield PaneGrid(panes)
         yield HelpPage()
-        yield ApprovalBar()
+        yield QuestionLine()
+        yield StatusLine()
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -163,9 +106,12 @@ class SessionScreen(Screen[None]):
             self._view.apply(event)
         live = self.view_model.started is not None and self.view_model.finished is None
         waited = self._clock() - self._last_event_at if live else 0.0
-        self._header.show(self.view_model, self.view_model.elapsed + waited)
+        self._header.show(self.view_model)
+        spin = None if self.app.animation_level == "none" else self._clock()
+        self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return
+        self._question.show(self.view_model.current_step)
         self._panes.draw(self.view_model, news)
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
@@ -182,7 +128,7 @@ class SessionScreen(Screen[None]):
         self.draw()
         question = self._desk.question
         words = "" if question is None else self._view.question_words(question.step)
-        self.query_one(ApprovalBar).show(question, words)
+        self._question.ask(question, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
         if question is not None:
@@ -301,7 +247,7 @@ class SessionScreen(Screen[None]):
         if action in _PANE_OF:
             return self._panes.active == _PANE_OF[action]
         if action == "maximise":
-            return not self.has_class("-narrow")
+            return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self.has_class("-solo")
 
     def action_restore(self) -> None:
