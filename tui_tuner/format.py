@@ -91,11 +91,26 @@ def _form(number: int, noun: str, plural: str) -> str:
     return noun if number == 1 else plural or f"{noun}s"
 
 
-def clock(seconds: float) -> str:
-    """The screen's time since the start in hours, minutes and seconds, as in 00:12:41."""
+def timer(seconds: float) -> str:
+    """The screen's time since something began, as in 06:12, or 1:06:12 from an hour on."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours:02d}:{minutes:02d}:{rest:02d}"
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
+
+
+def brief_duration(seconds: float) -> str:
+    """A limit of time as it is given on the command line: 90s, 10m, 1h30m."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
+    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
+
+
+def thousands(number: int) -> str:
+    """A number of which only the size counts: 870, 3.1k, 24k."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
 
 
 def clock_in_lines(seconds: float) -> str:

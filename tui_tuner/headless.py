@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import aclosing
-from typing import Protocol, TextIO
+from typing import Literal, Protocol, TextIO
 
 from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.results import Evaluation
@@ -23,7 +24,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
-from tui_tuner.subjects import loaded
+from tui_tuner.subjects import Subject, loaded
 from tui_tuner.text import clean
 
 EXIT_CODES = {
@@ -42,37 +43,105 @@ class ApproveAll:
         return Decision(action="approve")
 
 
+class AskInLines:
+    """Puts every step to the user in a line of the terminal, and reads the answer from the next one."""
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """Ask until the answer is one."""
+        title = clean(proposal.step.title)
+        while True:
+            sys.stderr.write(f"step {proposal.step.id} awaits you: {title}  [a]pprove, [s]kip, [r]eject WHY\n")
+            sys.stderr.flush()
+            answer, _, words = (await _line_of(sys.stdin)).strip().partition(" ")
+            if action := _ACTIONS.get(answer.lower()):
+                return Decision(action=action, message=words.strip() if action == "reject" else "")
+
+
+_ACTIONS: dict[str, Literal["approve", "skip", "reject"]] = {
+    name: action for action in ("approve", "skip", "reject") for name in (action, action[0])
+}
+
+
+async def _line_of(stream: TextIO) -> str:
+    """A line, waited for without a thread: one that waits for a key would keep the program from ending.
+
+    Raises:
+        asyncio.CancelledError: there is nobody to answer any more.
+    """
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(stream, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(stream)
+    line = stream.readline()
+    if not line:
+        raise asyncio.CancelledError
+    return line
+
+
+class Lines:
+    """Prints a session: its story a line an event on standard error, its result on standard output.
+
+    Args:
+        json: every event as one JSON object a line on `out`, instead of the result as text.
+        out: standard output if None.
+        err: standard error if None.
+    """
+
+    def __init__(
+        self, subject: Subject, *, json: bool = False, out: TextIO | None = None, err: TextIO | None = None
+    ) -> None:
+        story: SubjectStory = loaded(subject.story)()
+        self._story = Story(story)
+        self._json = json
+        self._out = out or sys.stdout
+        self._err = err or sys.stderr
+        self._last: events.SessionFinished | None = None
+
+    def hear(self, event: events.Event) -> str | None:
+        """Remember an event that was shown already; the line that would tell it."""
+        if isinstance(event, events.SessionFinished):
+            self._last = event
+        return self._story.line(event)
+
+    def take(self, event: events.Event) -> None:
+        """Tell an event."""
+        if self._json and not event.transient:
+            print(event.model_dump_json(), file=self._out, flush=True)
+        line = self.hear(event)
+        if line is not None:
+            self.say(event.elapsed, line)
+
+    def say(self, elapsed: float, line: str) -> None:
+        """Print a line of the story."""
+        print(f"{clock_in_lines(elapsed)} {' '.join(clean(line).split())}", file=self._err, flush=True)
+
+    def end(self) -> ExitCode:
+        """Print the result, where there is one: an error that ended the session is told by whoever catches it."""
+        if self._last is None:
+            return ExitCode.FAILED
+        if not self._json:
+            print(clean(self._story.result(self._last)), file=self._out, flush=True)
+        return EXIT_CODES[self._last.status]
+
+
 async def run_headless(
     session: EventStream, *, json: bool, out: TextIO | None = None, err: TextIO | None = None
 ) -> ExitCode:
     """Run to the end.
 
     Args:
-        json: every event as one JSON object a line on `out`, instead of the result as text.
-        out: standard output if None.
-        err: standard error if None.
+        json: as of `Lines`, like `out` and `err`.
 
     Raises:
         UserError: something that the user must mend.
     """
-    out, err = out or sys.stdout, err or sys.stderr
-    last: events.SessionFinished | None = None
-    subject: SubjectStory = loaded(session.subject.story)()
-    story = Story(subject)
+    lines = Lines(session.subject, json=json, out=out, err=err)
     async with aclosing(session.events(ApproveAll())) as stream:
         async for event in stream:
-            if json and not event.transient:
-                print(event.model_dump_json(), file=out, flush=True)
-            line = story.line(event)
-            if line is not None:
-                print(f"{clock_in_lines(event.elapsed)} {' '.join(clean(line).split())}", file=err, flush=True)
-            if isinstance(event, events.SessionFinished):
-                last = event
-    if last is None:
-        return ExitCode.FAILED
-    if not json:  # an error that ended the session is told by whoever catches it
-        print(clean(story.result(last)), file=out, flush=True)
-    return EXIT_CODES[last.status]
+            lines.take(event)
+    return lines.end()
 
 
 __all__ = ["EXIT_CODES", "ApproveAll", "ExitCode", "run_headless"]

@@ -36,3 +36,10 @@ def settings_file() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path(APPLICATION) / "config.toml"
+
+
+def log_directory() -> Path:
+    """Where the program writes what only its makers need, as where the screen broke."""
+    from platformdirs import user_log_path
+
+    return user_log_path(APPLICATION)

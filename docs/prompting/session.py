@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, MachineReport, Resources, Timing
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry

@@ -10,8 +10,9 @@ import pytest
 
 from tests.evaluate.test_local import BLOCK, problem_in, rewritten
 from tests.session.fakes import SOURCE
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
-from tui_tuner.evaluate.results import Evaluation, FailureKind, MachineReport
+from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.model import InputFill, Problem, Test
 

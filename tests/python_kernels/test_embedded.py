@@ -9,7 +9,8 @@ import pytest
 from tests.python_kernels.fake_child import DEVICE, milliseconds
 from tests.python_kernels.fakes import narrow, written
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport, Timing
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.results import Comparison, Evaluation, Timing
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Configuration

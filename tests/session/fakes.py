@@ -4,7 +4,8 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, MachineReport, Timing
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem

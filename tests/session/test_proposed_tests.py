@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.fakes import FakeEvaluator, ScriptedModel, reply, session_of, write_problem
 from tui_tuner.errors import JournalError
-from tui_tuner.evaluate.results import MachineReport
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.headless import ApproveAll
 from tui_tuner.journal import Recall, RecordEnds, SessionClock
 from tui_tuner.problem.load import load_problem

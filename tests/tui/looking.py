@@ -6,6 +6,7 @@ from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.kernel_view import EvaluationTable
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plan_pane import StepList
+from tui_tuner.tui.view_model import ViewModel
 
 
 def screen_text(app: TunerApp) -> str:
@@ -37,3 +38,10 @@ def selected_step(app: TunerApp) -> int:
 
 def steps_shown(app: TunerApp) -> list[int]:
     return [int(option.id or 0) for option in app.session_screen.query_one(StepList).options]
+
+
+def view_model_of(entries: list[object]) -> ViewModel:
+    view_model = ViewModel()
+    for entry in entries:
+        view_model.apply(entry)  # type: ignore[arg-type]
+    return view_model

@@ -12,8 +12,8 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import Decision, Proposal
-from tui_tuner.tui.approval import ApprovalBar
 from tui_tuner.tui.dialogs import EditorDialog
+from tui_tuner.tui.kernel_pane import KernelPane
 
 ANSWERS = [
     (["a"], Decision(action="approve")),
@@ -30,12 +30,12 @@ async def test_keys_answer_the_steps_that_await(started: Started) -> None:
     run = ScriptedRun([*scripted.opening(), *[scripted.PROPOSAL] * len(ANSWERS)], stays=True)
     async with started(run) as pilot:
         for number, (keys, decision) in enumerate(ANSWERS, start=1):
-            assert pilot.app.screen.query_one(ApprovalBar).display
+            assert "awaits you" in screen_text(pilot.app)
             await pilot.press(*keys)
             await pilot.pause()
             assert len(run.decisions) == number
             assert run.decisions[-1] == decision
-        assert not pilot.app.screen.query_one(ApprovalBar).display
+        assert "awaits you" not in screen_text(pilot.app)
 
 
 async def test_approve_all_answers_this_step_and_those_that_follow_until_asked_again(started: Started) -> None:
@@ -105,9 +105,13 @@ async def test_editing_in_the_app_approves_the_changed_source(started: Started) 
         await pilot.press("x", "ctrl+s")
         await settled(pilot)
         assert run.decisions == [Decision(action="edit", source="x" + scripted.VECTORS.source)]
+        shown = pilot.app.screen.query_one(KernelPane)._source()[0]
+        assert shown is not None
+        assert shown.source == "x" + scripted.VECTORS.source
+        assert "+ x// C = A * B" in screen_text(pilot.app)
 
 
-@pytest.mark.parametrize("keys", [["ctrl+s"], ["x", "escape"]])
+@pytest.mark.parametrize("keys", [["ctrl+s"], ["escape"], ["x", "escape", "escape"]])
 async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: Started, keys: list[str]) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -115,8 +119,25 @@ async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: St
         await settled(pilot)
         await pilot.press(*keys)
         await settled(pilot)
+        assert not isinstance(pilot.app.screen, EditorDialog)
         assert run.decisions == []
-        assert pilot.app.session_screen.query_one(ApprovalBar).display
+        assert "step 2 awaits you" in screen_text(pilot.app)
+
+
+async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e")
+        await settled(pilot)
+        await pilot.press("x", "escape")
+        await settled(pilot)
+        assert "esc again forgets your changes" in screen_text(pilot.app)
+        await pilot.press("y", "escape")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, EditorDialog)
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert run.decisions == [Decision(action="edit", source="xy" + scripted.VECTORS.source)]
 
 
 async def test_an_editor_that_the_terminal_cannot_be_handed_to_gives_way_to_the_dialog(

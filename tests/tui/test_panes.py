@@ -92,7 +92,7 @@ async def test_rows_stand_newest_first_or_fastest_first(started: Started) -> Non
 
 async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
-        await pilot.press("slash", *"wrong")
+        await pilot.press("3", "slash", *"wrong")
         await settled(pilot)
         assert [row.split()[0] for row in table_text(pilot.app)] == ["17"]
         await pilot.press("escape")
@@ -116,7 +116,7 @@ async def test_the_selected_row_stays_selected_while_new_rows_arrive(started: St
 
 async def test_enter_shows_the_log_of_a_failure(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
-        await pilot.press("slash", *"comp", "enter", "enter")
+        await pilot.press("3", "slash", *"comp", "enter", "enter")
         await settled(pilot)
         text = screen_text(pilot.app)
         assert "sum += tile[i] = a[k];" in text

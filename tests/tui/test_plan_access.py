@@ -88,7 +88,16 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
         await pilot.press("2", "end")
         await settled(pilot)
         titles = [command.title for command in commands(pilot.app)]
-        wanted = {"Plan: add", "Plan: edit step", "Plan: up", "Plan: down", "Plan: delete", "Plan: thaw", "Say", "View"}
+        wanted = {
+            "Plan: add",
+            "Plan: edit step",
+            "Plan: up",
+            "Plan: down",
+            "Plan: delete",
+            "Plan: thaw",
+            "Chat: say",
+            "Kernel: view",
+        }
         assert wanted <= set(titles)
         assert len(titles) == len(set(titles))
         delete = next(command for command in commands(pilot.app) if command.title == "Plan: delete")

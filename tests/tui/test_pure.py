@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
 from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
+from tests.tui.looking import view_model_of
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.chat_entries import completed, markdown_text, readable
@@ -19,23 +19,14 @@ from tui_tuner.tui.kernel_view import (
     FASTEST,
     NEWEST,
     EvaluationContext,
-    KernelView,
     matches,
     short_names,
     tunables,
     visible_rows,
 )
-from tui_tuner.tui.keys import key_line
+from tui_tuner.tui.keys import KeyEntry, key_line
 from tui_tuner.tui.plan_lines import step_lines
-from tui_tuner.tui.screen import header_line
-from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
-
-
-def view_model_of(entries: list[object]) -> ViewModel:
-    view_model = ViewModel()
-    for entry in entries:
-        view_model.apply(entry)  # type: ignore[arg-type]
-    return view_model
+from tui_tuner.tui.view_model import EvaluationRow, time_label
 
 
 def test_times_of_the_emulator_are_called_cpu_times() -> None:
@@ -170,21 +161,13 @@ def test_a_long_title_pushes_the_outcome_to_the_next_line_and_the_reason_follows
     assert lines == ["✗  2 Tile through shared memory", " " * 15 + "0.90x [0.80,1.00]", "     a[i] is wrong"]
 
 
-@pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
-def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
-    entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(view_model_of(entries), KernelView(), 322.0, width)
-    assert line.cell_length <= width
-    if width >= 50:
-        assert "matmul.cu" in line.plain
-        assert "CPU ms (emulator)" in line.plain
-        assert "1.62x" in line.plain
-
-
 def test_the_key_line_drops_keys_from_the_end_but_keeps_help_and_quit() -> None:
-    entries = [("d", "view", "x"), ("o", "sort", "x"), ("q", "quit", "x"), ("?", "help", "x")]
-    assert key_line(entries, 80).plain == "d view  o sort  ? help  q quit"
-    assert key_line(entries, 22).plain == "d view  ? help  q quit"
+    entries = [KeyEntry("d", "view", "x"), KeyEntry("o", "sort", "x"), KeyEntry("?", "help", "x", 1)]
+    assert key_line(entries, 80).plain == "d view  o sort  ? help"
+    assert key_line(entries, 16).plain == "d view  ? help"
+    answers = [KeyEntry("a", "approve", "x", 0), *entries]
+    assert key_line(answers, 20).plain == "a approve  ? help"
+    assert key_line(answers, 11).plain == "a approve"
 
 
 def test_long_code_in_a_reply_becomes_one_line_also_while_it_streams() -> None:

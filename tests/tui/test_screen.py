@@ -7,11 +7,12 @@ from textual.widgets import OptionList
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text, table_text
+from tests.tui.looking import focused_pane, notices, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs import QuitDialog
 from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
 from tui_tuner.tui.panes import Pane
 
 
@@ -121,14 +122,66 @@ def test_run_returns_the_status_and_raises_what_broke_the_session() -> None:
         app.run(headless=True, size=(80, 24))
 
 
-async def test_help_shows_and_hides_keys_with_one_key(started: Started) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_help_stands_in_the_place_of_the_panes_and_the_question_stays(
+    started: Started, size: tuple[int, int]
+) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run, size=size, keymap={"skip": "z"}) as pilot:
+        for opens, closes in (("question_mark", "f1"), ("f1", "escape"), ("question_mark", "q")):
+            await pilot.press("2", opens)
+            await settled(pilot)
+            text = screen_text(pilot.app)
+            lines = text.split("\n")
+            first = next(number for number, line in enumerate(lines) if "A step that awaits you" in line)
+            assert first < size[1] // 4
+            assert "a f2            Let the step that awaits you be built" in text
+            assert "z               Leave this step out" in text
+            assert "step 2 awaits you" in text
+            assert not any(pane.display and pane.region for pane in pilot.app.screen.query(Pane))
+            await pilot.press("d", "x", "n", closes)
+            await settled(pilot)
+            assert "A step that awaits you" not in screen_text(pilot.app)
+            assert focused_pane(pilot.app) == 2
+            assert pilot.app.screen is pilot.app.session_screen
+        await pilot.press("question_mark", "a")
+        await settled(pilot)
+        assert [decision.action for decision in run.decisions] == ["approve"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+async def test_help_begins_with_the_focused_pane_and_names_every_key(started: Started, number: int) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 120)) as pilot:
+        await pilot.press(str(number), "question_mark")
+        await settled(pilot)
+        text = screen_text(pilot.app)
+        title = ("Kernel", "Plan", "Benchmarks", "Chat")[number - 1]
+        assert text.split("\n")[2].strip("│ ") == title
+        for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]:
+            assert " ".join(binding.tooltip.split()[:4]) in text
+        await pilot.press(str(5 - number))
+        await settled(pilot)
+        assert focused_pane(pilot.app) == 5 - number
+
+
+async def test_ctrl_c_copies_what_is_selected_and_leaves_where_nothing_is(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
-        await pilot.press("question_mark")
+        await pilot.press("shift+down", "ctrl+c")
         await settled(pilot)
-        assert pilot.app.screen.query("HelpPanel")
-        await pilot.press("f1")
+        assert pilot.app.clipboard == scripted.NAIVE.splitlines()[0] + "\n"
+        assert notices(pilot.app) == ["copied 1 line"]
+        await pilot.press("ctrl+c")
         await settled(pilot)
-        assert not pilot.app.screen.query("HelpPanel")
+        assert isinstance(pilot.app.screen, QuitDialog)
+
+
+async def test_a_slash_in_another_pane_leaves_the_table_alone(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        for pane in ("1", "2", "4"):
+            await pilot.press(pane, "slash", *"w", "escape")
+            await settled(pilot)
+            assert len(table_text(pilot.app)) == 32
+            assert focused_pane(pilot.app) == int(pane)
 
 
 async def test_the_app_is_readable_without_colour(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:

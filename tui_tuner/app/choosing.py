@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
-from tui_tuner.evaluate.results import Evaluator
+from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose
 from tui_tuner.llm.replay import CachedBackend, answered_in

@@ -14,7 +14,8 @@ import tomlkit
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import DeviceError, SettingsError, UserError
-from tui_tuner.evaluate.devices.kinds import KINDS, DeviceKind
+from tui_tuner.evaluate.devices.kind import DeviceKind
+from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts

@@ -27,12 +27,12 @@ from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
+from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
-from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES

@@ -7,21 +7,25 @@ import shlex
 import signal
 import sys
 import tomllib
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
-from tui_tuner.resources import settings_file
+from tui_tuner.resources import log_directory, settings_file
 from tui_tuner.subjects import KERNEL, Subject
+from tui_tuner.text import clean
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
     from tui_tuner.session.plan import Instruction
     from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
+    from tui_tuner.tui.app import ScreenBroken, TunerApp
 
 _ENGINE = "tui_tuner.app.sessions"
 """What takes a second to load; on the screen it does so behind the empty panes."""
@@ -102,7 +106,7 @@ async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
 
     setup = await begin()
     _tell_notes(setup)
-    signals = EndingSignals(setup.session)
+    signals = EndingSignals(setup.session.interrupt)
     try:
         code = await run_headless(setup.session, json=json)
     except UserError:
@@ -132,15 +136,18 @@ _SIGNALS = {
 class EndingSignals:
     """Signals that end a session from now on: the first in order, a second at once.
 
+    Args:
+        interrupt: ends the session where it is, with the reason.
+
     Attributes:
         came: whether one came.
         code: what the shell is told.
     """
 
-    def __init__(self, session: EventStream) -> None:
+    def __init__(self, interrupt: Callable[[str], None]) -> None:
         self.came = False
         self.code = ExitCode.INTERRUPTED
-        self._session = session
+        self._interrupt = interrupt
         self._task = asyncio.current_task()
         for name in _SIGNALS:
             if signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
@@ -152,7 +159,7 @@ class EndingSignals:
             return
         reason, self.code = _SIGNALS[name]
         self.came = True
-        self._session.interrupt(reason)
+        self._interrupt(reason)
 
 
 async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCode:
@@ -164,7 +171,7 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
-        status = await app.run_async()
+        code = await _shown(app, starting)
     except UserError:
         if starting.setup is not None:
             _tell_notes(starting.setup)
@@ -172,13 +179,47 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
         raise
     if starting.setup is not None:
         _tell_notes(starting.setup)
-    if status == "interrupted":
-        if starting.setup is not None:
+        if code is ExitCode.INTERRUPTED:
             _tell_resume(starting.setup)
-        return ExitCode.INTERRUPTED
+    return code
+
+
+async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
+    from tui_tuner.tui.app import ScreenBroken
+
+    try:
+        status = await app.run_async()
+    except ScreenBroken as broken:
+        return await _without_the_screen(app, starting, broken)
     from tui_tuner.headless import EXIT_CODES
 
     return EXIT_CODES[status]
+
+
+async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: ScreenBroken) -> ExitCode:
+    """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
+    from tui_tuner.headless import AskInLines, Lines
+
+    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {_logged(broken)}"
+    print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    lines = Lines(app.subject)
+    signals = EndingSignals(starting.interrupt)
+    try:
+        await app.go_on(lines.hear, lines.take, AskInLines())
+    except asyncio.CancelledError:
+        return signals.code
+    return signals.code if signals.came else lines.end()
+
+
+def _logged(broken: ScreenBroken) -> str:
+    """Where the traceback is written, or why it is not."""
+    file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(traceback.format_exception(broken.cause)), encoding="utf-8")
+    except OSError as error:
+        return f"no log: {error}"
+    return f"log: {file}"
 
 
 def _screen_table() -> dict[str, Any]:
@@ -225,6 +266,11 @@ class StartingSession:
         async with aclosing(self.setup.session.events(approver)) as stream:
             async for event in stream:
                 yield event
+
+    def interrupt(self, reason: str) -> None:
+        """End the session where it is, if it is put together."""
+        if self.setup is not None:
+            self.setup.session.interrupt(reason)
 
     def tell(self, instruction: Instruction) -> bool:
         """Take what the user says, at first to pass it on later; False if the session cannot be changed."""

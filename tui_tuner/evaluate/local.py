@@ -16,6 +16,7 @@ from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_ad
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.kept_builds import KeptBuilds
 from tui_tuner.evaluate.programs import MeasuredPrograms
@@ -31,15 +32,7 @@ from tui_tuner.evaluate.protocol import (
     LaunchShape,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import (
-    Build,
-    Comparison,
-    DeviceInfo,
-    Evaluation,
-    Failure,
-    FailureKind,
-    MachineReport,
-)
+from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.several import Places

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import Protocol, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.problem.model import Configuration
 
 
 class ResultModel(BaseModel):
@@ -285,71 +282,3 @@ class Comparison(ResultModel):
     incumbent: Timing | None = None
     challenger: Timing | None = None
     failure: Failure | None = None
-
-
-@dataclass(frozen=True)
-class MachineReport:
-    """What an evaluator knows once it is ready.
-
-    Attributes:
-        sandbox: how builds are confined, in one line.
-        note: something the user should know about the choice of device; may be empty.
-        given: the kernel as given in its default configuration.
-        tests: those in force that were proposed.
-        dropped: a line for each proposed test that is not, with the reason.
-        members: the only configurations of the kernel as given that there are; None where its tunables say all.
-        devices: those that measure side by side, as the user names them.
-    """
-
-    device: DeviceInfo
-    sandbox: str
-    note: str
-    given: Evaluation
-    tests: list[Test] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-    members: Sequence[Configuration] | None = None
-    devices: Sequence[str] = ()
-
-
-class Evaluator(Protocol):
-    """Builds, verifies and measures; many calls may wait at once."""
-
-    async def sized_problem(self) -> Problem | None:
-        """The problem at the sizes of the device that `start` takes, known without taking it.
-
-        None where nothing is verified, so that tests are of no use.
-
-        Raises:
-            UserError: there is no such device.
-        """
-        ...
-
-    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
-        """Take the device and check the kernel as given.
-
-        Args:
-            proposed: tests to verify at where the problem has none; one at which the kernel as given
-                cannot be checked is dropped.
-
-        Raises:
-            UserError: device, compiler, sandbox, kernel or reference cannot be used.
-        """
-        ...
-
-    def news(self) -> Sequence[str]:
-        """What happened to devices since this was asked last, a line each."""
-        ...
-
-    async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
-        """Build, verify and measure one configuration; failures are results, not exceptions."""
-        ...
-
-    async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
-    ) -> Comparison:
-        """Time two configurations, interleaved, on data that neither has seen."""
-        ...
-
-    async def close(self) -> None:
-        """Give the device back."""
-        ...

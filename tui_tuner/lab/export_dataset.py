@@ -16,7 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from tui_tuner.app.sessions import KernelSessionSetup, replayed_session
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, MachineReport
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import counted_in_lines
 from tui_tuner.headless import ApproveAll
 from tui_tuner.journal.reading import Record, journal_of, read_journal

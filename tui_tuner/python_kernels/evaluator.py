@@ -15,7 +15,8 @@ from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.devices.base import ALL
 from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test

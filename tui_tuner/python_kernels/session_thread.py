@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.errors import SettingsError, UserError
-from tui_tuner.evaluate.results import Comparison, Evaluation, MachineReport
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import Written

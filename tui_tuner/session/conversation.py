@@ -112,6 +112,7 @@ class Conversation:
             raise BudgetSpent(result["stopped"])
         if "failed" in result:
             self._budget.book_call(result["cost"])
+            self._emit(events.CallFailed(call=call, reason=result["failed"]))
             raise self._failure(result["failed"], result.get("partial", ""))
         self._unreachable = 0
         reply = _REPLY.validate_python(result)

@@ -46,6 +46,7 @@ class SessionStarted(Event):
         kernel: name of the kernel, or of the file of what else is tuned.
         language: of the source.
         baseline: the source as given.
+        max_calls: of the model; None where no limit is told, like those of seconds and US dollars.
     """
 
     type: Literal["session_started"] = "session_started"
@@ -58,6 +59,9 @@ class SessionStarted(Event):
     seed: int
     baseline: AnySource
     max_evaluations: int
+    max_calls: int | None = None
+    max_seconds: float | None = None
+    max_cost: float | None = None
     resumed: bool = False
 
 
@@ -135,6 +139,14 @@ class ApprovalGiven(Event):
     decision: Decision
 
 
+class SearchBegun(Event):
+    """A search of a candidate's tunables begins, of so many evaluations at most."""
+
+    type: Literal["search_begun"] = "search_begun"
+    candidate: str
+    evaluations: int
+
+
 class EvaluationStarted(Event):
     """A configuration is on its way: queued, building, then running."""
 
@@ -208,6 +220,14 @@ class ReplyReceived(Event):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+
+
+class CallFailed(Event):
+    """A call of the model came to nothing."""
+
+    type: Literal["call_failed"] = "call_failed"
+    call: int
+    reason: str
 
 
 class ReplyRefused(Event):

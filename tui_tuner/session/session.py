@@ -6,7 +6,7 @@ import math
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
-from tui_tuner.evaluate.results import Evaluator
+from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.journal import RecordEnds
 from tui_tuner.llm import Backend
 from tui_tuner.memory import Memory

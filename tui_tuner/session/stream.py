@@ -158,6 +158,9 @@ class EventStream(ABC):
             seed=kept.options.seed,
             baseline=baseline,
             max_evaluations=kept.options.max_evaluations,
+            max_calls=kept.options.max_calls,
+            max_seconds=kept.options.max_seconds,
+            max_cost=kept.options.max_cost,
             resumed=self._resumed,
         )
 

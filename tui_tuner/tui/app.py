@@ -10,7 +10,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,19 +19,33 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.types import CSSPathType
-from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
 
-from tui_tuner.subjects import loaded
+from tui_tuner.format import counted
+from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.starting import StartingScreen
 from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
 
 if TYPE_CHECKING:
+    from tui_tuner.session.events import Event
+    from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.approval import ApprovalDesk
     from tui_tuner.tui.screen import SessionScreen
     from tui_tuner.tui.subject import EventSource, SubjectView
 
 INTERRUPTED = "interrupted"
+
+
+class ScreenBroken(Exception):
+    """The screen cannot be drawn any more; the session goes on, see `TunerApp.go_on`.
+
+    Attributes:
+        cause: what was raised while something was drawn.
+    """
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.cause = cause
 
 
 class TunerApp(App[str]):
@@ -71,7 +85,16 @@ class TunerApp(App[str]):
         self._grace_s = grace_s
         self._clock = clock
         self._starting = starting
-        self._engine: Worker[None] | None = None
+        self._engine: asyncio.Task[None] | None = None
+        self._broken: Exception | None = None
+        self._latest: dict[type[Event], Event] = {}
+        self._missed: list[Event] = []
+        self._take: Callable[[Event], None] = self._missed.append
+
+    @property
+    def subject(self) -> Subject:
+        """What the run is about."""
+        return self._run_shown.subject
 
     @cached_property
     def session_screen(self) -> SessionScreen:
@@ -103,27 +126,54 @@ class TunerApp(App[str]):
         self.set_keymap(self._keymap_wanted)
 
     def on_ready(self) -> None:
-        """Start the session."""
-        self._engine = self.run_worker(
-            self._drive(), name="session", group="session", exclusive=True, exit_on_error=False
-        )
+        """Start the session: no part of the screen, which may break without it."""
+        self._engine = asyncio.create_task(self._drive(), name="session")
+        self._engine.add_done_callback(self._session_ended)
 
     async def _drive(self) -> None:
         if self._starting:
             await asyncio.to_thread(import_module, "tui_tuner.tui.screen")
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
-                if self._starting:  # what the session is about is known from its first event on
-                    await self.push_screen(self.session_screen)
-                    self._starting = False
-                self.session_screen.receive(event)
+                self._latest[type(event)] = event
+                await self._show(event)
                 await asyncio.sleep(0)  # a replay has its events at hand and would never let the screen draw
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+    async def _show(self, event: Event) -> None:
+        """Hand an event to the screen, or to whatever has taken its place."""
+        if self._broken is not None:
+            self._take(event)
+            return
+        try:
+            if self._starting:  # what the session is about is known from its first event on
+                await self.push_screen(self.session_screen)
+                self._starting = False
+            self.session_screen.receive(event)
+        except Exception as error:
+            self._handle_exception(error)
+
+    def _session_ended(self, engine: asyncio.Task[None]) -> None:
         """End when the session breaks; `run_async` raises its error once the terminal is restored."""
-        if event.worker is self._engine and event.state is WorkerState.ERROR:
-            self.failure = event.worker.error
+        if not engine.cancelled() and (error := engine.exception()) is not None:
+            self.failure = error
             self.exit("failed", return_code=1)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Textual 8.2 comes here with whatever is raised while it draws, and ends the app; the session goes on."""
+        self._broken = self._broken or error
+        super()._handle_exception(error)
+        self._exit_renderables.clear()  # the traceback is for the log, with none of the session's values in it
+
+    async def on_unmount(self) -> None:
+        """End the session with the app, unless only the screen is broken."""
+        if self._broken is None:
+            await self._end_session()
+
+    async def _end_session(self) -> None:
+        """Interrupt the session and wait until it has put its things away."""
+        if self._engine is not None and not self._engine.done():
+            self._engine.cancel()
+            await asyncio.wait([self._engine])
 
     async def run_async(self, **options: Any) -> str:  # noqa: ANN401  # Textual's own options
         """Show the run until the user leaves.
@@ -132,25 +182,60 @@ class TunerApp(App[str]):
             The status of SessionFinished, or "interrupted" if the user left before.
 
         Raises:
+            ScreenBroken: what shows the session failed, the session did not.
             BaseException: whatever ended the session other than by an event.
         """
         status = await super().run_async(**options)
+        if self._broken is not None:
+            raise ScreenBroken(self._broken)
         if self.failure is not None:
             raise self.failure
         return status or INTERRUPTED
 
+    async def go_on(self, hear: Callable[[Event], object], take: Callable[[Event], None], approver: Approver) -> None:
+        """Let the session go on after the screen broke, to its end.
+
+        Args:
+            hear: is told what was shown already, the latest event of each kind.
+            take: is told what happens from now on.
+            approver: answers the open question and those that follow.
+
+        Raises:
+            BaseException: whatever ended the session other than by an event.
+        """
+        for event in self._latest.values():
+            hear(event)
+        for event in self._missed:
+            take(event)
+        self._take = take
+        self._desk.hand_over(approver)
+        engine = self._engine or asyncio.create_task(self._drive(), name="session")
+        self._engine = engine
+        try:
+            await asyncio.wait([engine])
+            engine.result()
+        finally:
+            await self._end_session()
+
     def _question_changed(self) -> None:
         if self.is_running:
-            self.session_screen.question_changed()
+            self.call_later(self.session_screen.question_changed)
 
     def action_toggle_help(self) -> None:
-        """Show or hide keys and help."""
-        from textual.widgets import HelpPanel
+        """Show or hide the page of help."""
+        if not self._starting and self.screen is self.session_screen:
+            self.session_screen.toggle_help(self._keymap_wanted)
 
-        if self.screen.query(HelpPanel):
-            self.action_hide_help_panel()
+    async def action_copy_or_quit(self) -> None:
+        """Copy what is selected, or leave where nothing is."""
+        from tui_tuner.tui.copying import taken_selection
+
+        text = taken_selection(self.screen)
+        if text:
+            self.copy_to_clipboard(text)
+            self.notify(f"copied {counted(len(text.splitlines()), 'line')}", markup=False)
         else:
-            self.action_show_help_panel()
+            await self.action_quit()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Textual's commands and every key of the panes that acts now."""
@@ -193,10 +278,7 @@ class TunerApp(App[str]):
         """Interrupt the session, wait until it has put its things away, and exit."""
         if not leaving:
             return
-        if self._engine is not None:
-            self._engine.cancel()
-            with suppress(WorkerCancelled, WorkerFailed):
-                await self._engine.wait()
+        await self._end_session()
         finished = None if self._starting else self.session_screen.view_model.finished
         self.exit(INTERRUPTED if finished is None else finished.status)
 

@@ -9,56 +9,47 @@ from collections.abc import Callable
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.strategies.steps import Decision, Proposal
-from tui_tuner.tui.keys import SCREEN_BINDINGS, key_of
-from tui_tuner.tui.plain import clickable, one_line
-
-_ANSWERS = ("approve", "edit", "skip", "reject", "approve_all")
-"""Names of the bindings that answer, in the order in which they are shown."""
-_BINDINGS = {binding.id: binding for binding in SCREEN_BINDINGS}
+from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step
+from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.plan_lines import MARKS
 
 
-class ApprovalBar(Widget):
-    """The step that awaits the user and the keys that answer."""
-
-    auto_links = False
+class QuestionLine(Widget):
+    """The step that awaits the user, or else the one that is under way; it is always there, so that nothing shifts."""
 
     def __init__(self) -> None:
-        super().__init__(id="approval")
-        self.display = False
+        super().__init__(id="question")
         self._question: Proposal | None = None
         self._words = ""
+        self._current: Step | None = None
 
-    def on_mount(self) -> None:
-        """Name the keys that act now: others while an input has the focus."""
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
-
-    def show(self, question: Proposal | None, words: str = "") -> None:
-        """Show the question, or nothing.
+    def ask(self, question: Proposal | None, words: str = "") -> None:
+        """Show a question, or that there is none.
 
         Args:
             words: what is told beside its title.
         """
         self._question = question
         self._words = words
-        self.display = question is not None
+        self.set_class(question is not None, "-asked")
         self.refresh()
 
-    def render(self) -> Content:
-        """Two lines: the question and the keys."""
-        if self._question is None:
-            return Content()
-        step, candidate = self._question.step, self._question.candidate
-        keys = [self._key(name) for name in _ANSWERS if candidate is not None or name != "edit"]
-        head = Content.styled(f"○ step {step.id} awaits you: ", "bold $text-warning")
-        title = one_line(f"{step.title}: {self._words}" if self._words else step.title)
-        return Content("\n").join([head + title, Content("   ").join(keys)])
+    def show(self, current: Step | None) -> None:
+        """Show the step that is under way while there is no question."""
+        if current != self._current:
+            self._current = current
+            self.refresh()
 
-    def _key(self, name: str) -> Content:
-        """A key with what it does; a click does the same."""
-        binding = _BINDINGS[name]
-        label = Content.assemble((key_of(self.screen, name), "bold $text-warning"), f" {binding.description}")
-        return clickable(label, f"screen.{binding.action}")
+    def render(self) -> Content:
+        """One line; the keys that answer are in the line of keys."""
+        if self._question is not None:
+            step = self._question.step
+            title = f"{step.title}: {self._words}" if self._words else step.title
+            return Content.styled(f"○ step {step.id} awaits you: ", "bold") + one_line(title)
+        if self._current is None:
+            return Content()
+        mark, style = MARKS[self._current.state]
+        return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 
 
 ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again")
@@ -81,7 +72,8 @@ class ApprovalDesk:
         self._grace_s = grace_s
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._answer: asyncio.Future[Decision] | None = None
+        self._answer: asyncio.Future[Decision | Approver] | None = None
+        self._elsewhere: Approver | None = None
         self._asked_at = 0.0
         self.question: Proposal | None = None
         self.approves_all = False
@@ -91,13 +83,24 @@ class ApprovalDesk:
         async with self._lock:
             if self.approves_all:
                 return Decision(action="approve")
-            self._answer = asyncio.get_running_loop().create_future()
-            self._asked_at = self._clock()
-            self._set_question(proposal)
-            try:
-                return await self._answer
-            finally:
-                self._set_question(None)
+            answer = self._elsewhere or await self._asked(proposal)
+            return answer if isinstance(answer, Decision) else await answer.decide(proposal)
+
+    async def _asked(self, proposal: Proposal) -> Decision | Approver:
+        """The answer to the one question here, or who answers instead."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self._asked_at = self._clock()
+        self._set_question(proposal)
+        try:
+            return await self._answer
+        finally:
+            self._set_question(None)
+
+    def hand_over(self, approver: Approver) -> None:
+        """Let another answer the open question and all that follow."""
+        self._elsewhere = approver
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(approver)
 
     def _set_question(self, proposal: Proposal | None) -> None:
         self.question = proposal

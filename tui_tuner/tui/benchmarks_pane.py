@@ -44,6 +44,7 @@ class FilterInput(Input):
 class BenchmarksPane(Pane):
     """A table in one of its orders, filtered, each row with its detail behind Enter."""
 
+    kind = "Benchmarks"
     HELP = """
 ## Benchmarks
 

@@ -167,7 +167,8 @@ class ReplyEntry(Vertical):
         self.query_one(".words", Static).update(words)
 
 
-_INLINE = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+_INLINE = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*|(?<![\w*])\*([^\s*]|[^\s*][^*\n]*[^\s*])\*(?![\w*])")
+_INLINE_STYLES = ("$text-accent", "bold", "italic")
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _BULLET = re.compile(r"(\s*)[-*]\s+(.*)")
 
@@ -176,9 +177,10 @@ def _inline_markdown(line: str) -> Content:
     parts: list[Content] = []
     end = 0
     for match in _INLINE.finditer(line):
-        code, strong = match.groups()
         parts.append(Content(line[end : match.start()]))
-        parts.append(Content.styled(code, "$text-accent") if code else Content.styled(strong, "bold"))
+        parts += [
+            Content.styled(text, style) for text, style in zip(match.groups(), _INLINE_STYLES, strict=True) if text
+        ]
         end = match.end()
     return Content("").join([*parts, Content(line[end:])])
 
@@ -194,7 +196,7 @@ def _markdown_line(line: str) -> Content:
 
 
 def markdown_text(text: str) -> Content:
-    """Headings, bullets, `code` and **strong** words styled; code fences as plain lines; blank lines once."""
+    """Headings, bullets, `code`, **strong** and *stressed* words styled; fences as plain lines; blank lines once."""
     lines: list[Content] = []
     fenced = False
     for line in clean(text).strip().expandtabs(4).split("\n"):

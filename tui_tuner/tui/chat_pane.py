@@ -119,6 +119,7 @@ class ChatLog(VerticalScroll, can_focus=True):
 class ChatPane(Pane):
     """The story of the session in words."""
 
+    kind = "Chat"
     HELP = """
 ## Chat
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -24,7 +24,7 @@ from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.text import clean
 from tui_tuner.tui.highlighting import apply_language, apply_theme
-from tui_tuner.tui.plain import clickable, one_line, plain
+from tui_tuner.tui.plain import Paragraphs, clickable, one_line, plain
 from tui_tuner.tui.plan_lines import StepWords
 
 
@@ -89,7 +89,7 @@ class MessageDialog(ModalScreen[None]):
         with Vertical(classes=f"dialog {self._size_class}"):
             yield Static(self._title, markup=False, classes="dialog-title")
             with VerticalScroll(classes="dialog-body"):
-                yield Static(self._body, markup=False)
+                yield Paragraphs(self._body)
             yield Static("[b]esc[/b] back to the panes", classes="dialog-keys")
 
     def action_close(self) -> None:
@@ -228,11 +228,14 @@ def _thaw_keys() -> Content:
 
 
 class EditorDialog(ModalScreen[str | None]):
-    """A text area over the screen; its result is the source, or None if the user gave up."""
+    """A text area over the screen; its result is the source, or None if the user gave up.
+
+    The keys have priority: a text area in which tabs indent takes Esc for a way to the next widget.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", priority=True, tooltip="Take the kernel as it stands and approve it."),
-        Binding("escape", "give_up", "Cancel", tooltip="Forget the changes; the step still awaits you."),
+        Binding("escape", "give_up", "Cancel", priority=True, tooltip="Leave; the step still awaits you."),
     ]
 
     def __init__(self, source: str, title: str, language: str) -> None:
@@ -240,13 +243,14 @@ class EditorDialog(ModalScreen[str | None]):
         self._source = clean(source)
         self._title = title
         self._language = language
+        self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
         """Title, text and keys."""
         with Vertical(classes="dialog -large"):
             yield Static(one_line(self._title, "bold"), markup=False)
             yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
-            yield Static("[b]ctrl+s[/b] take it and approve    [b]esc[/b] cancel", classes="dialog-keys")
+            yield Static(_EDITOR_KEYS, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """Colour the source."""
@@ -255,17 +259,19 @@ class EditorDialog(ModalScreen[str | None]):
         apply_theme(area)
         apply_language(area, self._language)
 
-    def on_key(self, event: events.Key) -> None:
-        """Esc leaves; a text area with indenting tabs would only move the focus."""
-        if event.key == "escape":
-            event.prevent_default()
-            event.stop()
-            self.action_give_up()
-
     def action_save(self) -> None:
         """Close with the source."""
         self.dismiss(self.query_one(TextArea).text)
 
     def action_give_up(self) -> None:
-        """Close without one."""
-        self.dismiss(None)
+        """Close without one; changes are forgotten only by a second Esc right after the first."""
+        text = self.query_one(TextArea).text
+        if text in (self._source, self._given_up):
+            self.dismiss(None)
+        else:
+            self._given_up = text
+            self.query_one(".dialog-keys", Static).update(_FORGETTING_KEYS)
+
+
+_EDITOR_KEYS = "[b]ctrl+s[/b] take it and approve    [b]esc[/b] cancel"
+_FORGETTING_KEYS = "[b]ctrl+s[/b] take it and approve    [b]esc[/b] again forgets your changes"

@@ -38,6 +38,7 @@ NO_SOURCE = "the source of this kernel is not known: only its configurations are
 class KernelPane(Pane):
     """The source under consideration, the diff of it (or of the incumbent), and the incumbent."""
 
+    kind = "Kernel"
     HELP = """
 ## Kernel
 

@@ -18,6 +18,7 @@ from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
 from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.status import bar
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
@@ -43,20 +44,25 @@ class KernelView(SubjectView):
 
     def best_words(self, view_model: ViewModel) -> str:
         """The incumbent's speed-up and title."""
-        best = view_model.incumbent
-        return "no incumbent yet" if best is None else f"incumbent {factor(best.speedup[0])}: {best.candidate.title}"
+        best, speedup = view_model.incumbent, view_model.speedup
+        if best is None or speedup is None:
+            return "no incumbent yet"
+        return f"incumbent {factor(speedup[0])}: {best.candidate.title}"
 
     def file_name(self, language: str) -> str:
         """With the ending of the language."""
         return f"kernel{COMPILED_LANGUAGES[language].built_as}"
 
     def gain(self, view_model: ViewModel) -> float | None:
-        """The incumbent's speed-up."""
-        return None if view_model.incumbent is None else view_model.incumbent.speedup[0]
+        """The best one's speed-up."""
+        return None if view_model.speedup is None else view_model.speedup[0]
 
     def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
-        """Evaluations."""
-        return [(3, counted(view_model.evaluations, "eval"))]
+        """Evaluations, of how many while the session goes on."""
+        started, done = view_model.started, view_model.evaluations
+        if started is None or view_model.finished is not None:
+            return [(2, counted(done, "eval"))]
+        return [(2, f"eval {done}/{started.max_evaluations} {bar(done, started.max_evaluations)}")]
 
     def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """Speed-up, effort, and where the best kernel is."""
@@ -66,7 +72,10 @@ class KernelView(SubjectView):
 class EvaluationContents(BenchmarkContents):
     """In one of the orders that the columns offer."""
 
-    relevant = (events.EvaluationStarted, events.EvaluationFinished, events.IncumbentChanged, events.DeviceReady)
+    relevant = (
+        events.BaselineMeasured, events.EvaluationStarted, events.EvaluationFinished, events.Compared,
+        events.IncumbentChanged, events.DeviceReady,
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()
@@ -81,8 +90,9 @@ class EvaluationContents(BenchmarkContents):
         return shown_of(len(rows), len(view_model.rows)) + columns.legend
 
     def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
-        """The best time."""
-        return best_chart(view_model.best_times, time_label(view_model.device), width, height)
+        """The best time; one that is not confirmed says so."""
+        title = "best so far" if view_model.confirmed else "unconfirmed"
+        return best_chart(view_model.best_times, time_label(view_model.device), width, height, title=title)
 
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Configuration, times and resources, or the failure."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.binding import Binding, InvalidBinding
 from textual.content import Content
@@ -42,63 +42,82 @@ class KeyLine(Widget):
         """One line; help, commands and quit are always there."""
         return key_line(self._entries(), self.content_size.width)
 
-    def _entries(self) -> list[tuple[str, str, str]]:
-        """Key, description and action of what acts now; of several keys the shortest."""
-        shown: dict[str, tuple[str, str, str]] = {}
+    def _entries(self) -> list[KeyEntry]:
+        """What acts now; of several keys the shortest."""
+        shown: dict[str, KeyEntry] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
             if not (binding.show and active.enabled):
                 continue
             key = self.app.get_key_display(binding)
-            if binding.action not in shown or len(key) < len(shown[binding.action][0]):
+            if binding.action not in shown or len(key) < len(shown[binding.action].key):
                 place = "app" if active.node is self.app else "screen"
-                shown[binding.action] = (key, binding.description, f"{place}.{binding.action}")
-        return list(shown.values())
+                action, rank = f"{place}.{binding.action}", _rank(binding)
+                shown[binding.action] = KeyEntry(key, binding.description, action, rank)
+        return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
 
 
-_ALWAYS = ("help", "quit")
+class KeyEntry(NamedTuple):
+    """A key, what it does, the action behind it; of too many keys those of the highest rank go first."""
+
+    key: str
+    description: str
+    action: str
+    rank: int = 2
 
 
-def key_line(entries: list[tuple[str, str, str]], width: int) -> Content:
-    """Keys as (key, description, action) in at most `width` cells; help and quit stand at the end and stay."""
-    last = sorted((entry for entry in entries if entry[1] in _ALWAYS), key=lambda entry: _ALWAYS.index(entry[1]))
-    first = [entry for entry in entries if entry[1] not in _ALWAYS]
-    while first and len(_key_text([*first, *last])) > width:
-        first.pop()
-    items = [
-        clickable(Content.assemble((key, "bold $footer-key-foreground"), f" {description}"), action)
-        for key, description, action in [*first, *last]
-    ]
-    return Content("  ").join(items)
+_ANSWER, _LAST = 0, 1
+"""What answers a question is always there; help and quit stand at the end, and go after all others."""
 
 
-def _key_text(entries: list[tuple[str, str, str]]) -> str:
-    return "  ".join(f"{key} {description}" for key, description, _ in entries)
+def _rank(binding: Binding) -> int:
+    if binding.group is ANSWERING:
+        return _ANSWER
+    return _LAST if binding.description in ("help", "quit") else 2
+
+
+def key_line(entries: list[KeyEntry], width: int) -> Content:
+    """The keys that fit into `width` cells."""
+    shown = list(entries)
+    while shown and len("  ".join(f"{entry.key} {entry.description}" for entry in shown)) > width:
+        worst = max(entry.rank for entry in shown)
+        if worst == _ANSWER:
+            break
+        shown.remove([entry for entry in shown if entry.rank == worst][-1])
+    return Content("  ").join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
+
+
+def _key_item(entry: KeyEntry) -> Content:
+    style = "bold $text-warning" if entry.rank == _ANSWER else "bold $footer-key-foreground"
+    return clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
 
 
 APP_BINDINGS = [
     Binding("question_mark,f1", "toggle_help", "help", id="help",
-            tooltip="Show or hide the keys and the help of the focused pane."),
+            tooltip="Show or hide this page."),
     Binding("q", "quit", "quit", id="quit",
             tooltip="Leave; a session that is not finished can be resumed."),
-    Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, id="interrupt",
+    Binding("ctrl+q", "quit", "quit", priority=True, id="interrupt",
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
+    Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
+            tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
 ]  # fmt: skip
 
-_PLAN = Binding.Group("Plan")
+ANSWERING = Binding.Group("A step that awaits you")
+_KERNEL, _PLAN, _BENCHMARKS, _CHAT = map(Binding.Group, ("Kernel", "Plan", "Benchmarks", "Chat"))
 
 SCREEN_BINDINGS = [
-    Binding("a,f2", "decide('approve')", "approve", show=False, id="approve",
+    Binding("a,f2", "decide('approve')", "approve", group=ANSWERING, id="approve",
             tooltip="Let the step that awaits you be built, verified and measured."),
-    Binding("e,f3", "edit", "edit", show=False, id="edit",
+    Binding("e,f3", "edit", "edit", group=ANSWERING, id="edit",
             tooltip="Change the proposed kernel in your editor, then approve it."),
-    Binding("s,f4", "decide('skip')", "skip", show=False, id="skip",
+    Binding("s,f4", "decide('skip')", "skip", group=ANSWERING, id="skip",
             tooltip="Leave this step out and go on with the plan."),
-    Binding("r,f5", "reject", "reject", show=False, id="reject",
+    Binding("r,f5", "reject", "reject", group=ANSWERING, id="reject",
             tooltip="Refuse this step and tell the model why."),
-    Binding("A,f8", "approve_all", "approve all", show=False, id="approve_all",
+    Binding("A,f8", "approve_all", "approve all", group=ANSWERING, id="approve_all",
             tooltip="Approve this step and all that follow."),
-    Binding("A,f8", "ask_again", "ask again", id="ask_again",
+    Binding("A,f8", "ask_again", "ask again", group=ANSWERING, id="ask_again",
             tooltip="Ask before every step again."),
     Binding("n,plus,insert", "change_plan('add')", "add", group=_PLAN, id="add_step",
             tooltip="Add a step of your own, before the selected one if that is still to come, else at the end."),
@@ -112,13 +131,13 @@ SCREEN_BINDINGS = [
             tooltip="Take the selected step out of the plan; it stays visible as skipped."),
     Binding("t,f7", "change_plan('thaw')", "thaw", group=_PLAN, id="thaw",
             tooltip="Search a tunable again that is held at a value."),
-    Binding("c,ctrl+t", "tell", "say", id="tell",
+    Binding("c,ctrl+t", "tell", "say", group=_CHAT, id="tell",
             tooltip="Write to the model; your words are in its next prompt and in every later one."),
-    Binding("d,f9", "next_view", "view", id="view",
+    Binding("d,f9", "next_view", "view", group=_KERNEL, id="view",
             tooltip="Go on to the next view of the kernel: source, diff, best."),
-    Binding("o,ctrl+o", "sort", "sort", id="sort",
+    Binding("o,ctrl+o", "sort", "sort", group=_BENCHMARKS, id="sort",
             tooltip="Sort the benchmarks: newest first or fastest first."),
-    Binding("slash,ctrl+f", "filter", "filter", id="filter",
+    Binding("slash,ctrl+f", "filter", "filter", group=_BENCHMARKS, id="filter",
             tooltip="Show only the benchmarks that contain some words."),
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),

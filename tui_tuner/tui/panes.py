@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,7 +20,7 @@ from tui_tuner.tui.view_model import ViewModel
 
 
 class PaneGrid(Container):
-    """Panes side by side; where only one is visible, the active one."""
+    """Panes side by side; where there is room for one the active one, for two the kernel and the last other one."""
 
     @dataclass
     class Activated(Message):
@@ -32,10 +33,16 @@ class PaneGrid(Container):
         self._panes = {pane.number: pane for pane in panes}
         self.active = 1
         self._visited_from: int | None = None
+        self._beside_kernel = 2
 
     def compose(self) -> ComposeResult:
         """All panes."""
         yield from self._panes.values()
+
+    @property
+    def all(self) -> list[Pane]:
+        """The panes in their order."""
+        return list(self._panes.values())
 
     @property
     def titles(self) -> list[str]:
@@ -50,8 +57,11 @@ class PaneGrid(Container):
     def activate(self, number: int) -> None:
         """Make a pane the active one, before its focus: a hidden widget cannot have it."""
         self.active, self._visited_from = number, None
+        self._beside_kernel = self._beside_kernel if number == 1 else number
+        second = self._beside_kernel if number == 1 else 1
         for pane in self._panes.values():
             pane.set_class(pane.number == number, "-active")
+            pane.set_class(pane.number == second, "-second")
         self.post_message(self.Activated(number))
 
     def go_to(self, number: int) -> None:
@@ -87,7 +97,12 @@ class Pane(Vertical):
     Args:
         number: its key, 1 to 4.
         title: its name in the border and on its tab.
+
+    Attributes:
+        kind: the group of its keys, whatever its title.
     """
+
+    kind: ClassVar[str]
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(id=f"pane-{number}", classes="pane")

@@ -156,6 +156,7 @@ class StepList(OptionList, inherit_bindings=False):
 class PlanPane(Pane):
     """The steps, what the selected one is about, and the frozen tunables."""
 
+    kind = "Plan"
     HELP = """
 ## Plan
 

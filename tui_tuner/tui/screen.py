@@ -2,98 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
 from textual.getters import query_one
 from textual.screen import Screen
-from textual.widget import Widget
 
-from tui_tuner.format import clock, cost, factor
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import Instruction, Say
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.tui.approval import ANSWERS, ApprovalBar, ApprovalDesk
+from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.dialogs import MessageDialog, edited
+from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
-from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
-from tui_tuner.tui.starting import BREAKPOINTS
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
+from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import result_title
-from tui_tuner.tui.view_model import ViewModel, time_label
+from tui_tuner.tui.view_model import ViewModel
 
 _TICK_S = 1 / 8
 _OVER = "The session is over: nothing can be changed any more."
 _REPLAY = "This is a replay: it cannot be changed."
-_SEPARATOR = Content.styled(" │ ", "$foreground-muted")
-
-
-def header_parts(view_model: ViewModel, view: SubjectView, elapsed: float) -> list[tuple[int, str, str]]:
-    """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
-    started = view_model.started
-    if started is None:
-        return [(0, "left", "starting")]
-    device, speedup = view_model.device, view.gain(view_model)
-    if view_model.finished is not None and view_model.finished.speedup is not None:
-        speedup = view_model.finished.speedup[0]
-    unit = time_label(device)
-    return [
-        (0, "left", started.kernel),
-        (4, "left", view_model.device_title),
-        (0, "left", "" if unit == "ms" else unit),
-        (6, "left", started.model or "no model"),
-        (7, "left", started.strategy),
-        (0, "right", "" if speedup is None else factor(speedup)),
-        (1, "right", "" if view_model.finished is None else view_model.finished.status.replace("_", " ")),
-        (2, "right", clock(elapsed)),
-        *((rank, "right", text) for rank, text in view.effort(view_model)),
-        (5, "right", cost(view_model.cost)),
-    ]
-
-
-def header_line(view_model: ViewModel, view: SubjectView, elapsed: float, width: int) -> Content:
-    """The header in exactly `width` cells, with as many parts as fit."""
-    parts = [part for part in header_parts(view_model, view, elapsed) if part[2]]
-    while True:
-        left, right = (
-            _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
-            for side in ("left", "right")
-        )
-        space = width - left.cell_length - right.cell_length
-        worst = max(rank for rank, _, _ in parts)
-        if space >= 2 or worst == 0:
-            break
-        parts = [part for part in parts if part[0] != worst]
-    return (left + " " * max(1, space) + right).truncate(width, ellipsis=True)
-
-
-class HeaderLine(Widget):
-    """Kernel, device, model and strategy; speed-up, time, evaluations and cost."""
-
-    def __init__(self, view: SubjectView) -> None:
-        super().__init__(id="header")
-        self._view = view
-        self._view_model = ViewModel()
-        self._elapsed = 0.0
-
-    def show(self, view_model: ViewModel, elapsed: float) -> None:
-        """Draw the view model at so many seconds."""
-        self._view_model, self._elapsed = view_model, elapsed
-        self.refresh()
-
-    def render(self) -> Content:
-        """One line."""
-        return header_line(self._view_model, self._view, self._elapsed, self.content_size.width)
+_PANE_OF = {"change_plan": 2, "filter": 3}
+"""Actions whose keys act in one pane only."""
 
 
 class SessionScreen(Screen[None]):
@@ -107,9 +48,12 @@ class SessionScreen(Screen[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
 
     _header = query_one(HeaderLine)
+    _question = query_one(QuestionLine)
+    _status = query_one(StatusLine)
     _tabs = query_one(TabLine)
     _panes = query_one(PaneGrid)
     _kernel = query_one(KernelPane)
@@ -134,12 +78,14 @@ class SessionScreen(Screen[None]):
         self._inbox: list[Event] = []
 
     def compose(self) -> ComposeResult:
-        """Header, tabs, panes, the open question, keys."""
+        """Header, tabs, panes, the open question, status, keys."""
         panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view), ChatPane(self._view)]
         yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])
         yield PaneGrid(panes)
-        yield ApprovalBar()
+        yield HelpPage()
+        yield QuestionLine()
+        yield StatusLine()
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -160,16 +106,20 @@ class SessionScreen(Screen[None]):
             self._view.apply(event)
         live = self.view_model.started is not None and self.view_model.finished is None
         waited = self._clock() - self._last_event_at if live else 0.0
-        self._header.show(self.view_model, self.view_model.elapsed + waited)
+        self._header.show(self.view_model)
+        spin = None if self.app.animation_level == "none" else self._clock()
+        self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return
+        self._question.show(self.view_model.current_step)
         self._panes.draw(self.view_model, news)
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
             self._show_result(news[-1])
 
     def _show_result(self, finished: SessionFinished) -> None:
-        if self._view.best(self.view_model) is not None:
+        best, given = self._view.best(self.view_model), self.view_model.baseline
+        if best is not None and given is not None and best.source != given.source:
             self._kernel.view = "diff"
         self.app.push_screen(MessageDialog(result_title(finished), self._view.result(finished, self.view_model)))
 
@@ -178,7 +128,7 @@ class SessionScreen(Screen[None]):
         self.draw()
         question = self._desk.question
         words = "" if question is None else self._view.question_words(question.step)
-        self.query_one(ApprovalBar).show(question, words)
+        self._question.ask(question, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
         if question is not None:
@@ -197,12 +147,29 @@ class SessionScreen(Screen[None]):
 
     def action_pane(self, number: int) -> None:
         """Go to a pane."""
+        self.remove_class("-help")
         self._panes.go_to(number)
 
     def action_maximise(self) -> None:
         """Give the active pane the whole screen, or give it back."""
         self.toggle_class("-solo")
         self.refresh_bindings()
+
+    def toggle_help(self, keymap: Mapping[str, str]) -> None:
+        """Show the page of help in the place of the panes, or the panes again."""
+        if self.has_class("-help"):
+            self.close_help()
+            return
+        page, names = self.query_one(HelpPage), names_of_keys(keymap, self.app.get_key_display)
+        page.show(help_text(self._panes.all, self._panes.active, names, asked=self._desk.awaits))
+        self.add_class("-help")
+        page.focus()
+
+    @on(HelpPage.Closed)
+    def close_help(self) -> None:
+        """Show the panes again."""
+        self.remove_class("-help")
+        self._panes.go_to(self._panes.active)
 
     def action_next_view(self) -> None:
         """Go on to the kernel's next view."""
@@ -275,10 +242,12 @@ class SessionScreen(Screen[None]):
         """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
         if action in ANSWERS:
             return self._desk.allows(action)
-        if action == "change_plan":
-            return self._panes.active == 2
+        if self.has_class("-help"):
+            return action == "pane"
+        if action in _PANE_OF:
+            return self._panes.active == _PANE_OF[action]
         if action == "maximise":
-            return not self.has_class("-narrow")
+            return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self.has_class("-solo")
 
     def action_restore(self) -> None:

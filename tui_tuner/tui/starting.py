@@ -14,20 +14,25 @@ TITLES = ("Kernel", "Plan", "Benchmarks", "Chat")
 """The names of the panes, in their order."""
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """From which width on, in cells, a screen has which class."""
+HEIGHTS = [(0, "-short"), (32, "-tall")]
+"""From which height on, in lines; a narrow screen that is tall has room for two panes."""
 
 
 class StartingScreen(Screen[None]):
     """Looks like the screen of a session of which nothing is known yet; imports nothing of sessions."""
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     def compose(self) -> ComposeResult:
-        """Header, tabs, empty panes, keys."""
+        """Header, tabs, empty panes, status, keys."""
         yield Static("starting", id="header")
         yield TabLine([*TITLES])
         with Container(id="panes"):
             for number, title in enumerate(TITLES, start=1):
-                pane = Vertical(classes="pane -active" if number == 1 else "pane")
+                pane = Vertical(classes={1: "pane -active", 2: "pane -second"}.get(number, "pane"))
                 pane.border_title = Content.from_markup(f"[b]{number}[/b] {title}")
                 yield pane
+        yield Static(id="question")
+        yield Static("starting", id="status")
         yield KeyLine()

@@ -63,7 +63,7 @@ class SubjectView(ABC):
 
     @abstractmethod
     def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
-        """What was measured, for the header, as (rank, text): of too many parts the highest rank goes first."""
+        """What was measured, for the status line, as (rank, text): of too many parts the highest rank goes first."""
 
     @abstractmethod
     def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:

@@ -9,16 +9,15 @@ from textual.content import Content
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.tui.plain import one_line, plain
+from tui_tuner.tui.plain import hanging, one_line, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
 def pairs_table(pairs: list[tuple[str, str]]) -> Content:
     """Names and what belongs to them, a line each; those without anything are left out."""
     width = max(len(name) for name, _ in pairs)
-    return Content("\n").join(
-        Content.assemble((f"{name:<{width}}  ", "$foreground-muted"), one_line(value)) for name, value in pairs if value
-    )
+    labels = {name: hanging(Content.styled(f"{name:<{width}}  ", "$foreground-muted")) for name, _ in pairs}
+    return Content("\n").join(labels[name] + one_line(value) for name, value in pairs if value)
 
 
 def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:

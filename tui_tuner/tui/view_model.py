@@ -32,6 +32,29 @@ class EvaluationRow:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A call of the model that is under way.
+
+    Attributes:
+        since: seconds since the session began.
+        characters: of reply and thinking that have arrived.
+    """
+
+    call: int
+    purpose: str
+    since: float
+    characters: int = 0
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search of tunables that is under way: evaluations that are done, and how many there are at most."""
+
+    most: int
+    done: int = 0
+
+
+@dataclass(frozen=True)
 class UnderReview:
     """The candidate that is being considered for a step."""
 
@@ -46,10 +69,14 @@ class ViewModel:
     Attributes:
         elapsed: seconds since the session began, at the last event.
         given: the kernel as given, in its default configuration.
-        best_times: fastest verified time so far, ms, after each evaluation from the first success on.
+        best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
+            was timed faster since it was last compared, see `confirmed`.
         titles: of the candidates by id.
         order: ids of the steps as the plan has them.
         frozen: tunables that are frozen, with their values.
+        calls: of the model, the one under way included.
+        asked: the call under way.
+        search: the search under way.
         cost: US dollars spent; None once a price was unknown.
     """
 
@@ -67,6 +94,9 @@ class ViewModel:
     given: Evaluation | None = None
     incumbent: events.IncumbentChanged | None = None
     evaluations: int = 0
+    calls: int = 0
+    asked: Asked | None = None
+    search: Search | None = None
     cost: float | None = 0.0
     finished: events.SessionFinished | None = None
 
@@ -80,9 +110,20 @@ class ViewModel:
         """The steps in the order of the plan."""
         return [self.steps[number] for number in self.order]
 
+    @property
+    def current_step(self) -> Step | None:
+        """The step that awaits the user, or else the first that is under way."""
+        for state in (StepState.AWAITING, StepState.RUNNING, StepState.VALIDATED):
+            for step in self.plan:
+                if step.state is state:
+                    return step
+        return None
+
     def apply(self, event: events.Event) -> None:
         """Fold one event in."""
         self.elapsed = max(self.elapsed, event.elapsed)
+        self._under_way(event)
+        self._measured(event)
         match event:
             case events.SessionStarted():
                 self.started = event
@@ -97,6 +138,17 @@ class ViewModel:
                 self._consider(UnderReview(event.step, event.candidate))
             case events.ApprovalAsked(proposal=proposal) if proposal.candidate is not None:
                 self._consider(UnderReview(proposal.step.id, proposal.candidate))
+            case events.ApprovalGiven(step=step) if self.review is not None and self.review.step == step:
+                self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
+            case events.ReplyReceived():
+                self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
+            case events.SessionFinished():
+                self.finished = event
+                self.review = None
+
+    def _measured(self, event: events.Event) -> None:
+        """What was measured, and what is the best of it."""
+        match event:
             case events.BaselineMeasured(tuned=None):
                 self._given(event.given)
             case events.EvaluationStarted():
@@ -105,11 +157,26 @@ class ViewModel:
                 self._evaluated(event.number, event.evaluation)
             case events.IncumbentChanged():
                 self._new_incumbent(event)
-            case events.ReplyReceived():
-                self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
-            case events.SessionFinished():
-                self.finished = event
-                self.review = None
+            case events.Compared():
+                self._settle_best()
+
+    def _under_way(self, event: events.Event) -> None:
+        """What the session is at: a call of the model, a search."""
+        match event:
+            case events.PromptSent():
+                self.calls = max(self.calls, event.call)
+                self.asked = Asked(event.call, event.purpose, event.elapsed)
+            case events.ModelText() if self.asked is not None and event.call == self.asked.call:
+                heard = self.asked.characters + len(event.text) + len(event.thinking)
+                self.asked = replace(self.asked, characters=heard)
+            case events.ReplyReceived() | events.CallFailed() if self.asked and event.call == self.asked.call:
+                self.asked = None
+            case events.SearchBegun():
+                self.search = Search(event.evaluations)
+            case events.EvaluationFinished() if self.search is not None:
+                self.search = replace(self.search, done=self.search.done + 1)
+            case events.StepChanged() | events.Compared() | events.PromptSent():
+                self.search = None
 
     def _given(self, given: Evaluation) -> None:
         """The kernel as given is the first row and the first incumbent; it costs no evaluation."""
@@ -151,6 +218,30 @@ class ViewModel:
         self.incumbent = event
         self.titles[event.candidate.id] = event.candidate.title
         self._mark_incumbent()
+        self._settle_best()
+
+    @property
+    def speedup(self) -> tuple[float, float, float] | None:
+        """Of the best over the kernel as given, wherever it is shown: at the end from timing both in turns."""
+        if self.finished is not None and self.finished.speedup is not None:
+            return self.finished.speedup
+        return None if self.incumbent is None else self.incumbent.speedup
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the best time is the incumbent's, and not one that is still to be compared with it."""
+        return not self.best_times or self.best_times[-1] == self._incumbent_ms
+
+    @property
+    def _incumbent_ms(self) -> float | None:
+        best = self.given if self.incumbent is None else self.incumbent.evaluation
+        return None if best is None or best.timing is None else best.timing.median
+
+    def _settle_best(self) -> None:
+        """What was compared with the incumbent is it now, or is not better."""
+        best = self._incumbent_ms
+        if best is not None:
+            self.best_times[-1:] = [best]
 
     def _mark_incumbent(self) -> None:
         """Mark the latest evaluation of the incumbent's configuration, and no other."""

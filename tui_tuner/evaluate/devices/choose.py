@@ -10,7 +10,8 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.base import Compiler
 from tui_tuner.evaluate.devices.base import ALL, Device, DeviceChoice, DeviceSelection
-from tui_tuner.evaluate.devices.kinds import KINDS, Address, DeviceKind, RecordedKind, kind_named, kinds_for
+from tui_tuner.evaluate.devices.kind import Address, DeviceKind
+from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for
 from tui_tuner.evaluate.devices.probe import Probe, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.languages import COMPILED_LANGUAGES

@@ -1,0 +1,129 @@
+"""A screen that cannot be drawn ends itself and never the session."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.tui import scripted
+from tests.tui.scripted import Entry, ScriptedRun
+from tui_tuner.app import showing
+from tui_tuner.app.showing import SessionSetup
+from tui_tuner.errors import ExitCode
+from tui_tuner.headless import AskInLines
+from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.tui.app import ScreenBroken, TunerApp
+from tui_tuner.tui.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.plan_pane import PlanPane
+
+LATE = [*scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.09))]
+
+
+@pytest.fixture
+def _table_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(*_: object) -> None:
+        raise ZeroDivisionError("a secret of the table")
+
+    monkeypatch.setattr(BenchmarksPane, "_draw", draw)
+
+
+async def broken(run: ScriptedRun, **options: object) -> TunerApp:
+    app = TunerApp(run, **options)  # type: ignore[arg-type]
+    with pytest.raises(ScreenBroken, match="ZeroDivisionError"):
+        await app.run_async(headless=True)
+    return app
+
+
+@pytest.mark.usefixtures("_table_breaks")
+@pytest.mark.parametrize("starting", [False, True])
+async def test_the_session_goes_on_to_its_end(starting: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    gate = asyncio.Event()
+    script: list[Entry] = [*scripted.running(), gate, *LATE, scripted.finished()[-1]]
+    run = ScriptedRun(script)
+    app = await broken(run, starting=starting)
+    assert not run.closed
+    assert "a secret" not in "".join(capsys.readouterr())
+    heard: list[str] = []
+    taken: list[str] = []
+    gate.set()
+    await app.go_on(
+        lambda event: heard.append(type(event).__name__), lambda event: taken.append(type(event).__name__), AskInLines()
+    )
+    assert run.closed
+    assert [*heard, *taken][:2] == ["SessionStarted", "DeviceReady"]
+    assert taken[-3:] == ["EvaluationStarted", "EvaluationFinished", "SessionFinished"]
+
+
+async def test_the_open_question_and_those_that_follow_are_put_to_who_answers_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def show(*_: object) -> None:
+        raise ZeroDivisionError
+
+    class Skips:
+        async def decide(self, _: Proposal) -> Decision:
+            return Decision(action="skip")
+
+    monkeypatch.setattr(PlanPane, "show", show)
+    run = ScriptedRun([*scripted.opening(), scripted.PROPOSAL, scripted.PROPOSAL])
+    app = await broken(run)
+    await app.go_on(lambda _: None, lambda _: None, Skips())
+    assert [decision.action for decision in run.decisions] == ["skip", "skip"]
+
+
+@pytest.mark.usefixtures("_table_breaks")
+async def test_a_line_and_a_log_say_so_and_the_result_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: object
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(showing.FrontEnd, "check", lambda _: None)
+    monkeypatch.setattr("textual.app.App.run_async", headless(TunerApp.__mro__[1].run_async))  # type: ignore[attr-defined]
+
+    async def begin() -> SessionSetup:
+        return SessionSetup(ScriptedRun(scripted.finished()), None, ["a note"])  # type: ignore[arg-type]
+
+    code = await showing.show(begin, showing.FrontEnd(auto=False), "matmul.cu")
+    out, err = capsys.readouterr()
+    assert code is ExitCode.FINISHED
+    assert "the screen broke (ZeroDivisionError: a secret of the table); the session goes on" in err
+    assert "a note" in err
+    assert "speed-up  1.83x" in out
+    (log,) = tmp_path.rglob("*.log")  # type: ignore[attr-defined]
+    assert str(log) in err
+    assert "in draw" in log.read_text()
+
+
+def headless(run_async: object) -> object:
+    async def run(app: TunerApp, **options: object) -> object:
+        return await run_async(app, headless=True, **options)  # type: ignore[operator]
+
+    return run
+
+
+async def test_answers_in_lines_are_read_until_one_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import os
+
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as lines, os.fdopen(writing, "w") as keyboard:
+        monkeypatch.setattr("sys.stdin", lines)
+        asking = asyncio.create_task(AskInLines().decide(scripted.PROPOSAL))
+        keyboard.write("maybe\n")
+        keyboard.flush()
+        while capsys.readouterr().err.count("awaits you") < 1 or not _empty(reading):
+            await asyncio.sleep(0.01)
+        keyboard.write("r too slow\n")
+        keyboard.flush()
+        assert await asking == Decision(action="reject", message="too slow")
+        ended = asyncio.create_task(AskInLines().decide(scripted.PROPOSAL))
+        keyboard.close()
+        with pytest.raises(asyncio.CancelledError):
+            await ended
+
+
+def _empty(pipe: int) -> bool:
+    import select
+
+    return not select.select([pipe], [], [], 0)[0]

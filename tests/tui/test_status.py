@@ -1,0 +1,96 @@
+"""The two lines that are always there, and the best that is the same wherever it stands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from tests.tui import scripted
+from tests.tui.looking import view_model_of
+from tui_tuner.evaluate.results import Comparison
+from tui_tuner.session import events
+from tui_tuner.tui.kernel_view import KernelView
+from tui_tuner.tui.plain import differing, fitting
+from tui_tuner.tui.status import clock_words, header_line, status_parts
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
+def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
+    entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
+    line = header_line(view_model_of(entries), KernelView(), width)
+    assert line.cell_length <= width
+    if width >= 50:
+        assert "matmul.cu" in line.plain
+        assert "CPU ms (emulator)" in line.plain
+        assert "1.62x" in line.plain
+
+
+def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
+    faster = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.08))
+    comparison = Comparison(ratio=0.99, low=0.98, high=1.0, pairs=10)
+    refuted = events.Compared(candidate=scripted.TILES.id, configuration={}, comparison=comparison)
+    contents = KernelView().contents()
+    model = view_model_of(scripted.running())
+    incumbent = next(row for row in model.rows.values() if row.incumbent)
+    assert model.confirmed
+    assert model.best_times[-1] == incumbent.time
+    for event in faster:
+        model.apply(event)
+    assert (model.confirmed, model.best_times[-1]) == (False, 0.08)
+    assert "unconfirmed" in contents.chart(model, 60, 3).plain
+    model.apply(refuted)
+    assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
+    assert "unconfirmed" not in contents.chart(model, 60, 1).plain
+
+
+def test_one_factor_is_shown_everywhere_at_the_end() -> None:
+    *before, end = scripted.finished()
+    assert isinstance(end, events.SessionFinished)
+    model = view_model_of([*before, end.model_copy(update={"speedup": (1.79, 1.77, 1.81)})])
+    view = KernelView()
+    assert view.gain(model) == 1.79
+    assert "1.79x" in view.best_words(model)
+    assert header_line(model, view, 80).plain.rstrip().endswith("1.79x │ finished")
+
+
+def status_of(entries: list[object], width: int, elapsed: float = 322.0) -> str:
+    parts = status_parts(view_model_of(entries), KernelView(), elapsed, 0.25)
+    return fitting(parts, Content(" · "), width).plain
+
+
+def test_the_status_line_says_what_is_done_and_what_is_spent_of_what_may_be() -> None:
+    tuning = [*scripted.awaiting()[:-1], events.SearchBegun(candidate="c", evaluations=27),
+              *scripted.evaluation(33, scripted.measured(scripted.TILES, 33, 0.1))]  # fmt: skip
+    assert status_of(tuning, 120) == "step 2/4 · searching 1/27 · eval 32/80 ▓▓░░░ · call 2/100 · $0.02 of 2.00"
+    assert clock_words(view_model_of(tuning), 372) == "06:12 of 20m"
+    assert status_of(tuning, 50) == "step 2/4 · searching 1/27 · eval 32/80 ▓▓░░░"
+    assert status_of(tuning, 10) == "step 2/4"
+
+
+def test_the_status_line_tells_how_long_the_model_takes_until_it_answers_or_fails() -> None:
+    thinks = events.ModelText(call=2, thinking="x" * 12_000, elapsed=330.0)
+    asked = [*scripted.running(), thinks]
+    assert status_of(asked, 120, 367.0).startswith("⠹ model: one_prompt 00:47, 3.1k tokens · ")
+    assert status_of(asked, 42, 367.0) == "⠹ model: one_prompt 00:47, 3.1k tokens"
+    for end in (events.CallFailed(call=2, reason="gone"), events.ReplyReceived(call=2, text="")):
+        assert "model:" not in status_of([*asked, end], 120)
+
+
+def test_a_finished_session_names_its_effort_and_nothing_under_way() -> None:
+    assert status_of(scripted.finished(), 120) == "34 evals · call 2/100 · $0.02 of 2.00"
+
+
+@given(st.text("ab ", max_size=9), st.text("ab ", max_size=9))
+def test_cells_that_differ_are_found(before: str, now: str) -> None:
+    cells = differing(before, now)
+    if cells is None:
+        assert before.rstrip() == now.rstrip()
+        return
+    start, end = cells
+    width = max(len(before), len(now))
+    old, new = before.ljust(width), now.ljust(width)
+    assert old[:start] + new[start:end] + old[end:] == new
+    assert old[start] != new[start]
+    assert old[end - 1] != new[end - 1]

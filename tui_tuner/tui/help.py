@@ -1,0 +1,124 @@
+"""The page of help: what the focused pane is about, and every key of this program, by pane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+
+from tui_tuner.tui.chat_entries import markdown_text
+from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, SCREEN_BINDINGS
+from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.plain import Paragraphs, hanging, plain
+
+KeyNames = Callable[[Binding], str]
+"""The keys of a binding as the user knows them."""
+
+_WIDTH = 16
+"""Cells for the keys, left of what they do."""
+
+
+def help_text(panes: list[Pane], active: int, key_names: KeyNames, *, asked: bool) -> Content:
+    """The whole page.
+
+    Args:
+        active: number of the pane whose help and keys stand first.
+        asked: whether a step awaits the user; what answers it then stands before all else.
+    """
+    first = next(pane for pane in panes if pane.number == active)
+    others = [pane for pane in panes if pane is not first]
+    everywhere = _of_group(None)
+    sections = [_pane_section(first, key_names), _section("Everywhere", everywhere, key_names)]
+    answers = _section(ANSWERING.description, _of_group(ANSWERING.description), key_names)
+    sections.insert(0 if asked else len(sections), answers)
+    sections += [_section(pane.title, _keys_of(pane), key_names) for pane in others]
+    return Content("\n\n").join(section for section in sections if section)
+
+
+def _of_group(description: str | None) -> list[Binding]:
+    bindings = [*SCREEN_BINDINGS, *APP_BINDINGS]
+    return [each for each in bindings if (each.group and each.group.description) == description]
+
+
+def _keys_of(pane: Pane) -> list[Binding]:
+    own = [each for each in type(pane.focus_target()).BINDINGS if isinstance(each, Binding) and each.tooltip]
+    return [*_of_group(pane.kind), *own]
+
+
+def _pane_section(pane: Pane, key_names: KeyNames) -> Content:
+    _heading, *about = _unbroken(pane.HELP or "")
+    keys = _section(pane.title, _keys_of(pane), key_names)
+    return Content("\n").join([keys, *(_paragraph(line) for line in about)])
+
+
+def _unbroken(text: str) -> list[str]:
+    """Its paragraphs and items, each on one line; a blank one where there was one."""
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        if not line or line.startswith("- ") or not lines or not lines[-1]:
+            lines.append(line)
+        else:
+            lines[-1] += f" {line}"
+    return lines
+
+
+def _paragraph(line: str) -> Content:
+    if line.startswith("- "):
+        return hanging(Content("• ")) + markdown_text(line.removeprefix("- "))
+    return markdown_text(line) if line else Content()
+
+
+def _section(title: str, bindings: list[Binding], key_names: KeyNames) -> Content:
+    lines = [Content.styled(title, "bold underline")]
+    for binding in bindings:
+        label = Content.styled(f"{key_names(binding):<{_WIDTH - 1}} ", "bold $text-accent")
+        lines.append(hanging(label) + plain(binding.tooltip))
+    return Content("\n").join(lines) if bindings else Content()
+
+
+def names_of_keys(keymap: Mapping[str, str], display: Callable[[Binding], str]) -> KeyNames:
+    """What tells the keys of a binding as the user's keymap has them.
+
+    Args:
+        display: a binding of one key -> the key as people write it.
+    """
+
+    def names(binding: Binding) -> str:
+        keys = keymap.get(binding.id or "", binding.key)
+        return " ".join(display(one) for one in Binding.make_bindings([Binding(keys, binding.action)]))
+
+    return names
+
+
+class HelpPage(VerticalScroll, can_focus=True):
+    """Stands in the place of the panes; header, question and keys stay where they are."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "back to the panes", id="help_close", tooltip="Go back to the panes."),
+        Binding("j", "scroll_down", "down", show=False, id="help_down", tooltip="Go down a line."),
+        Binding("k", "scroll_up", "up", show=False, id="help_up", tooltip="Go up a line."),
+    ]
+
+    class Closed(Message):
+        """The user goes back to the panes."""
+
+    def __init__(self) -> None:
+        super().__init__(id="help")
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        yield Paragraphs()
+
+    def show(self, content: Content) -> None:
+        """Show the page from its top."""
+        self.query_one(Paragraphs).show(content)
+        self.scroll_home(animate=False)
+
+    def action_close(self) -> None:
+        """Say so."""
+        self.post_message(self.Closed())

@@ -1,0 +1,182 @@
+"""Two lines that are always there: the header says what is tuned, the status line where the session stands."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.getters import query_one
+
+from tui_tuner.format import brief_duration, counted, factor, thousands, timer
+from tui_tuner.tui.plain import ChangingLine, fitting, one_line
+from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.view_model import ViewModel, time_label
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_A_SECOND = 8
+"""Steps of the spinner."""
+_CHARACTERS = 4
+"""Of a token, about."""
+_BETWEEN = " · "
+
+_SEPARATOR = Content.styled(" │ ", "$foreground-muted")
+
+
+def header_parts(view_model: ViewModel, view: SubjectView) -> list[tuple[int, str, str]]:
+    """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
+    started = view_model.started
+    if started is None:
+        return [(0, "left", "starting")]
+    speedup, finished = view.gain(view_model), view_model.finished
+    unit = time_label(view_model.device)
+    return [
+        (0, "left", started.kernel),
+        (2, "left", view_model.device_title),
+        (0, "left", "" if unit == "ms" else unit),
+        (3, "left", started.model or "no model"),
+        (4, "left", started.strategy),
+        (0, "right", "" if speedup is None else factor(speedup)),
+        (1, "right", "" if finished is None else finished.status.replace("_", " ")),
+    ]
+
+
+def header_line(view_model: ViewModel, view: SubjectView, width: int) -> Content:
+    """The header in exactly `width` cells, with as many parts as fit."""
+    parts = [part for part in header_parts(view_model, view) if part[2]]
+    while True:
+        left, right = (
+            _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
+            for side in ("left", "right")
+        )
+        space = width - left.cell_length - right.cell_length
+        worst = max(rank for rank, _, _ in parts)
+        if space >= 2 or worst == 0:
+            break
+        parts = [part for part in parts if part[0] != worst]
+    return (left + " " * max(1, space) + right).truncate(width, ellipsis=True)
+
+
+class HeaderLine(ChangingLine):
+    """Kernel, device, model and strategy; the speed-up."""
+
+    def __init__(self, view: SubjectView) -> None:
+        super().__init__(id="header")
+        self._view = view
+        self._view_model = ViewModel()
+
+    def show(self, view_model: ViewModel) -> None:
+        """Draw the view model."""
+        self._view_model = view_model
+        self.follow()
+
+    def line(self, width: int) -> Content:
+        """The parts that fit."""
+        return header_line(self._view_model, self._view, width)
+
+
+Part = tuple[int, Content]
+"""A rank and what it says: of too many parts the highest rank goes first."""
+
+
+def status_parts(view_model: ViewModel, view: SubjectView, elapsed: float, spin: float | None) -> list[Part]:
+    """What the line says, from left to right.
+
+    Args:
+        elapsed: seconds since the session began.
+        spin: seconds that move the spinner, None where nothing is to move.
+    """
+    if view_model.started is None:
+        return [(0, Content("starting"))]
+    doing = [] if view_model.finished is not None else _doing(view_model, elapsed, spin)
+    effort = [(rank, one_line(text)) for rank, text in view.effort(view_model)]
+    return [*doing, *effort, *_spent(view_model)]
+
+
+def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Part]:
+    parts: list[Part] = []
+    if view_model.asked is not None:
+        asked = view_model.asked
+        sign = "…" if spin is None else _SPINNER[int(spin * _A_SECOND) % len(_SPINNER)]
+        tokens = thousands(asked.characters // _CHARACTERS)
+        words = f"model: {asked.purpose} {timer(elapsed - asked.since)}, {tokens} tokens"
+        parts.append((0, Content.styled(f"{sign} ", "bold $text-primary") + one_line(words)))
+    step = view_model.current_step
+    if step is not None:
+        parts.append((1, Content(f"step {view_model.order.index(step.id) + 1}/{len(view_model.order)}")))
+    if view_model.search is not None:
+        parts.append((3, Content(f"searching {view_model.search.done}/{view_model.search.most}")))
+    return parts
+
+
+def _spent(view_model: ViewModel) -> list[Part]:
+    started = view_model.started
+    if started is None or started.model is None:
+        return []
+    limit = "" if started.max_calls is None else f"/{started.max_calls}"
+    calls = f"call {view_model.calls}{limit}" if limit else counted(view_model.calls, "call")
+    dollars = "$?" if view_model.cost is None else f"${view_model.cost:.2f}"
+    of = "" if started.max_cost is None else f" of {started.max_cost:.2f}"
+    return [(4, Content(calls)), (5, Content(dollars + of))]
+
+
+def clock_words(view_model: ViewModel, elapsed: float) -> str:
+    """The time since the session began, and how long it may take."""
+    started = view_model.started
+    limit = None if started is None else started.max_seconds
+    return timer(elapsed) + ("" if limit is None else f" of {brief_duration(limit)}")
+
+
+def bar(done: int, most: int, cells: int = 5) -> str:
+    """How much of something is done, in so many cells."""
+    full = cells if most <= 0 else min(cells, round(done * cells / most))
+    return "▓" * full + "░" * (cells - full)
+
+
+class _Words(ChangingLine):
+    """All of the line but its clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[Part] = [(0, Content("starting"))]
+
+    def line(self, width: int) -> Content:
+        """The parts that fit."""
+        return fitting(self.parts, Content.styled(_BETWEEN, "$foreground-muted"), width)
+
+
+class _Clock(ChangingLine):
+    """A widget of its own, so that a second that passes costs a few bytes of the terminal's line."""
+
+    text = ""
+
+    def show(self, text: str) -> None:
+        """Show the time."""
+        if len(text) != len(self.text):
+            self.styles.width = len(text)
+        self.text = text
+        self.follow()
+
+    def line(self, width: int) -> Content:
+        """The time."""
+        return Content(self.text)
+
+
+class StatusLine(Horizontal):
+    """Always there, between the panes and the keys."""
+
+    _words = query_one(_Words)
+    _clock = query_one(_Clock)
+
+    def __init__(self) -> None:
+        super().__init__(id="status")
+
+    def compose(self) -> ComposeResult:
+        """Words at the left, the clock at the right."""
+        yield _Words()
+        yield _Clock()
+
+    def show(self, view_model: ViewModel, view: SubjectView, elapsed: float, spin: float | None) -> None:
+        """Show where the session stands; see `status_parts`."""
+        self._words.parts = status_parts(view_model, view, elapsed, spin)
+        self._words.follow()
+        self._clock.show("" if view_model.started is None else clock_words(view_model, elapsed))
