@@ -193,7 +193,7 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
         speedup_over_tuned=over_tuned,
         comparison=comparison,
         evaluations=effects.budget.evaluations,
-        builds=sum(e.build_ms > 0 for e in effects.bench.all_evaluations()),
+        builds=len({e.build_ms for e in effects.bench.all_evaluations() if e.build_ms > 0}),
         failures=count_failures(effects.bench.all_evaluations()),
         model_calls=effects.budget.model_calls,
         cost=effects.budget.cost,
