@@ -225,6 +225,47 @@ async def test_what_a_killed_process_was_building_is_removed_and_what_it_finishe
     assert {path.name for path in (tmp_path / "cache").iterdir()} == {f"{first.key}.json", first.key}
 
 
+def artifacts(directory):
+    return {path.stem for path in directory.glob("*.so")}
+
+
+def test_what_was_not_used_for_longest_is_removed_where_it_is_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "_ALWAYS_KEPT", 2)
+    cache = BuildCache(tmp_path, limit=300)
+    for key in "abc":
+        cache.put(Build(key=key), b"x" * 100, ".so")
+    cache.load("a")
+
+    cache.put(Build(key="d"), b"x" * 100, ".so")
+
+    assert artifacts(tmp_path) == {"a", "c", "d"}
+    assert cache.load("b") is None
+    assert not (tmp_path / "b.json").exists()
+
+
+def test_the_last_builds_stay_however_large_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "_ALWAYS_KEPT", 2)
+    cache = BuildCache(tmp_path, limit=10)
+
+    for key in "abc":
+        cache.put(Build(key=key), b"x" * 100, ".so")
+
+    assert artifacts(tmp_path) == {"b", "c"}
+
+
+def test_what_an_earlier_process_left_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "_ALWAYS_KEPT", 1)
+    earlier = BuildCache(tmp_path)
+    for number, key in enumerate("ab"):
+        os.utime(earlier.put(Build(key=key), b"x" * 100, ".so").artifact, (number, number))
+    later = BuildCache(tmp_path, limit=200)
+    later.remove_leftovers()
+
+    later.put(Build(key="c"), b"x" * 100, ".so")
+
+    assert artifacts(tmp_path) == {"b", "c"}
+
+
 async def test_an_error_does_not_show_where_the_cache_is(make, candidate, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = candidate('echo "$PWD/build.sh(3): error: no" >&2; exit 1')

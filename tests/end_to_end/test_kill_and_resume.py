@@ -29,17 +29,15 @@ from tests.end_to_end.program import (
 COUNTING = """\
 import os, sys
 
-def note_compiler(event, arguments):
-    if event != "subprocess.Popen":
-        return
-    command = [*map(str, arguments[1])]
-    if "--" in command and os.path.basename(command[command.index("--") + 1]).startswith("g++"):
+def note_build(event, arguments):
+    if event == "os.mkdir" and os.path.basename(arguments[0]).startswith("work-"):
         with open(os.environ["STARTS"], "a") as log:
             log.write("g++\\n")
 
-sys.addaudithook(note_compiler)
+sys.addaudithook(note_build)
 """
-"""Python tells when a compiler is started: the sandbox would not run a wrapper of one's own, nor let it write."""
+"""Python tells when a directory to build in is made, one a compiler: the sandbox would not run a wrapper of one's own,
+nor let it write."""
 
 
 @dataclass(frozen=True)

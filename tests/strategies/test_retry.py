@@ -9,6 +9,7 @@ from tests.strategies.world import FIXED, kernel, played, rewrite
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, FailureStage, Timing
 from tui_tuner.strategies.autonomous import AutonomousStrategy
+from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.rewriting import failures
 from tui_tuner.strategies.rewriting.development import challenge_incumbent
@@ -92,11 +93,27 @@ def test_failures_of_many_configurations_are_told_once_each_and_five_at_most():
 class Compared:
     """A session in which a comparison fails."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, incumbent: str = "another") -> None:
+        self.incumbent = Incumbent(None, timed(2.0).model_copy(update={"candidate": incumbent}), (1.0, 1.0, 1.0))
+        self.bench = self
         self._comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure)
 
     async def challenge(self, *_: object) -> Comparison:
         return self._comparison
+
+    def is_faster(self, comparison: Comparison) -> bool:
+        return comparison.low > 1
+
+
+async def test_what_compiles_to_the_machine_code_of_the_incumbent_is_not_compared_and_not_faster():
+    session = Compared(Failure(kind=FailureKind.CRASH, message="it was compared"), incumbent="first")
+    best = timed(1.0).model_copy(update={"same_as": ("first", timed(1.0).configuration)})
+
+    with pytest.raises(NotFaster) as caught:
+        await challenge_incumbent(session, Step(id=1, title="x"), None, best)
+
+    assert caught.value.reason == "the compiler makes the same machine code of it as of the best so far"
+    assert caught.value.factor == (1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("kind", FailureKind)

@@ -188,17 +188,23 @@ def _was_killed(done: CommandResult) -> bool:
 
 
 _WORK, _NEW = "work-", ".new-"
+_MOST_BYTES = 2**28
+_ALWAYS_KEPT = 8 * max(8, os.cpu_count() or 1)
+"""More builds than evaluations are under way at once: what is about to be loaded is not removed."""
 
 
 class BuildCache:
-    """Finished builds, failed ones included.
+    """Finished builds, failed ones included; what was not used for longest is removed where they are too much.
 
     Args:
         directory: made if it is missing, readable by its owner only.
+        limit: size of all artifacts, bytes; that of the last builds may be more.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, limit: int = _MOST_BYTES) -> None:
         self._directory = directory
+        self._limit = limit
+        self._sizes: dict[str, int] = {}  # the last that was used at the end
 
     def load(self, key: str) -> Build | None:
         """The build with this key and the time it once took; None if missing, damaged or without its artifact."""
@@ -209,6 +215,7 @@ class BuildCache:
         artifact = build.artifact and self._directory / build.artifact
         if build.key != key or (build.failure is None and not (artifact and artifact.is_file())):
             return None
+        self._use(key, artifact.stat().st_size if artifact else 0)
         return build.model_copy(update={"artifact": artifact and str(artifact), "cached": True})
 
     def store(self, build: Build, artifact: Path | None = None) -> Build:
@@ -231,6 +238,7 @@ class BuildCache:
             self._write(self._directory / name, content)
         record = build.model_copy(update={"artifact": name})
         self._write(self._record(build.key), record.model_dump_json().encode())
+        self._use(build.key, len(content or b""))
         return build.model_copy(update={"artifact": name and str(self._directory / name)})
 
     def work_directory(self) -> tempfile.TemporaryDirectory[str]:
@@ -240,10 +248,24 @@ class BuildCache:
 
     def remove_leftovers(self) -> None:
         """Remove what a killed process was working on; no other process may be building into this cache."""
+        for artifact in sorted(self._directory.glob("*"), key=lambda path: path.stat().st_mtime_ns):
+            if artifact.suffix != ".json" and artifact.is_file():
+                self._sizes[artifact.stem] = artifact.stat().st_size
         for directory in self._directory.glob(f"{_WORK}*"):
             shutil.rmtree(directory, ignore_errors=True)
         for file in self._directory.glob(f"{_NEW}*"):
             file.unlink(missing_ok=True)
+
+    def _use(self, key: str, size: int) -> None:
+        self._sizes.pop(key, None)
+        self._sizes[key] = size
+        total = sum(self._sizes.values())
+        for oldest in list(self._sizes)[:-_ALWAYS_KEPT] if total > self._limit else ():
+            if total <= self._limit:
+                break
+            total -= self._sizes.pop(oldest)
+            for file in self._directory.glob(f"{oldest}*"):
+                file.unlink(missing_ok=True)
 
     def _make(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -74,7 +74,6 @@ class LocalEvaluator:
         self._supervisor = Supervisor(options.log)
         self._places = Places(self._supervisor, lambda: Supervisor(options.log), options.log)
         self._programs = MeasuredPrograms()
-        self._told_builds: set[str] = set()
         self._builder: Builder | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
@@ -139,10 +138,7 @@ class LocalEvaluator:
         request = EvaluationRequest(executable=executable, best_ms=best_ms)
         asked = (candidate.id, configuration)
         answer, first = await self._programs.answer(executable, asked, lambda: self._measured(request))
-        spent = 0.0 if build.key in self._told_builds else build.milliseconds
-        self._told_builds.add(build.key)
-        evaluation = self._evaluation(candidate, configuration, build, answer)
-        return evaluation.model_copy(update={"same_as": first, "build_ms": spent})
+        return self._evaluation(candidate, configuration, build, answer).model_copy(update={"same_as": first})
 
     async def _measured(self, request: EvaluationRequest) -> EvaluationAnswer:
         try:

@@ -230,7 +230,7 @@ class Evaluation(ResultModel):
     Attributes:
         share: of the roofline, 0 to 1; None without a roofline.
         error: largest deviation from the reference, relative to the allowed one.
-        build_ms: how long the compiler ran, 0 where it never did in this run.
+        build_ms: how long the compiler ran, the same for all that share a build; 0 where it never did in this run.
         as_written: the configuration as the kernel's file would have it, ready to paste; empty where it is macros.
         same_as: candidate and configuration whose machine code, verdict and times these are; None for its own.
     """

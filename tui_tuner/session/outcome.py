@@ -73,7 +73,7 @@ def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reaso
         "baseline": effects.bench.given,
         "baseline_tuned": None if tuned is None else tuned.evaluation,
         "evaluations": effects.budget.evaluations,
-        "builds": sum(e.build_ms > 0 for e in evaluations),
+        "builds": len({e.build_ms for e in evaluations if e.build_ms > 0}),  # those that share one have its time
         "failures": count_failures(evaluations),
         "model_calls": effects.budget.model_calls,
         "cost": effects.budget.cost,
