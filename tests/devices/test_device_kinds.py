@@ -81,7 +81,7 @@ def test_the_kinds_stand_in_the_error_as_they_are_spelled():
         device_named("gpu")
     spellings = (
         "auto, cuda, cuda:N, cuda:all, opencl, opencl:PLATFORM.N, opencl:all, c, emulator, emulator:CORE, "
-        "emulator:all, recorded:FILE"
+        "emulator:all, recorded:FILE, ray, ray://HOST:PORT"
     )
     assert caught.value.hint == f"one of: {spellings}"
 

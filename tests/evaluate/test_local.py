@@ -146,7 +146,8 @@ async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner
 async def test_a_device_that_does_not_come_back_is_told_as_such(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     async with evaluator_for(problem, tmp_path) as (evaluator, _):
-        supervisor = evaluator._supervisor
+        supervisor = evaluator._places.first
+        assert isinstance(supervisor, Supervisor)
         await supervisor.close()
         assert isinstance(supervisor._opening[0], OpenRequest)
         supervisor._opening[0] = OpenRequest(device="emulator:9999")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.fakes import write_problem
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.choose import devices_named
+from tui_tuner.evaluate.devices.choose import devices_named, spelled, titles_of
 from tui_tuner.evaluate.protocol import (
     ChecksRequest,
     ComparisonAnswer,
@@ -23,13 +23,15 @@ from tui_tuner.evaluate.protocol import (
     RunnerRequest,
 )
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
-from tui_tuner.evaluate.several import PlaceLost, Places
+from tui_tuner.evaluate.several import Places
+from tui_tuner.evaluate.site import OtherPlace, PlaceLost
 from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 
 SIBLINGS = {"cuda:0": "cuda:gpu-a", "cuda:1": "cuda:gpu-b", "cuda:2": "cuda:gpu-c"}
 H200 = DeviceInfo(kind="cuda", name="NVIDIA H200", backend="fake", architecture="sm_90a")
+T400 = DeviceInfo(kind="cuda", name="NVIDIA T400", backend="fake", architecture="sm_75")
 GIVEN = Executable(artifact="given", symbol="k", shapes=[])
 
 
@@ -104,13 +106,20 @@ def problem(tmp_path: Path) -> Problem:
     return load_problem(write_problem(tmp_path))
 
 
-async def started(machine: FakeMachine, problem: Problem, device: str = "cuda:all") -> tuple[Places, list[str]]:
-    places = Places(machine.place(), machine.place, Path("log"))
+async def started(
+    machine: FakeMachine, problem: Problem, device: str = "cuda:all", *, named: bool = True
+) -> tuple[Places, list[str]]:
     selection, request = devices_named(device), OpenRequest(device="")
-    opened = await places.take(selection, request)
-    await asyncio.gather(places.take_others(selection, request, opened), places.open(ChecksRequest(artifact="checks")))
+    places = Places(machine.place(), Path("log"))
+    opened = await places.take(spelled(selection.first), request)
+    titles = titles_of(selection, opened.place, opened.siblings)
+    first = titles.pop(opened.place)
+    others = [OtherPlace(machine.place(), title, name) for name, title in titles.items()]
+    said, _ = await asyncio.gather(
+        places.take_others(first, others, request, opened, named=named), places.open(ChecksRequest(artifact="checks"))
+    )
     await places.open(PreparationRequest(problem=problem, baseline=GIVEN))
-    return places, await places.join()
+    return places, said + await places.join()
 
 
 def evaluation(name: str = "one", best_ms: float | None = None) -> EvaluationRequest:
@@ -201,17 +210,20 @@ async def test_a_device_where_the_kernel_as_given_fails_is_left_out(machine, pro
     assert said == ["cuda:2 is left out: wrong result: y[3] is 0"]
 
 
-async def test_another_model_is_refused_with_those_that_are_alike(machine, problem):
-    machine.infos["cuda:gpu-b"] = DeviceInfo(kind="cuda", name="NVIDIA T400", backend="fake", architecture="sm_75")
-    with pytest.raises(DeviceError, match="cuda:1 is NVIDIA T400 sm_75, cuda:0 is NVIDIA H200 sm_90a") as caught:
+async def test_another_model_that_was_named_is_refused_with_those_that_are_alike(machine, problem):
+    machine.infos["cuda:gpu-b"] = T400
+    with pytest.raises(DeviceError, match="cuda:1 cannot be beside cuda:0: it is NVIDIA T400 sm_75") as caught:
         await started(machine, problem)
     assert caught.value.hint == "name devices of one model, as in --device cuda:0,2"
 
 
-async def test_several_cpus_of_a_driver_are_refused(machine, problem):
-    machine.infos["cuda:gpu-a"] = H200.model_copy(update={"is_cpu": True})
-    with pytest.raises(DeviceError, match="would disturb each other"):
-        await started(machine, problem)
+async def test_another_model_that_was_only_there_is_left_out(machine, problem):
+    machine.infos["cuda:gpu-b"] = T400
+    places, said = await started(machine, problem, named=False)
+    assert places.titles == ["cuda:0", "cuda:2"]
+    reason = "it is NVIDIA T400 sm_75, the first is NVIDIA H200 sm_90a, and times of two models cannot be compared"
+    assert said == [f"cuda:1 is left out: {reason}"]
+    assert machine.places[1].closed
 
 
 async def test_a_crash_is_the_candidates_and_its_device_goes_on(machine, problem):

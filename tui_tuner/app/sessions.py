@@ -25,7 +25,7 @@ from tui_tuner.app.choosing import (
 )
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
-from tui_tuner.evaluate.devices.choose import choose_device, recorded_file
+from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
@@ -34,6 +34,7 @@ from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.site import Site
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
@@ -190,7 +191,19 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
         nvcc=build.nvcc,
         kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
     )
-    return LocalEvaluator(run.problem, options)
+    return LocalEvaluator(run.problem, options, _cluster(run, settings))
+
+
+def _cluster(run: RunDirectory, settings: Settings) -> Site | None:
+    """The cluster that is named as the device, if one is."""
+    address = cluster_address(run.options.device)
+    if address is None:
+        return None
+    from tui_tuner.evaluate.cluster.places import ClusterOptions
+    from tui_tuner.evaluate.cluster.site import RayCluster
+
+    unconfined, build = run.options.allow_unconfined, settings.build
+    return RayCluster(run.problem, ClusterOptions(address, run.builds, unconfined, build.jobs, build.cache_mb))
 
 
 def problem_of(kernel: Path | None, device: str = "auto") -> Written:
@@ -315,6 +328,8 @@ async def check_options(options: SessionOptions, problem: Problem) -> None:
         room = room_for_language(problem.language)
         if room is not None:
             loaded(room.check_device)(options.device)
+        elif cluster_address(options.device) is not None:
+            check_cluster(problem.language)
         elif recorded_file(options.device) is None:
             await choose_device(options.device, problem.language)
     except DeviceError as error:

@@ -49,7 +49,9 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     methods = "method of the parameter search: surrogate (default), llm, hybrid, ..."
     parser.add_argument("--search", metavar="METHOD", help=methods)
     add_model(parser)
-    devices = "auto (default), cuda[:N,... or :all], opencl[:N], c, emulator[:CORE,...], recorded:FILE"
+    devices = (
+        "auto (default), cuda[:N,... or :all], opencl[:N], c, emulator[:CORE,...], recorded:FILE, ray[://HOST:PORT]"
+    )
     parser.add_argument("--device", metavar="NAME", help=devices)
     parser.add_argument("--seed", type=int, metavar="N", help="of every random choice (default 0)")
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")

@@ -15,7 +15,7 @@ from tui_tuner.evaluate.protocol import (
     RehearsalRequest,
 )
 from tui_tuner.evaluate.results import Build, Failure
-from tui_tuner.evaluate.several import Place
+from tui_tuner.evaluate.site import Place
 from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_arguments import faults_of_test

@@ -10,8 +10,8 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.base import DeviceSelection
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for
+from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, spelled, titles_of
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -36,6 +36,7 @@ from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.several import Places
+from tui_tuner.evaluate.site import Builds, OtherPlace, Site, Tools
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.problem.candidate import Candidate, Geometry, baseline, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
@@ -64,17 +65,66 @@ class LocalOptions:
     kept: KeptBuilds | None = None
 
 
-class LocalEvaluator:
-    """Evaluates candidates of one problem on one device of this machine."""
+class ThisMachine:
+    """The machine that the program runs on."""
 
-    def __init__(self, problem: Problem, options: LocalOptions) -> None:
+    named = True
+
+    def __init__(self, options: LocalOptions) -> None:
+        self._options = options
+        self.first: Supervisor = Supervisor(options.log)
+
+    async def chosen(self, problem: Problem) -> tuple[DeviceSelection, str]:
+        """What the user named, or the best for the kernel."""
+        return await choose_device(self._options.device, problem.language)
+
+    async def ready(self, choice: DeviceChoice, problem: Problem) -> None:
+        """Confine the runner, where kernels run in it."""
+        options, kind = self._options, kind_named(choice.kind)
+        self.first.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
+
+    async def others(self, selection: DeviceSelection, taken: DeviceAnswer) -> tuple[str, Sequence[OtherPlace]]:
+        """A runner for each other device, which is named by what surely finds it."""
+        if selection.is_several and taken.device.is_cpu and not kind_named(taken.device.kind).is_emulated:
+            message = f"{taken.device.name} is a CPU, where kernels side by side would disturb each other"
+            raise DeviceError(message, hint=f"name one: --device {taken.place}")
+        titles = titles_of(selection, taken.place, taken.siblings)
+        first = titles.pop(taken.place)
+        log = self._options.log
+        return first, [OtherPlace(Supervisor(log), title, device) for device, title in titles.items()]
+
+    async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
+        """The compiler of this machine."""
+        options = self._options
+        report = await options.policy.prove()
+        compiler = compiler_for(choice, device, problem, options.nvcc)
+        builder = Builder(
+            compiler,
+            cache=options.cache,
+            policy=options.policy,
+            jobs=options.jobs,
+            language=problem.language,
+            kept=options.kept,
+        )
+        return Tools(builder, compiler.toolchain, report.line)
+
+    async def close(self) -> None:
+        """Remove what is too much of the builds of all runs."""
+        if self._options.kept is not None:
+            await asyncio.to_thread(self._options.kept.shrink)
+
+
+class LocalEvaluator:
+    """Evaluates candidates of one problem on the devices of this machine, or of another site."""
+
+    def __init__(self, problem: Problem, options: LocalOptions, site: Site | None = None) -> None:
         self._given_problem = problem
         self._problem = problem
         self._options = options
-        self._supervisor = Supervisor(options.log)
-        self._places = Places(self._supervisor, lambda: Supervisor(options.log), options.log)
+        self._site = site or ThisMachine(options)
+        self._places = Places(self._site.first, options.log)
         self._programs = MeasuredPrograms()
-        self._builder: Builder | None = None
+        self._builder: Builds | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
         self._choice: tuple[DeviceSelection, str] | None = None
@@ -89,34 +139,28 @@ class LocalEvaluator:
         selection, note = await self._chosen()
         choice = selection.first
         self._problem = await self.sized_problem()
-        taken = await self._take(selection)
+        await self._site.ready(choice, self._problem)
+        taken = await self._places.take(spelled(choice), self._opening)
         opened = taken.device
-        report = await self._options.policy.prove()
-        compiler = compiler_for(choice, opened, self._problem, self._options.nvcc)
-        self._builder = Builder(
-            compiler,
-            cache=self._options.cache,
-            policy=self._options.policy,
-            jobs=self._options.jobs,
-            language=self._problem.language,
-            kept=self._options.kept,
-        )
+        title, others = await self._site.others(selection, taken)
+        tools = await self._site.tools(choice, opened, self._problem)
+        self._builder = tools.builder
         given = baseline(self._problem)
         options = self._problem.kernel.compiler_options
-        device, *_ = await asyncio.gather(
+        device, left_out, _ = await asyncio.gather(
             self._measure_ceilings(opened, self._builder),
+            self._places.take_others(title, others, self._opening, taken, named=self._site.named),
             self._builder.build(given, given.default_configuration, options),  # it is at hand when it is checked
-            self._places.take_others(selection, self._opening, taken),
         )
-        self._device = device.model_copy(update={"toolchain": compiler.toolchain})
+        self._device = device.model_copy(update={"toolchain": tools.toolchain})
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
         checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
         said = await self._places.join()
         return MachineReport(
             device=self._device,
-            sandbox=report.line,
-            note="; ".join(filter(None, (note, *said))),
+            sandbox=tools.sandbox,
+            note="; ".join(filter(None, (note, *left_out, *said))),
             given=self._evaluation(given, given.default_configuration, checked.build, checked.answer),
             tests=checked.tests,
             dropped=checked.dropped,
@@ -166,25 +210,17 @@ class LocalEvaluator:
     async def close(self) -> None:
         """End the runners and what starts compilers, and remove what is too much of the builds of all runs."""
         await self._places.close()
+        await self._site.close()
         self._options.policy.close()
-        if self._builder is not None and self._options.kept is not None:
-            await asyncio.to_thread(self._options.kept.shrink)
 
     @property
     def _opening(self) -> OpenRequest:
         """What a runner is told first; the device is filled in."""
         return OpenRequest(device="", allow_unconfined=self._options.policy.allow_unconfined)
 
-    async def _take(self, selection: DeviceSelection) -> DeviceAnswer:
-        options, choice = self._options, selection.first
-        kind = kind_named(choice.kind)
-        read = await kind.confinement(choice, self._problem, options.cache, options.policy, probe_devices)
-        self._supervisor.confine(read)
-        return await self._places.take(selection, self._opening)
-
     async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:
-            self._choice = await choose_device(self._options.device, self._given_problem.language)
+            self._choice = await self._site.chosen(self._given_problem)
         return self._choice
 
     async def _executable(
@@ -230,7 +266,7 @@ class LocalEvaluator:
             measure_ms=answer.measure_ms,
         )
 
-    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builder) -> Executable:
+    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builds) -> Executable:
         build = await builder.build(candidate, {}, [])
         if build.artifact is None:
             message = "" if build.failure is None else build.failure.message
@@ -240,7 +276,7 @@ class LocalEvaluator:
             )
         return Executable(artifact=build.artifact, symbol=build.symbol, shapes=[])
 
-    async def _measure_ceilings(self, device: DeviceInfo, builder: Builder) -> DeviceInfo:
+    async def _measure_ceilings(self, device: DeviceInfo, builder: Builds) -> DeviceInfo:
         """The device with its measured ceilings, where it is one that has some; from then on it checks by itself."""
         if not kind_named(device.kind).has_ceilings:
             return device
@@ -250,7 +286,7 @@ class LocalEvaluator:
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
         request = CeilingsRequest(copy_kernel=copy, fma_kernel=multiply_add, bytes=moved)
         try:
-            answer = await self._supervisor.ask(request)
+            answer = await self._places.first.ask(request)
         except RunnerDied as died:
             raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
         return answer.device if isinstance(answer, DeviceAnswer) else device

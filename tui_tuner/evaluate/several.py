@@ -8,15 +8,11 @@ that are bound by the same thing. So two kernels that are compared always run on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from tui_tuner.errors import DeviceError, UserError
-from tui_tuner.evaluate.devices.base import DeviceSelection
-from tui_tuner.evaluate.devices.choose import spelled, titles_of
-from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.protocol import (
     ComparisonAnswer,
     DeviceAnswer,
@@ -29,34 +25,8 @@ from tui_tuner.evaluate.protocol import (
     RunnerRequest,
 )
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.site import OtherPlace, Place, PlaceLost
 from tui_tuner.evaluate.supervisor import RunnerDied
-
-
-class PlaceLost(Exception):
-    """A place is gone with all that it was doing, through no fault that is known of a kernel's."""
-
-
-class Place(Protocol):
-    """Where one device is: a runner of this machine, or of another one."""
-
-    async def open(self, request: RunnerRequest) -> RunnerAnswer:
-        """Ask once now and, unless it fails, again of every runner that follows a crash."""
-        ...
-
-    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
-        """Ask, one request at a time.
-
-        Raises:
-            UserError: the runner says that the user must mend something.
-            RunnerDied: the request ended the runner; the next request gets a fresh one.
-            DeviceError: the device does not come back.
-            PlaceLost: it is gone.
-        """
-        ...
-
-    async def close(self) -> None:
-        """End the runner."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,12 +71,10 @@ class Places:
 
     Args:
         first: the place of the first device.
-        another: makes the place of one more.
         log: where what the drivers say is written.
     """
 
     first: Place
-    another: Callable[[], Place]
     log: Path
     _members: list[MeasuringPlace] = field(default_factory=list)
     _others: list[MeasuringPlace] = field(default_factory=list)
@@ -126,40 +94,54 @@ class Places:
         told, self._news = self._news, []
         return told
 
-    async def take(self, selection: DeviceSelection, request: OpenRequest) -> DeviceAnswer:
+    async def take(self, device: str, request: OpenRequest) -> DeviceAnswer:
         """Take the first device.
 
         Args:
             request: for one device; which is filled in.
 
         Raises:
-            UserError: it cannot be used, or it is not one that others can be beside.
+            UserError: it cannot be used.
         """
-        opened = await self._take(self.first, request, spelled(selection.first))
-        kind = kind_named(opened.device.kind)
-        if selection.is_several and opened.device.is_cpu and not kind.is_emulated:
-            message = f"{opened.device.name} is a CPU, where kernels side by side would disturb each other"
-            raise DeviceError(message, hint=f"name one: --device {opened.place}")
-        self._add(MeasuringPlace(self.first, titles_of(selection, opened.place, opened.siblings)[opened.place]))
-        return opened
+        return await self._take(self.first, request, device)
 
-    async def take_others(self, selection: DeviceSelection, request: OpenRequest, opened: DeviceAnswer) -> None:
-        """Take the other devices that the user named; they do not take part before `join`.
+    async def take_others(
+        self,
+        title: str,
+        others: Sequence[OtherPlace],
+        request: OpenRequest,
+        opened: DeviceAnswer,
+        *,
+        named: bool = True,
+    ) -> list[str]:
+        """Take the others, which do not take part before `join`; the first does from now on.
+
+        Args:
+            title: of the first device.
+            opened: what is known of it.
+            named: whether the user named each of them, so that one that cannot be used is an error.
+
+        Returns:
+            A line for each that is left out.
 
         Raises:
-            UserError: one cannot be used, or is another model than the first.
+            UserError: one that was named cannot be used, or is another model than the first.
         """
-        titles = {
-            name: title
-            for name, title in titles_of(selection, opened.place, opened.siblings).items()
-            if name != opened.place
-        }
-        self._others = [MeasuringPlace(self.another(), title) for title in titles.values()]
-        taken = await asyncio.gather(
-            *(self._take(one.place, request, name) for one, name in zip(self._others, titles, strict=True))
-        )
-        devices = {one.title: answer.device for one, answer in zip(self._others, taken, strict=True)}
-        _refuse_other_models({self._members[0].title: opened.device, **devices})
+        self._add(MeasuringPlace(self.first, title))
+        taking = (self._take(one.place, request, one.device) for one in others)
+        taken = dict(zip(others, await asyncio.gather(*taking, return_exceptions=not named), strict=True))
+        devices = {one.title: answer.device for one, answer in taken.items() if isinstance(answer, DeviceAnswer)}
+        if named:
+            _refuse_other_models({title: opened.device, **devices})
+        said: list[str] = []
+        for one, answer in taken.items():
+            why = str(answer) if isinstance(answer, BaseException) else _other_model(answer.device, opened.device)
+            if why:
+                said.append(f"{one.title} is left out: {why}")
+                await one.place.close()
+            else:
+                self._others.append(MeasuringPlace(one.place, one.title))
+        return said
 
     async def _take(self, place: Place, request: OpenRequest, name: str) -> DeviceAnswer:
         try:
@@ -292,18 +274,23 @@ def _refuse_other_models(devices: dict[str, DeviceInfo]) -> None:
     """
     (first, device), *others = devices.items()
     for title, other in others:
-        if _model(other) != _model(device):
-            alike = [name for name, one in devices.items() if _model(one) == _model(device)]
-            kind, places = device.kind, ",".join(name.partition(":")[2] for name in alike)
-            raise DeviceError(
-                f"{title} is {' '.join(_model(other))}, {first} is {' '.join(_model(device))}: "
-                "times of two models cannot be compared",
-                hint=f"name devices of one model, as in --device {kind}:{places}",
-            )
+        why = _other_model(other, device)
+        if why:
+            alike = [name for name, one in devices.items() if not _other_model(one, device)]
+            places = ",".join(name.partition(":")[2] for name in alike)
+            hint = f"name devices of one model, as in --device {device.kind}:{places}"
+            raise DeviceError(f"{title} cannot be beside {first}: {why}", hint=hint)
 
 
-def _model(device: DeviceInfo) -> tuple[str, str]:
-    return device.name, device.architecture
+def _other_model(device: DeviceInfo, first: DeviceInfo) -> str:
+    """That a device is of another model than the first, in words; empty where it is of the same."""
+    if _model(device) == _model(first):
+        return ""
+    return f"it is {_model(device)}, the first is {_model(first)}, and times of two models cannot be compared"
+
+
+def _model(device: DeviceInfo) -> str:
+    return f"{device.name} {device.architecture}".strip()
 
 
 async def _timed_again(place: Place, baseline: Executable) -> Timing | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
@@ -88,7 +89,36 @@ def spelled(choice: DeviceChoice) -> str:
 
 
 def _spellings() -> list[str]:
-    return ["auto", *(form for kind in KINDS.values() for form in kind.spellings())]
+    return ["auto", *(form for kind in KINDS.values() for form in kind.spellings()), "ray", "ray://HOST:PORT"]
+
+
+def cluster_address(text: str) -> str | None:
+    """The address of a cluster that is named as the device; empty for `ray`; None where another device is named.
+
+    Raises:
+        DeviceError: it is no address.
+    """
+    text = text.strip()
+    if text.lower() == "ray":
+        return ""
+    if not text.lower().startswith("ray:"):
+        return None
+    if not re.fullmatch(r"ray://[^\s/@:]+:\d+", text):
+        raise DeviceError(f"there is no cluster at '{text}'", hint="name it as in ray://head:10001, or use ray")
+    return text
+
+
+def check_cluster(language: Language) -> None:
+    """Whether kernels of a language run in a cluster, and Ray is installed.
+
+    Raises:
+        DeviceError: they do not, or it is not.
+    """
+    if language not in KINDS["cuda"].languages or language not in COMPILED_LANGUAGES:
+        title = COMPILED_LANGUAGES[language].title if language in COMPILED_LANGUAGES else language
+        raise DeviceError(f"a kernel in {title} does not run in a cluster", hint="CUDA kernels in a .cu file do")
+    if find_spec("ray") is None:
+        raise DeviceError("a cluster needs Ray, which is not installed", hint="pip install 'tuner-tui[cluster]'")
 
 
 _RECORDED = f"{RecordedKind.name}:"
