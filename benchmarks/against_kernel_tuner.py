@@ -107,9 +107,11 @@ def tuner_tui(kernel: Path, chosen: Path, device: str, cache: Path | None = None
 def kernel_tuner(kernel: Path, chosen: Path) -> Outcome:
     """The configurations through kernel_tuner, in a process of its own."""
     command = [sys.executable, __file__, str(kernel), "--child", str(chosen)]
-    began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
-    whole = time.perf_counter() - began
+    with tempfile.TemporaryDirectory() as cache:  # of what its driver and compiler keep
+        environment = {**os.environ, "CUDA_CACHE_PATH": cache}
+        began = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603 - ours
+        whole = time.perf_counter() - began
     if done.returncode:
         sys.exit(done.stderr)
     told = json.loads(done.stdout.splitlines()[-1])
