@@ -114,11 +114,13 @@ class LocalEvaluator:
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
         checked = await check_given(self._problem, proposed, self._executable, self._supervisor)
         self._problem = checked.problem
+        default = given.default_configuration
+        await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         return MachineReport(
             device=self._device,
             sandbox=report.line,
             note=note,
-            given=self._evaluation(given, given.default_configuration, checked.build, checked.answer),
+            given=self._evaluation(given, default, checked.build, checked.answer),
             tests=checked.tests,
             dropped=checked.dropped,
         )
