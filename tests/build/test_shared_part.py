@@ -61,10 +61,10 @@ async def test_without_a_place_for_it_there_is_none(policy, tmp_path):
 @pytest.mark.parametrize("cache", ["of the tests", "that cannot be made"])
 async def test_a_kernel_is_built_with_the_same_key_whether_there_is_one_or_not(policy, tmp_path, monkeypatch, cache):
     compiler = EmulatorCompiler.find()
-    recipe = compiler.recipe(KERNEL, {"n": 1}, ())
+    recipe = compiler.recipe(KERNEL, {}, ())
     if cache == "that cannot be made":
         monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/no")
-    build = await Builder(compiler, cache=tmp_path / "builds", policy=policy).build(KERNEL, {"n": 1})
+    build = await Builder(compiler, cache=tmp_path / "builds", policy=policy).build(KERNEL, {})
 
     assert build.failure is None
     assert build.key == Builder(compiler, cache=tmp_path / "other", policy=policy)._key(KERNEL, recipe)

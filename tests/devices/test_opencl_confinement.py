@@ -163,7 +163,7 @@ async def test_a_runner_that_runs_no_kernels_itself_or_may_do_so_freely_is_not_c
 
 
 async def test_where_nothing_can_be_confined_an_opencl_cpu_is_refused(tmp_path, monkeypatch):
-    async def unproven():
+    async def unproven(_):
         return SandboxReport("unconfined", "not confined: no landlock", ("files can be read",))
 
     monkeypatch.setattr(run, "prove", unproven)

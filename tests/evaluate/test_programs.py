@@ -108,12 +108,15 @@ async def test_a_failure_that_may_come_from_elsewhere_is_not_the_programs(execut
 async def test_a_rewrite_that_changes_nothing_has_the_times_of_the_kernel_and_is_still_compared(tmp_path):
     problem = problem_in(tmp_path)
     one, other = (rewritten(problem, text + SOURCE) for text in ("// one\n", "// the other\n\n"))
-    async with evaluator_for(problem, tmp_path) as (evaluator, _):
+    async with evaluator_for(problem, tmp_path) as (evaluator, report):
+        as_given = await evaluator.evaluate(one, report.given.configuration, None)
         first = await evaluator.evaluate(one, BLOCK, None)
         second = await evaluator.evaluate(other, BLOCK, None)
         wider = await evaluator.evaluate(other, {"block_size_x": 128}, None)
         comparison = await evaluator.compare((one, BLOCK), (other, BLOCK), 0.01)
 
+    assert as_given.same_as == report.given.program
+    assert as_given.timing == report.given.timing
     assert second.same_as == (one.id, BLOCK)
     assert second.program == first.program != wider.program
     assert second.timing == first.timing

@@ -26,6 +26,7 @@ from tui_tuner.tui.kernel_view import (
 )
 from tui_tuner.tui.keys import KeyEntry, key_line
 from tui_tuner.tui.plan_lines import step_lines
+from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
 
 
@@ -202,3 +203,13 @@ def test_markup_of_the_screen_in_a_reply_is_only_text() -> None:
     content = markdown_text("[b]a[i] = b[/x]")
     assert content.plain == "[b]a[i] = b[/x]"
     assert content.spans == Content("x").spans
+
+
+def test_the_details_of_an_evaluation_say_whose_machine_code_it_shares() -> None:
+    measured = scripted.measured(scripted.BASELINE, 1, 1.0)
+    shared = measured.model_copy(update={"same_as": ("abc", {"block_size_x": 16})})
+
+    texts = [evaluation_text(EvaluationRow(1, "def", {}, one), "title", "ms").plain for one in (measured, shared)]
+
+    assert ["same machine code" in text for text in texts] == [False, True]
+    assert "abc, block_size_x=16: the same machine code" in texts[1]

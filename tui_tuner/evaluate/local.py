@@ -156,12 +156,14 @@ class LocalEvaluator:
         self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
         checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
+        default = given.default_configuration
+        await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         said = await self._places.join()
         return MachineReport(
             device=self._device,
             sandbox=tools.sandbox,
             note="; ".join(filter(None, (note, *left_out, *said))),
-            given=self._evaluation(given, given.default_configuration, checked.build, checked.answer),
+            given=self._evaluation(given, default, checked.build, checked.answer),
             tests=checked.tests,
             dropped=checked.dropped,
             devices=self._places.titles,

@@ -38,7 +38,7 @@ class MeasuredPrograms:
             asked: which evaluation this is; asked for again, it is measured again.
             ask: has the runner verify and measure.
         """
-        program = await asyncio.to_thread(_program, executable)
+        program = await _program(executable)
         async with self._locks.setdefault(program, asyncio.Lock()):
             first, known = self._answers.get(program, (asked, None))
             if known is not None and first != asked:
@@ -48,8 +48,16 @@ class MeasuredPrograms:
                 self._answers.setdefault(program, (asked, answer))
             return answer, None
 
+    async def know(self, executable: Executable, asked: Evaluated, answer: EvaluationAnswer) -> None:
+        """Take an answer that the runner gave to something else, as it does for the kernel as given."""
+        self._answers.setdefault(await _program(executable), (asked, answer))
 
-def _program(executable: Executable) -> str:
+
+async def _program(executable: Executable) -> str:
+    return await asyncio.to_thread(_hash, executable)
+
+
+def _hash(executable: Executable) -> str:
     digest = hashlib.sha256(Path(executable.artifact).read_bytes())
     digest.update(executable.model_dump_json(exclude={"artifact"}).encode())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
 """Confined child processes for compilers of untrusted source.
 
-Empty of imports: the launcher starts in milliseconds because it loads the standard library only.
+Empty of imports: the launcher loads the standard library only, and is forked for every build.
 """

@@ -1,6 +1,6 @@
 """What a process gives up for good: file system and TCP rights by Landlock, network and processes by namespaces.
 
-Standard library only, and as little of it as will do: the launcher loads this file in every build.
+Standard library only, like the launcher, which is small where it is forked for every build.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import sysconfig
 import time
@@ -17,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import Popen
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -190,7 +190,7 @@ class ForkServer:
         return ours
 
 
-def _end_server(connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
+def _end_server(connection: socket.socket, process: Popen[bytes]) -> None:
     connection.close()
     process.kill()
     process.wait()
