@@ -111,6 +111,7 @@ class LocalEvaluator:
             given=self._evaluation(given, given.default_configuration, checked.build, checked.answer),
             tests=checked.tests,
             dropped=checked.dropped,
+            left_out=checked.answer.left_out,
         )
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:

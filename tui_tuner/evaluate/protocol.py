@@ -127,7 +127,11 @@ class RehearsalAnswer(Frame):
 
 
 class EvaluationAnswer(Frame):
-    """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced."""
+    """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced.
+
+    Attributes:
+        left_out: inputs at which the kernel as given fails, so that no candidate is checked there, a line each.
+    """
 
     type: Literal["evaluated"] = "evaluated"
     timing: Timing | None = None
@@ -136,6 +140,7 @@ class EvaluationAnswer(Frame):
     verify_ms: float = 0.0
     measure_ms: float = 0.0
     fatal: bool = False
+    left_out: list[str] = []
 
 
 class ComparisonAnswer(Frame):

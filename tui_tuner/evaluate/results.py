@@ -291,6 +291,7 @@ class MachineReport:
         tests: those in force that were proposed.
         dropped: a line for each proposed test that is not, with the reason.
         members: the only configurations of the kernel as given that there are; None where its tunables say all.
+        left_out: a line for each kind of inputs at which the kernel as given fails, so that no candidate is checked.
     """
 
     device: DeviceInfo
@@ -300,6 +301,7 @@ class MachineReport:
     tests: list[Test] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     members: Sequence[Configuration] | None = None
+    left_out: list[str] = field(default_factory=list)
 
 
 class Evaluator(Protocol):

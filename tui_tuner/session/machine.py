@@ -73,6 +73,7 @@ class Machine:
             given=Evaluation.model_validate(result["given"]),
             tests=[Test.model_validate(test) for test in result.get("tests", [])],
             dropped=result.get("dropped", []),
+            left_out=result.get("left_out", []),
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
         )
         return self._started
@@ -143,6 +144,7 @@ class Machine:
             "given": started.given.model_dump(mode="json"),
             "tests": [test.model_dump(mode="json") for test in started.tests],
             "dropped": started.dropped,
+            **({"left_out": started.left_out} if started.left_out else {}),
             **self._packed(started.members),
         }
 

@@ -74,6 +74,8 @@ class Session(EventStream):
             self._emit(Note(text=f"verified as well, as the model proposed: {label_of(sizes, test.inputs)}"))
         for dropped in started.dropped:
             self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
+        for left_out in started.left_out:
+            self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
         self._emit(BaselineMeasured(given=started.given))
         plan = Plan(approver, self._recall, self._emit)
         effects = SessionEffects(

@@ -1,4 +1,4 @@
-// A launch: its blocks one after another, over shared memory that starts each of them poisoned.
+// A launch: its blocks one after another, in the order that is asked for, over shared memory that starts each of them poisoned.
 #include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,10 +91,10 @@ static bool margin_written(unsigned dynamic_bytes) {
     return false;
 }
 
-static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool descending) {
+static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool descending, unsigned order) {
     memset(tuner_dynamic_shared, POISON, dynamic_bytes);
     if (variables.bytes) memset(variables.start, POISON, variables.bytes);
-    Status status = run_block(descending);
+    Status status = run_block(descending, order);
     if (status == FINISHED && margin_written(dynamic_bytes)) {
         explain("block %u,%u,%u wrote past the end of its %u bytes of dynamic shared memory", blockIdx.x, blockIdx.y,
                 blockIdx.z, dynamic_bytes);
@@ -103,16 +103,17 @@ static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool desc
     return status;
 }
 
-static Status run_grid(const Shared& variables, unsigned dynamic_bytes) {
-    // Threads have no order. That of neighbouring blocks is opposite, so that a missing barrier shows.
-    bool descending = true;
-    for (unsigned z = 0; z < gridDim.z; z++)
-        for (unsigned y = 0; y < gridDim.y; y++)
-            for (unsigned x = 0; x < gridDim.x; x++, descending = !descending) {
-                blockIdx = {x, y, z};
-                Status status = run_one(variables, dynamic_bytes, descending);
-                if (status != FINISHED) return status;
-            }
+static Status run_grid(const Shared& variables, unsigned dynamic_bytes, unsigned order) {
+    // Neither blocks nor threads have an order. Unshuffled, that of the threads of neighbouring blocks is opposite, so
+    // that a missing barrier shows.
+    unsigned long long plane = (unsigned long long)gridDim.x * gridDim.y, count = plane * gridDim.z;
+    Shuffle shuffle(count ? count : 1, order);
+    for (unsigned long long i = 0; i < count; i++) {
+        unsigned long long place = order ? shuffle(i) : i;
+        blockIdx = {(unsigned)(place % gridDim.x), (unsigned)(place / gridDim.x % gridDim.y), (unsigned)(place / plane)};
+        Status status = run_one(variables, dynamic_bytes, i % 2 == 0, order ? order + (unsigned)i | 1 : 0);
+        if (status != FINISHED) return status;
+    }
     return FINISHED;
 }
 
@@ -126,7 +127,7 @@ int run(const Launch& launch) {
     if (!fits(variables, g[6])) return REFUSED;
     prepare_threads(blockDim, launch.thread, launch.arguments);
     memset(tuner_dynamic_shared + g[6], UNTOUCHED, MARGIN);
-    Status status = run_grid(variables, g[6]);
+    Status status = run_grid(variables, g[6], g[7]);
     return status == FINISHED ? 0 : status;
 }
 

@@ -38,7 +38,8 @@ void yield();
 int lane();
 
 struct Launch {
-    const unsigned* geometry;  // grid x, y, z, block x, y, z, bytes of dynamic shared memory
+    // grid x, y, z, block x, y, z, bytes of dynamic shared memory, order of blocks and threads (0 for the usual one)
+    const unsigned* geometry;
     void** arguments;          // each points to the argument's value
     void (*thread)(void** arguments);
     char* message;             // receives the reason of a failed launch
