@@ -186,3 +186,16 @@ def test_a_result_that_is_not_a_number_is_not_taken_for_unwritten(tmp_path: Path
 
     prepared = bench(tmp_path, NumpyDevice(given=roots), None).prepare(executable("given"))
     assert prepared.failure is None
+
+
+def test_textures_for_which_there_is_no_room_are_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_tuner.evaluate.workbench.MOST_BYTES", 3 * 3 * 8 * 1000)
+    device = NumpyDevice(given=as_given)
+    prepared = bench(tmp_path, device).prepare(executable("given"))
+    assert device.alive == (1 + 2) + (1 + 6) + 1
+    assert [line.partition(":")[0] for line in prepared.left_out] == [
+        "inputs with tiny values and large values and equal values and zeros and infinities",
+        "inputs with few large elements and quiet and loud parts",
+    ]

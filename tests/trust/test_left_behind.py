@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -93,10 +94,8 @@ def launched(changes: str, command: str, *options: str) -> subprocess.CompletedP
     full = [sys.executable, "-I", "-S", "-c", script, str(REPOSITORY), *options, "--", "/bin/sh", "-c", command]
     with subprocess.Popen(full, stdout=-1, stderr=-1, text=True, start_new_session=True) as process:
         process.wait()
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
-        except ProcessLookupError:
-            pass
         output, errors = process.communicate()
     return subprocess.CompletedProcess(full, process.returncode, output, errors)
 

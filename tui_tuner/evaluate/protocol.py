@@ -152,13 +152,18 @@ class ComparisonAnswer(Frame):
 
 
 class UserErrorAnswer(Frame):
-    """The request could not be served, for a reason that is the user's to mend."""
+    """The request could not be served, for a reason that is the user's to mend.
+
+    Attributes:
+        machine: whether it is the machine's fault and may go better another time.
+    """
 
     type: Literal["failed"] = "failed"
     message: str
     hint: str | None = None
     file: str | None = None
     line: int | None = None
+    machine: bool = False
 
 
 RunnerRequest = Annotated[

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import UserError
+from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.evaluate.devices.base import Device, DeviceFault
 from tui_tuner.evaluate.devices.choose import device_named, open_device
 from tui_tuner.evaluate.protocol import (
@@ -66,16 +66,13 @@ class Runner:
 
     def _answer(self, request: RunnerRequest) -> Frame:
         try:
-            return self._serve_one(request)
+            with machine_faults():
+                return self._serve_one(request)
         except UserError as error:
-            file = None if error.file is None else str(error.file)
-            return UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line)
+            file, machine = None if error.file is None else str(error.file), isinstance(error, MachineError)
+            return UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line, machine=machine)
         except DeviceFault as fault:
             return EvaluationAnswer(failure=Failure(kind=fault.kind, message=fault.message), fatal=fault.fatal)
-        except MemoryError:
-            return UserErrorAnswer(
-                message="the arrays of this problem do not fit in memory", hint="choose smaller [sizes] or [[tests]]"
-            )
 
     def _serve_one(self, request: RunnerRequest) -> Frame:
         match request:

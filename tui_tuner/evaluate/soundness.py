@@ -68,7 +68,7 @@ def _would_pass(fake: np.ndarray, expected: np.ndarray, allowed: Bound) -> bool:
 
 
 def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, computed: bool) -> None:
-    """Leave out results that overflowed or vanished: they say nothing of a rewrite, whose operations have another order.
+    """Leave out results that overflowed or vanished: they say nothing of a rewrite, which computes in another order.
 
     Args:
         name: of the output.

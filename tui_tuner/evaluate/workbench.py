@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.errors import ProblemError
+from tui_tuner.errors import MachineError, ProblemError
 from tui_tuner.evaluate.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.devices.base import (
     Buffers,
@@ -45,6 +45,7 @@ LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
 
@@ -92,8 +93,8 @@ class Workbench:
         self._baseline = baseline
         last = len(self._problem.tests)
         try:
-            self._tests = [data for index in range(last) for data in self._fresh(index, ALL_BUT_NOISE)]
-            self._timed, *self._structured = self._fresh(last, self._textures_of_timed())
+            self._tests = [data for index in range(last) for data in self._fresh(index, self._textures(index))]
+            self._timed, *self._structured = self._fresh(last, self._textures(last))
             for data in (*self._tests, self._timed, *self._structured):
                 for expected in data.expected.values():
                     self._device.pin(expected)
@@ -104,10 +105,18 @@ class Workbench:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
         return outcome.model_copy(update={"left_out": self._datasets.left_out})
 
-    def _textures_of_timed(self) -> Sequence[Texture]:
-        """As many as there is room for; all of them where nothing else is checked."""
-        textures = STRUCTURED if self._problem.tests else ALL_BUT_NOISE
-        return textures[: max(0, MOST_BYTES // max(1, array_bytes(self._problem, {})) - 1)]
+    def _textures(self, index: int) -> Sequence[Texture]:
+        """All at tests, and where there are none; those with structure at the timed size; as far as there is room."""
+        tests = self._problem.tests
+        wanted = ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
+        nbytes = array_bytes(self._problem, tests[index].sizes if index < len(tests) else {})
+        room = max(0, MOST_BYTES // (len(tests) + 1) // max(1, nbytes) - 1)
+        if room < len(wanted):
+            words = " and ".join(wanted[room:])
+            self._datasets.left_out.append(
+                f"inputs with {words}: there is no room for so many arrays of {nbytes} bytes"
+            )
+        return wanted[:room]
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
@@ -295,12 +304,14 @@ class Workbench:
         try:
             return self._device.allocate(data.arguments, frozenset(self._outputs), guard_end=guard_end)
         except DeviceFault as fault:
-            if fault.fatal or not self._kept:
+            if fault.fatal or "MEMORY" not in fault.message:
                 raise
+            if not self._kept:  # there was room when the session began
+                raise MachineError(f"the device has no memory left: {fault.message}", hint=NO_MEMORY) from fault
         for buffers in self._kept.values():
             self._device.free(buffers)
         self._kept.clear()
-        return self._device.allocate(data.arguments, frozenset(self._outputs), guard_end=guard_end)
+        return self._allocated(data)
 
 
 def _geometry(shape: LaunchShape) -> Geometry:
