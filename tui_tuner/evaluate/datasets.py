@@ -256,10 +256,11 @@ class DataSets:
     def _scaled_bound(self, data: LaunchData, index: int, sizes: Mapping[str, int], size_of: SizeOf | None) -> Bound:
         """Where the kernel as given is the reference: from the error that it had at the tests, if they could tell."""
         expected = data.expected[index]
-        if self._problem.reference is None:
+        if self._problem.reference is None or not np.issubdtype(expected.dtype, np.floating):
             return self._bound(index, expected, sizes, None, MARGIN, size_of)
-        own = self._own.of(data.texture).scaled_to(expected)
-        return self._bound(index, expected, sizes, own, TIMED_MARGIN, size_of)
+        size = (size_of or magnitude)(expected)
+        own = self._own.of(data.texture).scaled_to(size)
+        return self._bound(index, expected, sizes, own, TIMED_MARGIN, lambda _: size)
 
     def _refuse_wrong_baseline(self, index: int, mismatch: Mismatch | None, sizes: Mapping[str, int]) -> None:
         if mismatch is None:

@@ -156,26 +156,26 @@ def _profile(noise: np.ndarray, domain: _Domain, random: np.random.Generator) ->
     depths = [DEEPEST, *random.integers(0, DEEPEST + 1, PARTS - 2).tolist(), 0]
     combed = random.random(PARTS) < 0.5
     phases = random.integers(0, 2, PARTS)
-    for number, depth in enumerate(depths):
+
+    def shape(number: int) -> None:
         start, end = edges[number], edges[number + 1]
-        inside = slice(start, end)
-        _in_blocks(flat[inside], _louder(flat[inside], drawn[inside], domain, depth, ramp=number % 3 == 1))
+        _louder(flat[start:end], drawn[start:end], domain, depths[number], ramp=number % 3 == 1)
         if combed[number]:
             teeth = slice(start + int(phases[number]), end, 2)
             _scale(flat[teeth], flat[teeth], domain, 2.0**-DEEPEST)
+
+    in_threads(shape, PARTS)
     return values
 
 
-def _louder(into: np.ndarray, drawn: np.ndarray, domain: _Domain, depth: int, *, ramp: bool) -> WorkOnPart:
-    def scale(part: slice) -> None:
-        factor = 2.0**-depth
-        if ramp and not domain.is_whole:
-            rising = np.arange(part.start, min(part.stop, into.size), dtype=np.float32) * np.float32(factor / into.size)
-            into[part] = (domain.origin + (drawn[part] - into.dtype.type(domain.origin)) * rising).astype(into.dtype)
-        else:
-            _scale(into[part], drawn[part], domain, factor)
-
-    return scale
+def _louder(into: np.ndarray, drawn: np.ndarray, domain: _Domain, depth: int, *, ramp: bool) -> None:
+    """A part as loud as its depth says, or that grows so loud."""
+    if not ramp or domain.is_whole or not into.size:
+        _scale(into, drawn, domain, 2.0**-depth)
+        return
+    kind = into.dtype.type
+    rising = np.linspace(0, 2.0**-depth, into.size, endpoint=False, dtype=np.float32)
+    into[...] = (drawn - kind(domain.origin)) * rising + kind(domain.origin)
 
 
 def _in_blocks(values: np.ndarray, work: WorkOnPart) -> None:
@@ -184,20 +184,22 @@ def _in_blocks(values: np.ndarray, work: WorkOnPart) -> None:
 
 def _scale(into: np.ndarray, drawn: np.ndarray, domain: _Domain, factor: float) -> None:
     """Bring values nearer to the domain's origin; whole numbers by a power of two, rounded down."""
-    if into.dtype.kind == "f":
+    if into.dtype.kind == "b":
+        into[...] = drawn & (factor > 0.5)
+    elif into.dtype.kind != "f":
+        origin = into.dtype.type(domain.origin)
+        shift = min(round(-np.log2(factor)), into.dtype.itemsize * 8 - 1)
+        np.right_shift(drawn - origin, into.dtype.type(shift), out=into)
+        into += origin
+    elif domain.origin == 0 and not domain.is_whole:
+        np.multiply(drawn, into.dtype.type(factor), out=into)
+    else:
         kind = into.dtype.type
         np.subtract(drawn, kind(domain.origin), out=into)
         into *= kind(factor)
         if domain.is_whole:
             np.trunc(into, out=into)
         into += kind(domain.origin)
-    elif into.dtype.kind == "b":
-        into[...] = drawn & (factor > 0.5)
-    else:
-        origin = into.dtype.type(domain.origin)
-        shift = min(round(-np.log2(factor)), into.dtype.itemsize * 8 - 1)
-        np.right_shift(drawn - origin, into.dtype.type(shift), out=into)
-        into += origin
 
 
 def _one_value(domain: _Domain, random: np.random.Generator) -> float:
