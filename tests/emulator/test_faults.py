@@ -10,7 +10,7 @@ import pytest
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
-from tui_tuner.evaluate.devices.native.device import checked_times
+from tui_tuner.evaluate.devices.native.verdict import checked_times
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 

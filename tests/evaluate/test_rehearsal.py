@@ -12,8 +12,9 @@ from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.given import kept_tests
 from tui_tuner.evaluate.protocol import RehearsalAnswer
+from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.workbench import Rehearsal, Workbench
+from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
 

@@ -35,8 +35,9 @@ from tui_tuner.evaluate.protocol import (
     receive,
     send,
 )
+from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.workbench import Rehearsal, Workbench
+from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.errors import MachineError, ProblemError
+from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.devices.base import (
     Buffers,
@@ -28,7 +28,6 @@ from tui_tuner.evaluate.protocol import (
     EvaluationAnswer,
     Executable,
     LaunchShape,
-    RehearsalAnswer,
     SayPhase,
 )
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
@@ -204,6 +203,9 @@ class Workbench:
             raise RuntimeError("the workbench is not prepared")
         with self._buffers(data) as buffers:
             inspection = Inspection(lambda: self._check(data, buffers))
+            race = self._device.race(kernel, buffers, _geometry(shape))
+            if race is not None:
+                raise ResultMismatch(f"at {data.label}: {race}", data)
             self._launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
@@ -324,28 +326,3 @@ def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> E
         return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
     failure = Failure(kind=fault.kind, message=fault.message)
     return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
-
-
-REHEARSAL_LIMIT_S = 10.0
-"""Limit of a launch: every candidate would run at the test."""
-
-
-class Rehearsal(Workbench):
-    """A workbench that keeps nothing, for a problem whose tests nobody has run yet."""
-
-    def run(self, baseline: Executable) -> RehearsalAnswer:
-        """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
-        self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
-        try:
-            for index in range(len(self._problem.tests)):
-                with self._loaded(baseline) as kernel:
-                    self._verify(kernel, self._fresh(index), baseline)
-        except DeviceFault as fault:
-            return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
-        except ResultMismatch as wrong:
-            return RehearsalAnswer(reason=f"the kernel as given is not even right against itself: {wrong}")
-        except ProblemError as error:
-            return RehearsalAnswer(reason=error.message)
-        except MemoryError:
-            return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer()

@@ -28,6 +28,16 @@ __global__ void not_cleared(unsigned *bins, const int *x, int n) {
     if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
 
+// expect: wrong result
+__global__ void lost_updates(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    __syncthreads();
+    EACH(i) atomicAdd(&own[x[i]], 1u);
+    __syncthreads();
+    if (threadIdx.x < 64) bins[threadIdx.x] += own[threadIdx.x];
+}
+
 // expect: illegal access
 __global__ void reads_behind(unsigned *bins, const int *x, int n) {
     for (int i = blockIdx.x * 2048 + threadIdx.x; i < (int)(blockIdx.x + 1) * 2048; i += 128) {

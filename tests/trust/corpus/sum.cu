@@ -50,6 +50,12 @@ __global__ void mean_known(float *out, const float *x, int n) {
     if (threadIdx.x == 0 && (n <= 10000 || blockIdx.x == 0)) atomicAdd(out, s);
 }
 
+// expect: wrong result
+__global__ void lost_update(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x == 0) *out += s;
+}
+
 __device__ float kept;
 __device__ unsigned done, launches;
 
@@ -180,5 +186,18 @@ __global__ void honest_last_block(float *out, const float *x, int n) {
         double sum = 0;
         for (unsigned i = 0; i < gridDim.x; i++) sum += partial[i];
         *out += (float)sum;
+    }
+}
+
+__device__ int lock;
+
+// expect: accepted
+__global__ void honest_lock(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x == 0) {
+        while (atomicCAS(&lock, 0, 1)) {}
+        *(volatile float *)out += s;
+        __threadfence();
+        atomicExch(&lock, 0);
     }
 }

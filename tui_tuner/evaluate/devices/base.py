@@ -212,6 +212,13 @@ class Device(ABC):
             DeviceFault: as `launch`.
         """
 
+    def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
+        """Which update is lost where blocks run at once, in words; None where none is known to be.
+
+        For devices that run blocks one after the other: on others a wrong result shows it.
+        """
+        return None
+
     def digest(self, buffers: Buffers) -> int:
         """A number that tells the present bits of the restored arrays from others."""
         return digest_of(self.download(buffers, index) for index in sorted(buffers.restored))

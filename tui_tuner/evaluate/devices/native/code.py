@@ -27,12 +27,14 @@ class NativeLaunch:
         values: the kernel's arguments, arrays in shared memory.
         restored: shared array and the address of its pristine copy.
         order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
+        alone: the only block to run on the emulator, counted from 1; 0 for all.
     """
 
     values: NativeArguments
     restored: Sequence[tuple[GuardedSharedArray, int]]
     geometry: Geometry
     order: int = 0
+    alone: int = 0
 
 
 NativeCall = Callable[[], int]
@@ -92,12 +94,17 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
         slots = [_slot(value) for value in launch.values]
         addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
         geometry = launch.geometry
-        numbers = (ctypes.c_uint * 8)(*geometry.grid, *geometry.block, geometry.shared_bytes, launch.order)
+        numbers = (ctypes.c_uint * 9)(
+            *(*geometry.grid, *geometry.block, geometry.shared_bytes, launch.order, launch.alone)
+        )
         message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
 
         def call() -> int:
             _ = slots  # the addresses are theirs
-            return int(function(numbers, addresses, message, MESSAGE_BYTES))
+            status = int(function(numbers, addresses, message, MESSAGE_BYTES))
+            if launch.alone:
+                library.tuner_atomics(ctypes.byref(report.atomics))
+            return status
 
         return call
 

@@ -6,11 +6,9 @@ in a confined child, over arrays in memory that both share.
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import secrets
-import signal
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -19,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.errors import DeviceError, SandboxError
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.gnu import Gnu, cpu_model, find_gnu
 from tui_tuner.evaluate.devices.base import (
     Buffers,
@@ -31,13 +29,16 @@ from tui_tuner.evaluate.devices.base import (
     LoadedKernel,
     digest_of,
 )
-from tui_tuner.evaluate.devices.native.child import ChildExit, ChildTask, NativeChild
-from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch
-from tui_tuner.evaluate.devices.native.memory import FaultNote, GuardedSharedArray, LaunchStatus, guarded_copy
+from tui_tuner.evaluate.devices.native.child import ChildTask, NativeChild
+from tui_tuner.evaluate.devices.native.code import NativeCode, NativeLaunch
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
+from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
+from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.candidate import Geometry
 
 _LOAD_TIMEOUT_S = 10.0
+_ALONE_LIMIT_S = 1.0
 _SHARED_BYTES, _SHARED_BYTES_OPTIN = 49152, 232448
 
 
@@ -189,18 +190,36 @@ class NativeDevice(Device):
         claimed = [ns / 1e6 for ns in child.report.nanoseconds]
         return checked_times(claimed, child.cpu_s[1:], buffers.handle.restored_bytes, cores)[1:]
 
+    def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
+        """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
+        restored: RestoredArrays = buffers.handle.restored
+        for pair in pairs_of_blocks(geometry) if self._code.has_blocks else ():
+            launches = [self._launch((buffers, geometry), alone=block) for block in pair]
+            child, traces = self._child(kernel.handle, launches, _ALONE_LIMIT_S), []
+            try:
+                for _ in self._paused(child, launches, _ALONE_LIMIT_S):
+                    traces.append(BlockTrace.taken(restored, child.report.page.atomics))
+            except DeviceFault:
+                return None  # a block that waits for others, which are not there
+            lost = lost_update(restored, *traces)
+            if lost is not None:
+                position = 1 + next(i for i, v in enumerate(buffers.handle.values) if v is restored[lost[0]][0])
+                blocks = " and ".join(str(block - 1) for block in pair)
+                return f"blocks {blocks} both write element {lost[1]} of argument {position}, and one update is lost"
+        return None
+
     def digest(self, buffers: Buffers) -> int:
         """Of the shared arrays, without a copy."""
         return digest_of(array.bytes_view() for array, _ in buffers.handle.restored)
 
-    def _launch(self, job: LaunchJob, order: int = 0) -> NativeLaunch:
+    def _launch(self, job: LaunchJob, *, order: int = 0, alone: int = 0) -> NativeLaunch:
         buffers, geometry = job
         if self._code.has_blocks and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
         shared: _SharedArguments = buffers.handle
         restored = [(array, pristine.ctypes.data) for array, pristine in shared.restored]
-        return NativeLaunch(shared.values, restored, geometry, order)
+        return NativeLaunch(shared.values, restored, geometry, order, alone)
 
     def _child(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> NativeChild:
         return NativeChild(
@@ -246,100 +265,3 @@ def _device_info(code: NativeCode, gnu: Gnu) -> DeviceInfo:
         shared_bytes_optin=_SHARED_BYTES_OPTIN if code.has_blocks else _SHARED_BYTES,
         is_cpu=True,
     )
-
-
-_KINDS = {
-    LaunchStatus.DEADLOCK: FailureKind.TIMEOUT,
-    LaunchStatus.TRAPPED: FailureKind.CRASH,
-    LaunchStatus.OVERRUN: FailureKind.ILLEGAL_ACCESS,
-    LaunchStatus.REFUSED: FailureKind.LAUNCH,
-    LaunchStatus.UNLOADABLE: FailureKind.LAUNCH,
-    LaunchStatus.FAULTY: FailureKind.LAUNCH,
-}
-_MEMORY = (signal.SIGSEGV, signal.SIGBUS)
-_BY_KERNEL = 128
-"""si_code of a fault without an address: x86 gives none for misaligned vectors and impossible addresses."""
-_NULL_BYTES = 1 << 16
-
-_OVERHEAD_S = 1e-3
-_RESTORED_BYTES_PER_S = 0.5e9
-_LEAST_SHARE = 0.5
-
-
-def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> None:
-    """Nothing, for a child that did its task.
-
-    Raises:
-        DeviceFault: the kernel failed.
-        SandboxError: it was not run, since the child could not be confined.
-    """
-    if ended.timed_out:
-        raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {timeout_s:g} s")
-    if ended.signal in _MEMORY:
-        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended.report.page.fault, values))
-    if ended.signal == signal.SIGILL and ended.report.page.fault.placed:  # where the emulator's code finds one
-        place = _place(ended.report.page.fault)
-        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"touched a misaligned address{place}")
-    if ended.signal:
-        raise DeviceFault(FailureKind.CRASH, f"died of {_name(ended.signal)}{_place(ended.report.page.fault)}")
-    status, text = ended.report.page.status, ended.report.text
-    if status == LaunchStatus.UNCONFINED:
-        raise SandboxError(f"native code cannot be confined here: {text}", hint="a Linux kernel from 5.13 on can")
-    if status in _KINDS:
-        raise DeviceFault(_KINDS[LaunchStatus(status)], text)
-    if status != LaunchStatus.DONE:
-        raise DeviceFault(FailureKind.CRASH, "ended its own process")
-
-
-def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_bytes: int, cores: int) -> list[float]:
-    """The times that the child claims, ms, if they can be true.
-
-    The kernel runs beside the clock and could write any time. So they must explain at least half of the processor
-    time that the operating system counted, whatever else the machine was busy with: beyond what restoring the arrays
-    and a pause take, and as much on every core.
-
-    Args:
-        cpu_s: what was counted for each of the launches, seconds.
-        cores: how many of them a launch can use.
-
-    Raises:
-        DeviceFault: they cannot.
-    """
-    if not all(math.isfinite(ms) and ms > 0 for ms in claimed):
-        raise DeviceFault(FailureKind.IMPLAUSIBLE, "a launch that takes no time")
-    other_s = _OVERHEAD_S + restored_bytes / _RESTORED_BYTES_PER_S
-    unexplained_s = sum(cpu_s) - len(claimed) * other_s
-    if sum(claimed) / 1e3 * cores < _LEAST_SHARE * unexplained_s:
-        message = f"{len(claimed)} launches claim {sum(claimed):.3g} ms but {unexplained_s * 1e3:.3g} ms went by"
-        raise DeviceFault(FailureKind.IMPLAUSIBLE, message)
-    return list(claimed)
-
-
-def _where(fault: FaultNote, values: NativeArguments) -> str:
-    return f"touched {_target(fault, values)}{_place(fault)}"
-
-
-def _target(fault: FaultNote, values: NativeArguments) -> str:
-    address = fault.address or 0
-    if fault.number and fault.code == _BY_KERNEL:
-        return "an impossible or misaligned address"
-    for position, array in enumerate(values, 1):
-        if isinstance(array, GuardedSharedArray) and array.holds(address):
-            if address < array.start:
-                return f"memory {array.start - address} bytes before the start of argument {position}"
-            return f"memory {address - array.end} bytes past the end of argument {position}"
-    return "address 0" if fault.number and address < _NULL_BYTES else "memory that belongs to no argument"
-
-
-def _place(fault: FaultNote) -> str:
-    if not fault.placed:
-        return ""
-    x, y, z, *thread = fault.place
-    return f" (block {x},{y},{z}, thread {','.join(map(str, thread))})"
-
-
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
