@@ -12,6 +12,7 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable, writes_nothing
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate import datasets
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.problem.load import load_problem
@@ -55,6 +56,23 @@ def test_a_sum_of_a_part_is_found_at_the_timed_size(tmp_path: Path, cheat: Kerne
     assert failure is not None
     assert failure.kind is FailureKind.WRONG_RESULT
     assert "n=1048576" in failure.message
+
+
+@pytest.mark.parametrize(("limit_s", "calls"), [(1e9, 2), (-1.0, 0)])
+def test_a_quick_reference_says_what_is_right_for_structure_at_the_timed_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_s: float, calls: int
+) -> None:
+    asked: list[int] = []
+    call = datasets.call_reference
+
+    def noting(problem: object, arguments: list[np.ndarray]) -> dict[str, np.ndarray]:
+        asked.append(arguments[1].size)
+        return call(problem, arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(datasets, "call_reference", noting)
+    monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", limit_s)
+    sums(tmp_path, given=total)
+    assert asked.count(1 << 20) == calls
 
 
 def test_without_structure_a_sum_of_a_part_would_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,11 +110,11 @@ class _OwnErrors:
     """Largest relative errors of the kernel as given by texture, and what its reference costs.
 
     Attributes:
-        reference_s: seconds for each byte of a launch's arrays, as in the slowest call.
+        largest_call: how much work the largest launch was that the reference computed, and how many seconds it took.
     """
 
     relative: dict[Texture, float] = field(default_factory=dict)
-    reference_s: float = 0.0
+    largest_call: tuple[float, float] = (0.0, 0.0)
 
     def note(self, texture: Texture, error: OwnError) -> None:
         self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
@@ -227,8 +227,15 @@ class DataSets:
         """At every test; at the timed size where there is none, or for structured inputs where it is quick."""
         if not self._is_timed(data.index) or not self._problem.tests:
             return True
-        needed_s = self._own.reference_s * array_bytes(self._problem, {})
+        work, spent_s = self._own.largest_call
+        needed_s = spent_s * self._work(self._problem.sizes) / work if work else 0.0
         return data.texture in STRUCTURED and needed_s < QUICK_REFERENCE_S
+
+    def _work(self, sizes: Mapping[str, int]) -> float:
+        """The work of a launch, in operations where the problem says how many, else in bytes."""
+        work = self._problem.work
+        flops = 0.0 if work is None else float(evaluate(work.flops, sizes))
+        return max(flops or float(array_bytes(self._problem, sizes)), 1.0)
 
     def _from_reference(
         self, data: LaunchData, sizes: Mapping[str, int]
@@ -236,7 +243,7 @@ class DataSets:
         outputs, began = data.expected, time.perf_counter()
         by_name = call_reference(self._problem, data.arguments)
         spent_s = time.perf_counter() - began
-        self._own.reference_s = max(self._own.reference_s, spent_s / max(1, array_bytes(self._problem, sizes)))
+        self._own.largest_call = max(self._own.largest_call, (self._work(sizes), spent_s))
         expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
         errors = {i: own_error(outputs[i], expected[i]) for i in outputs}
         for i, output in outputs.items():
