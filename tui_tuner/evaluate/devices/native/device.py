@@ -74,18 +74,29 @@ class NativeDevice(Device):
     def __init__(self, code: NativeCode, *, allow_unconfined: bool = False) -> None:
         self._code = code
         self._strict = not allow_unconfined
+        self._tried: dict[tuple[_Library, int, int], LoadedKernel] = {}
         gnu = find_gnu(code.compiler)
         self._libraries = [gnu.program.parent.parent / name for name in ("lib", "lib64")]
         self.info = _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
-        """Try the artifact in a child of its own.
+        """Try the artifact in a child of its own, once: whoever launches it loads it afresh.
 
         Raises:
             DeviceFault: it cannot be loaded, lacks the symbol or fails while it is loaded.
             SandboxError: the child cannot be confined.
         """
         library = _Library(artifact.resolve(), symbol)
+        try:
+            state = artifact.stat()
+        except OSError as error:
+            raise DeviceFault(FailureKind.LAUNCH, f"{artifact.name}: {error.strerror}") from error
+        tried = (library, state.st_mtime_ns, state.st_ino)
+        if tried not in self._tried:
+            self._tried[tried] = self._try(library)
+        return self._tried[tried]
+
+    def _try(self, library: _Library) -> LoadedKernel:
         child = self._child(library, [], _LOAD_TIMEOUT_S)
         child.step(_LOAD_TIMEOUT_S)
         ended = child.end()
