@@ -6,11 +6,15 @@ UserError
  +- DeviceError       the device, its driver or its compiler cannot be used
  +- SandboxError      untrusted source cannot be built safely here
  +- JournalError      a run directory that cannot be read, resumed or replayed
+ +- MachineError      a full disk, no memory, a killed process: no kernel's fault, and to be tried again
  +- ModelError        the language model cannot be used (see tui_tuner.llm.errors)
 """
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 
@@ -77,6 +81,40 @@ class SandboxError(UserError):
 
 class JournalError(UserError):
     """A run directory that cannot be read, resumed or replayed."""
+
+
+class MachineError(UserError):
+    """The machine, and no kernel, kept something from being done; what was done before is not lost."""
+
+
+_MACHINE = {
+    errno.ENOSPC: ("the disk is full", "make room"),
+    errno.EDQUOT: ("your share of the disk is used up", "make room"),
+    errno.EROFS: ("the disk can only be read", "look at the system's log"),
+    errno.EIO: ("the disk fails", "look at the system's log"),
+    errno.ENOMEM: ("there is no memory left", "end other programs, or choose smaller [sizes]"),
+    errno.EAGAIN: ("no process can be started", "end other programs, or raise the limit (ulimit -u)"),
+    errno.EMFILE: ("too many files are open", "raise the limit (ulimit -n)"),
+    errno.ENFILE: ("too many files are open on this system", "end other programs"),
+}
+
+
+@contextmanager
+def machine_faults() -> Iterator[None]:
+    """Tell errors of the operating system that are the machine's fault from others.
+
+    Raises:
+        MachineError: for one of them; any other error is passed on as it is.
+    """
+    try:
+        yield
+    except (OSError, MemoryError) as error:
+        number = errno.ENOMEM if isinstance(error, MemoryError) else error.errno
+        if number not in _MACHINE:
+            raise
+        message, hint = _MACHINE[number]
+        file = getattr(error, "filename", None)
+        raise MachineError(f"{message} ({file})" if file else message, hint=hint) from error
 
 
 class ModelError(UserError):

@@ -1,14 +1,16 @@
 """The builder around any compiler: cache, concurrency, time-out and what is not remembered."""
 
 import asyncio
+import errno
 import json
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tui_tuner.errors import SandboxError
+from tui_tuner.errors import MachineError, SandboxError
 from tui_tuner.evaluate import build as building
 from tui_tuner.evaluate.build import BuildCache, Builder
 from tui_tuner.evaluate.compilers.base import Recipe, include_paths, macros
@@ -138,11 +140,50 @@ def _running(argument):
 
 
 @pytest.mark.parametrize("end", ["kill -9 $$", "echo 'g++: fatal error: Killed signal terminated program'; exit 1"])
-async def test_a_compiler_killed_from_outside_is_not_remembered(make, candidate, end):
-    first, second = [await make().build(candidate(end), {}) for _ in range(2)]
+async def test_a_compiler_killed_from_outside_is_the_machines_fault_and_not_remembered(make, candidate, end):
+    for _ in range(2):
+        with pytest.raises(MachineError, match="something killed the compiler"):
+            await make().build(candidate(end), {})
 
-    assert first.failure.kind is FailureKind.COMPILE
-    assert not second.cached
+
+@pytest.mark.parametrize(
+    "said", ["a.cpp:1:2: error: #error Killed signal 9", "a.cpp:1: fatal error: Killed signal terminated program"]
+)
+async def test_a_source_that_speaks_of_killed_compilers_has_failed(make, candidate, said):
+    build = await make().build(candidate(f"echo '{said}'; exit 1"), {})
+
+    assert build.failure.kind is FailureKind.COMPILE
+
+
+FULL = "echo 'fatal error: error writing to out: No space left on device'; exit 1"
+
+
+@pytest.mark.parametrize(("free", "is_machines"), [(2**20, True), (2**40, False)])
+async def test_a_compiler_that_finds_the_disk_full_is_believed_where_it_is(
+    make, candidate, monkeypatch, free, is_machines
+):
+    monkeypatch.setattr(building.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**41, 2**41 - free, free))
+    if is_machines:
+        with pytest.raises(MachineError, match="the disk is full"):
+            await make().build(candidate(FULL), {})
+    else:
+        assert (await make().build(candidate(FULL), {})).failure.kind is FailureKind.COMPILE
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOMEM, errno.EMFILE])
+async def test_what_the_system_refuses_is_no_failure_of_the_candidate_and_goes_well_later(
+    make, candidate, monkeypatch, number
+):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(building.BuildCache, "_write", refuse)
+        with pytest.raises(MachineError):
+            await make().build(candidate("true"), {})
+
+    made = await make().build(candidate("true"), {})
+    assert (made.failure, made.cached) == (None, False)
 
 
 async def test_a_cancelled_build_frees_its_place_for_the_next_of_the_same_key(make, candidate):

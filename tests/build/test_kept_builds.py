@@ -132,7 +132,6 @@ async def test_two_programs_that_build_the_same_at_once_both_get_a_whole_build(b
         ("echo 'ptxas error   : Entry function k uses too much shared data (0xc400 bytes, 0xc000 max)'; exit 1", True),
         ("echo 'build.sh:1: fatal error: error writing to out.s: No space left on device'; exit 1", False),
         ("echo 'virtual memory exhausted: Cannot allocate memory'; exit 1", False),
-        ("kill -9 $$", False),
         ("sleep 5", False),
     ],
 )

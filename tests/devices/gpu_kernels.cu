@@ -41,6 +41,23 @@ extern "C" __global__ void count_launches(int* out)
     out[0] = launches_so_far;
 }
 
+// One block only, so that launches can be counted.
+extern "C" __global__ void skip_every_seventh(float* values, int n)
+{
+    if (launches_so_far % 7 != 6)
+        for (int i = threadIdx.x; i < n; i += blockDim.x) values[i] += 1.0f;
+    __syncthreads();
+    if (threadIdx.x == 0) launches_so_far += 1;
+}
+
+// Values that are right, and bits that are others in every launch.
+extern "C" __global__ void add_nearly_one(float* values, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x) values[i] += 1.0f + 1e-6f * (launches_so_far % 1000);
+    __syncthreads();
+    if (threadIdx.x == 0) launches_so_far += 1;
+}
+
 extern "C" __global__ void show_bits(unsigned short* out, unsigned short half_bits, bool flag, double number)
 {
     out[0] = half_bits;

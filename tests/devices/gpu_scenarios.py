@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.base import DeviceFault, Inspection, KernelArgument
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_bandwidth, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.devices.cuda.timing import open_clock
@@ -188,6 +188,24 @@ class Scenarios:
                 different.append([str(got.dtype), "untouched memory was not"])
             self.device.free(buffers)
         return {"different": different, **self._damaged()}
+
+    def timed_launches_are_looked_at(self) -> dict[str, Any]:
+        """For each kernel how often its outputs were looked at in full, and whether they were wrong then."""
+        self.device.use_checks(self.checks_cubin)
+        return {name: self._timed(name) for name in ("add_one", "add_nearly_one", "skip_every_seventh")}
+
+    def _timed(self, name: str) -> dict[str, Any]:
+        values, wrong = np.arange(1000, dtype=np.float32), []
+        kernel, shape = self.device.load(self.cubin, name), Geometry((1, 1, 1), (1024, 1, 1))
+        buffers = self.device.allocate([values, np.int32(1000)], ALL)
+        inspect = Inspection(
+            lambda: wrong.append(not np.allclose(self.device.download(buffers, 0), values + 1, atol=0.01))
+        )
+        self.device.launch(kernel, buffers, shape, LIMIT_S)
+        inspect.see(self.device.digest(buffers))
+        times = self.device.time(kernel, buffers, shape, 45, LIMIT_S, inspect)
+        self.device.free(buffers)
+        return {"looks": len(wrong), "wrong": any(wrong), "times": len(times)}
 
     def _damaged(self) -> dict[str, Any]:
         buffers = self.device.allocate([np.zeros(1003, np.uint8)], frozenset(), guard_end=False)

@@ -3,7 +3,7 @@ import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import LEAST_BYTES, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.driver import Driver
@@ -192,3 +192,71 @@ def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, backen
     assert info.memory_gbs == pytest.approx(LEAST_BYTES / 0.25e-3 / 1e9)
     assert info.flops_gflops == pytest.approx(4 * 16 * 256 * 512 * 128 / 0.25e-3 / 1e9)
     assert backend.unloaded == 2
+
+
+class FakeChecks:
+    """Digests at once, as a driver that executes at once has it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+        self.numbers = []
+
+    def begin_digests(self):
+        self.numbers = []
+
+    def queue_digest(self, place, arrays, stream):
+        assert (place, stream) == (len(self.numbers), 7)
+        self.driver.calls.append("digest")
+        self.numbers.append(hash(tuple(floats(address, nbytes // 4).tobytes() for address, nbytes in arrays)))
+
+    def digests(self, count):
+        return self.numbers[:count]
+
+
+@pytest.fixture
+def timed(device, driver, backend, tmp_path):
+    """Times a kernel so often, with a check that its outputs are one more than 0 to 4; how often that looked."""
+
+    def run(kernel, *counts):
+        device._checks = FakeChecks(driver)
+        backend.kernels["kernel"] = kernel
+        loaded = device.load(cubin(tmp_path), "kernel")
+        buffers = device.allocate([np.arange(5, dtype=np.float32), np.int32(5)], frozenset({0}))
+        looks = []
+
+        def check():
+            looks.append(device.download(buffers, 0).tolist())
+            assert np.allclose(looks[-1], [1, 2, 3, 4, 5], atol=1e-3), "wrong"
+
+        inspect = Inspection(check)
+        times = [device.time(loaded, buffers, ONE, count, 1.0, inspect) for count in counts]
+        return [len(each) for each in times], len(looks)
+
+    return run
+
+
+def test_every_timed_launch_is_digested_and_known_bits_are_looked_at_once(timed, driver):
+    driver.calls.clear()
+    assert timed(add_one, 1, 45) == ([1, 45], 1)
+    launch = ["start", "launch", "stop", "digest"]
+    assert [call for call in driver.calls if call in launch] == launch * 46
+
+
+@pytest.mark.parametrize("skipped", [2, 7, 30])
+def test_one_timed_launch_that_does_nothing_is_found(timed, skipped):
+    def skips(address, n, done=[0]):  # noqa: B006 - what it keeps between launches
+        done[0] += 1
+        if done[0] % skipped:
+            add_one(address, n)
+
+    with pytest.raises(AssertionError, match="wrong"):
+        timed(skips, 1, 45)
+
+
+def test_bits_that_differ_from_launch_to_launch_are_looked_at_one_by_one(timed):
+    def another_order(address, n, done=[0]):  # noqa: B006 - what it keeps between launches
+        done[0] += 1
+        add_one(address, n)
+        floats(address, int(n))[:] += 1e-6 * done[0] * floats(address, int(n))
+
+    assert timed(another_order, 1, 30) == ([1, 30], 31)

@@ -168,3 +168,10 @@ def test_the_gpu_decides_as_the_host_does(run):
     assert outcome["different"] == []
     assert outcome["behind"] == "argument 1: wrote past its end (first damaged byte +5)"
     assert outcome["unchanged"] is False
+
+
+def test_the_outputs_of_every_timed_launch_are_looked_at(run):
+    outcome = run("timed_launches_are_looked_at")
+    assert outcome["add_one"] == {"looks": 1, "wrong": False, "times": 45}
+    assert outcome["add_nearly_one"] == {"looks": 46, "wrong": False, "times": 45}
+    assert outcome["skip_every_seventh"]["wrong"] is True

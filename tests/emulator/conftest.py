@@ -7,7 +7,7 @@ import pytest
 from tests.emulator.bench import Bench
 from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
 from tui_tuner.evaluate.compilers.gnu import CCompiler
-from tui_tuner.evaluate.devices.native.child import C_FUNCTION, EMULATED
+from tui_tuner.evaluate.devices.native.code import C_FUNCTION, EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 
 

@@ -9,7 +9,7 @@ from tests.emulator.bench import Bench
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.native import child as native_child
-from tui_tuner.evaluate.devices.native.child import C_FUNCTION
+from tui_tuner.evaluate.devices.native.code import C_FUNCTION
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.sandbox.confinement import Confinement, abi_version
 

@@ -10,9 +10,7 @@ import pytest
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
-from tui_tuner.evaluate.devices.native.child import ChildExit
-from tui_tuner.evaluate.devices.native.device import checked_times
-from tui_tuner.evaluate.devices.native.memory import SharedReport
+from tui_tuner.evaluate.devices.native.verdict import checked_times
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 
@@ -155,25 +153,23 @@ def ended(process: int) -> bool:
     return False
 
 
-def claim(*milliseconds: float, cpu_s: float) -> ChildExit:
-    """A child that claims these times and used so much processor time."""
-    report = SharedReport(len(milliseconds))
-    report.nanoseconds[:] = [int(ms * 1e6) for ms in milliseconds]
-    return ChildExit(report, signal=0, timed_out=False, wall_s=cpu_s, cpu_s=cpu_s)
-
-
 def test_times_that_explain_less_than_half_of_what_the_system_counted_are_implausible() -> None:
-    assert checked_times(claim(900, 1000, cpu_s=2), 0, cpu_times=True) == [900, 1000]
+    assert checked_times([900, 1000], [1, 1], 0, 1) == [900, 1000]
     with pytest.raises(DeviceFault, match=r"2 launches claim 0\.002 ms") as caught:
-        checked_times(claim(0.001, 0.001, cpu_s=2), 0, cpu_times=True)
+        checked_times([0.001, 0.001], [1, 1], 0, 1)
     assert caught.value.kind == FailureKind.IMPLAUSIBLE
 
 
 def test_time_for_restoring_arrays_is_no_sign_of_a_forged_clock() -> None:
-    claimed = checked_times(claim(1, 1, cpu_s=2), 2**30, cpu_times=True)
-    assert claimed == [1, 1]
+    assert checked_times([1, 1], [1, 1], 2**30, 1) == [1, 1]
+
+
+def test_threads_may_use_as_much_processor_time_as_there_are_cores() -> None:
+    assert checked_times([100], [0.8], 0, 8) == [100]
+    with pytest.raises(DeviceFault, match="1 launches claim 100 ms"):
+        checked_times([100], [0.8], 0, 2)
 
 
 def test_a_launch_that_takes_no_time_is_implausible() -> None:
     with pytest.raises(DeviceFault, match="no time"):
-        checked_times(claim(1, 0, cpu_s=0.1), 0, cpu_times=True)
+        checked_times([1, 0], [0.1, 0.1], 0, 1)

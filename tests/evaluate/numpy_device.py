@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.results import DeviceInfo, Resources
 from tui_tuner.problem.candidate import Geometry
 
@@ -51,9 +51,20 @@ class NumpyDevice(Device):
         self.time(kernel, buffers, geometry, 1, timeout_s)
 
     def time(
-        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+        self,
+        kernel: LoadedKernel,
+        buffers: Buffers,
+        geometry: Geometry,
+        launches: int,
+        timeout_s: float,
+        inspect: Inspection | None = None,
     ) -> list[float]:
-        return [self._once(kernel.handle, buffers) for _ in range(launches)]
+        times = []
+        for _ in range(launches):
+            times.append(self._once(kernel.handle, buffers))
+            if inspect is not None:
+                inspect.see(self.digest(buffers))
+        return times
 
     def _once(self, kernel: Kernel, buffers: Buffers) -> float:
         self.launches += 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tui_tuner.evaluate.tolerance import TIMED_MARGIN, Bound, OwnError, bound, compare, own_error
+from tui_tuner.evaluate.tolerance import TIMED_MARGIN, Bound, OwnError, bound, compare, magnitude, own_error
 from tui_tuner.problem.model import Tolerance
 
 FLOAT = np.dtype(np.float32)
@@ -84,7 +84,7 @@ def test_another_way_to_sum_long_rows_passes_at_the_timed_size() -> None:
     one_by_one = powers / np.cumsum(powers, axis=1, dtype=np.float32)[:, -1:]
     small_powers = np.exp(small - small.max(axis=1, keepdims=True))
     as_given = small_powers / np.cumsum(small_powers, axis=1, dtype=np.float32)[:, -1:]
-    error = own_error(as_given, softmax(small.astype(np.float64))).scaled_to(one_by_one)
+    error = own_error(as_given, softmax(small.astype(np.float64))).scaled_to(magnitude(one_by_one))
     allowed = bound(one_by_one, FLOAT, 5.0, Tolerance(), error, TIMED_MARGIN)
     assert compare(softmax(large), one_by_one, allowed)[1] is None
     assert compare(softmax(large) * np.float32(1.001), one_by_one, allowed)[1] is not None

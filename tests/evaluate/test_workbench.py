@@ -16,6 +16,8 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.problem.load import load_problem
 
+KEPT = 2 * 7 + 3
+"""Buffers that stay: at both tests noise and six other textures, at the timed size noise and what has structure."""
 REFERENCE = "def scale(y, x, n):\n    return {}\n"
 
 
@@ -84,7 +86,7 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert outcome.timing is not None
     assert outcome.timing.median == 1.0
     assert device.loads.count("fast") == 2
-    assert device.alive == 3  # the buffers of both tests and of the timed size stay
+    assert device.alive == KEPT
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_what_a_wrong_kernel_has_done_to_its_inputs_is_not_blamed_on_the_next(tm
     for _ in range(2):
         assert workbench.evaluate(executable("wrong"), None).failure is not None
         assert workbench.evaluate(executable("fast"), None).failure is None
-    assert device.alive == 3
+    assert device.alive == KEPT
 
 
 def test_an_input_that_is_changed_at_the_timed_size_only_is_found(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +18,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
+from tui_tuner.errors import MachineError, machine_faults
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure
 from tui_tuner.evaluate.kept_builds import KeptBuilds, is_for_good
 from tui_tuner.evaluate.refuse import refuse
@@ -30,7 +33,11 @@ from tui_tuner.problem.model import Configuration, Language
 BUILD_TIMEOUT_S = 60.0
 
 _FORMAT = 1  # of the cache; changes when what is recorded changes
-_KILLED = re.compile(r"signal 9\b|\bKilled\b")
+_KILLED = re.compile(r"^(?:[\w.+/-]+: fatal error: Killed signal|nvcc error\s*:.*\bsignal 9\b)", re.MULTILINE)
+"""In words of the compiler's own, which no source can put at the beginning of a line."""
+_NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|virtual memory exhausted", re.IGNORECASE)
+_NO_ROOM = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+_LEAST_ROOM, _LEAST_MEMORY = 2**24, 2**30
 
 
 class Builder:
@@ -76,6 +83,7 @@ class Builder:
 
         Raises:
             SandboxError: the compiler cannot be confined and the policy demands it.
+            MachineError: a full disk, no memory or a killed compiler kept it from being built.
         """
         try:
             recipe = await self._recipe(candidate, configuration, options)
@@ -87,7 +95,8 @@ class Builder:
             known = self._cache.load(key)
             if known is not None:
                 return known
-            return await self._kept_or_new(key, candidate, recipe, options)
+            with machine_faults():
+                return await self._kept_or_new(key, candidate, recipe, options)
 
     async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration; what the source does not use is not defined, so as to be built once."""
@@ -171,9 +180,9 @@ class Builder:
             return build.model_copy(update={"failure": Failure(kind=FailureKind.BUILD_TIMEOUT, message=message)})
         artifact = directory / recipe.artifact
         if done.returncode != 0 or artifact.is_symlink() or not artifact.is_file():
+            _refuse_machine_faults(done, directory)
             failure = compile_failure(done.output, directory, recipe.read)
-            failed = build.model_copy(update={"failure": failure})
-            return failed if _was_killed(done) else self._cache.store(failed)
+            return self._cache.store(build.model_copy(update={"failure": failure}))
         try:
             symbol = self._compiler.symbol(candidate, done.output)
         except BuildRefusal as refused:
@@ -182,9 +191,26 @@ class Builder:
         return self._cache.store(build.model_copy(update={"symbol": symbol, "resources": resources}), artifact)
 
 
-def _was_killed(done: CommandResult) -> bool:
-    """Whether something from outside ended the compiler, which says nothing about the source."""
-    return done.returncode < 0 or _KILLED.search(done.output) is not None
+def _refuse_machine_faults(done: CommandResult, directory: Path) -> None:
+    """Raise where a compiler failed for a reason that says nothing about the source.
+
+    What it says of disk and memory counts only where they are short: a source can make it say anything.
+    """
+    if done.returncode in (-signal.SIGKILL, -signal.SIGTERM) or _KILLED.search(done.output):
+        hint = "the system may have run out of memory: end other programs, or build fewer at once"
+        raise MachineError("something killed the compiler", hint=hint)
+    if _NO_ROOM.search(done.output) and shutil.disk_usage(directory).free < _LEAST_ROOM:
+        raise MachineError(f"the disk is full ({directory})", hint="make room")
+    if _NO_MEMORY.search(done.output) and _free_memory() < _LEAST_MEMORY:
+        raise MachineError("there is no memory left for the compiler", hint="end other programs")
+
+
+def _free_memory() -> float:
+    """What the system says that programs can still have, bytes."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return 1024 * float(line.split()[1])
+    return math.inf
 
 
 _WORK, _NEW = "work-", ".new-"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from tui_tuner.errors import ProblemError, UserError
+from tui_tuner.errors import MachineError, ProblemError, UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.protocol import (
     EvaluationAnswer,
@@ -59,6 +59,8 @@ async def check_given(problem: Problem, proposed: Sequence[Test], make: MakeExec
             with_tests = problem.with_tests(kept)
             build, answer = await _prepare(with_tests, DRAWS, make, place)
             return GivenKernel(with_tests, build, answer, kept, dropped)
+        except MachineError:
+            raise  # which says nothing about the tests
         except UserError as error:
             dropped += [dropped_line(problem, test, error.message) for test in kept]
             await place.close()  # and what the runner has allocated goes with it

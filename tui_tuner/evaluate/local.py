@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from tui_tuner.errors import DeviceError
+from tui_tuner.errors import DeviceError, MachineError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
@@ -167,6 +168,7 @@ class LocalEvaluator:
             tests=checked.tests,
             dropped=checked.dropped,
             devices=self._places.titles,
+            left_out=checked.answer.left_out,
         )
 
     def news(self) -> list[str]:
@@ -174,7 +176,12 @@ class LocalEvaluator:
         return self._places.news()
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
-        """Build, verify and measure one configuration."""
+        """Build, verify and measure one configuration; again where the machine was at fault, or busy."""
+        return await _again(
+            lambda: self._evaluate(candidate, configuration, best_ms), lambda outcome: _is_implausible(outcome.failure)
+        )
+
+    async def _evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         built = await self._executable(candidate, configuration, self._problem)
         if isinstance(built, Failure):
             return Evaluation(candidate=candidate.id, configuration=configuration, failure=built)
@@ -199,6 +206,13 @@ class LocalEvaluator:
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
         """Time two configurations, interleaved; both were built before."""
+        return await _again(
+            lambda: self._compare(incumbent, challenger, delta), lambda outcome: _is_implausible(outcome.failure)
+        )
+
+    async def _compare(
+        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+    ) -> Comparison:
         old = await self._must_build(*incumbent)
         new = await self._must_build(*challenger)
         try:
@@ -292,6 +306,31 @@ class LocalEvaluator:
         except RunnerDied as died:
             raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
         return answer.device if isinstance(answer, DeviceAnswer) else device
+
+
+PAUSES_S = (1.0, 5.0)
+"""Before what the machine kept from being done is tried again."""
+Outcome = TypeVar("Outcome")
+
+
+async def _again(attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool]) -> Outcome:
+    """An outcome that is not doubtful, or the last one.
+
+    Raises:
+        MachineError: the machine was at fault every time.
+    """
+    for pause_s in PAUSES_S:
+        try:
+            outcome = await attempt()
+            if not is_doubtful(outcome):
+                return outcome
+        except MachineError:
+            await asyncio.sleep(pause_s)
+    return await attempt()
+
+
+def _is_implausible(failure: Failure | None) -> bool:
+    return failure is not None and failure.kind is FailureKind.IMPLAUSIBLE
 
 
 def launch_shapes(

@@ -134,7 +134,11 @@ class RehearsalAnswer(Frame):
 
 
 class EvaluationAnswer(Frame):
-    """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced."""
+    """Outcome of prepare and evaluate; `fatal` means that this runner must be replaced.
+
+    Attributes:
+        left_out: inputs at which the kernel as given fails, so that no candidate is checked there, a line each.
+    """
 
     type: Literal["evaluated"] = "evaluated"
     timing: Timing | None = None
@@ -143,6 +147,7 @@ class EvaluationAnswer(Frame):
     verify_ms: float = 0.0
     measure_ms: float = 0.0
     fatal: bool = False
+    left_out: list[str] = []
 
 
 class ComparisonAnswer(Frame):
@@ -154,13 +159,18 @@ class ComparisonAnswer(Frame):
 
 
 class UserErrorAnswer(Frame):
-    """The request could not be served, for a reason that is the user's to mend."""
+    """The request could not be served, for a reason that is the user's to mend.
+
+    Attributes:
+        machine: whether it is the machine's fault and may go better another time.
+    """
 
     type: Literal["failed"] = "failed"
     message: str
     hint: str | None = None
     file: str | None = None
     line: int | None = None
+    machine: bool = False
 
 
 RunnerRequest = Annotated[

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import UserError
+from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.evaluate.devices.base import Device, DeviceChoice, DeviceFault
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.protocol import (
@@ -36,8 +36,9 @@ from tui_tuner.evaluate.protocol import (
     receive,
     send,
 )
+from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.workbench import Rehearsal, Workbench
+from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
@@ -67,16 +68,13 @@ class Runner:
 
     def _answer(self, request: RunnerRequest) -> Frame:
         try:
-            return self._serve_one(request)
+            with machine_faults():
+                return self._serve_one(request)
         except UserError as error:
-            file = None if error.file is None else str(error.file)
-            return UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line)
+            file, machine = None if error.file is None else str(error.file), isinstance(error, MachineError)
+            return UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line, machine=machine)
         except DeviceFault as fault:
             return EvaluationAnswer(failure=Failure(kind=fault.kind, message=fault.message), fatal=fault.fatal)
-        except MemoryError:
-            return UserErrorAnswer(
-                message="the arrays of this problem do not fit in memory", hint="choose smaller [sizes] or [[tests]]"
-            )
 
     def _serve_one(self, request: RunnerRequest) -> Frame:
         match request:

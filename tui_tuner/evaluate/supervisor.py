@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.protocol import (
     ChannelClosed,
     DeviceAnswer,
@@ -42,11 +42,13 @@ class RunnerDied(Exception):
 
     Args:
         failure: what the last request is to be blamed for.
+        killed: whether somebody killed it, which nothing that it runs does.
     """
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, *, killed: bool = False) -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.killed = killed
 
 
 class RunnerProcess:
@@ -110,9 +112,10 @@ class RunnerProcess:
             failure = Failure(kind=FailureKind.TIMEOUT, message=f"{doing}: no end after {limit_s:.0f} s")
             raise RunnerDied(failure) from None
         except (ChannelClosed, ConnectionError):
-            code = await self.kill()
+            code = await self._child.wait(GRACE_S)
+            await self.kill()
             failure = Failure(kind=FailureKind.CRASH, message=f"{doing}: the process ended ({_why(code)})")
-            raise RunnerDied(failure) from None
+            raise RunnerDied(failure, killed=code == -signal.SIGKILL) from None
         except asyncio.CancelledError:
             await self.kill()
             raise
@@ -127,7 +130,8 @@ class RunnerProcess:
 
 def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
     if isinstance(answer, UserErrorAnswer):
-        raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
+        kind = MachineError if answer.machine else UserError
+        raise kind(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
 
 
@@ -174,6 +178,7 @@ class Supervisor:
             RunnerDied: the request ended the runner; the next request gets a fresh one.
             DeviceError: the device does not come back, or is unwell: the kernel as given, good before, fails on a
                 fresh runner.
+            MachineError: the machine is at fault, as where the system killed the runner for want of memory.
         """
         async with self._lock:
             process = self._process or await self._start()
@@ -183,6 +188,11 @@ class Supervisor:
             except UserError:
                 self._process = process  # it answered, and goes on
                 raise
+            except RunnerDied as died:
+                if not died.killed:
+                    raise
+                hint = "the system may have run out of memory: end other programs, or choose smaller [sizes]"
+                raise MachineError("something killed the process that runs kernels", hint=hint) from died
             if getattr(answer, "fatal", False):
                 await process.kill()
             else:
@@ -201,6 +211,9 @@ class Supervisor:
                         and answer.failure is not None
                     ):
                         raise RunnerDied(answer.failure)
+            except MachineError:
+                await process.kill()
+                raise
             except RunnerDied as died:
                 await process.kill()
                 if attempt:

@@ -62,9 +62,9 @@ class OwnError:
     absolute: float
     relative: float
 
-    def scaled_to(self, expected: np.ndarray) -> OwnError:
-        """The error to expect of another output that was computed in the same way."""
-        return OwnError(self.relative * magnitude(expected), self.relative)
+    def scaled_to(self, size: float) -> OwnError:
+        """The error to expect of another output, of this size, that was computed in the same way."""
+        return OwnError(self.relative * size, self.relative)
 
 
 def bound(
@@ -74,6 +74,7 @@ def bound(
     tolerance: Tolerance,
     own: OwnError | None,
     margin: float = MARGIN,
+    size: float | None = None,
 ) -> Bound:
     """The allowed deviation of an output.
 
@@ -84,6 +85,7 @@ def bound(
         tolerance: the user's own bounds, which replace ours.
         own: error of the kernel as given; None where there is no reference that could tell it.
         margin: how many times that error is allowed.
+        size: of the output, for what is allowed of all of its elements alike; None for its magnitude.
     """
     if not np.issubdtype(dtype, np.floating):
         return Bound(0.0, 0.0)
@@ -91,7 +93,7 @@ def bound(
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
     least = FLOOR_ULPS * float(np.finfo(dtype).eps)
     floor = min(least * max(1.0, operations) ** 0.5, FLOOR_CAP)
-    size = magnitude(expected)
+    size = magnitude(expected) if size is None else size
     if own is None:
         return Bound(floor * size, floor)
     absolute = max(min(margin * own.absolute, FLOOR_CAP * size), floor * size)
@@ -100,8 +102,22 @@ def bound(
 
 def magnitude(values: np.ndarray) -> float:
     """Root mean square of the finite elements, 0 where there is none."""
-    finite = values[np.isfinite(values)]
-    return float(np.sqrt(np.mean(np.square(finite, dtype=np.float64)))) if finite.size else 0.0
+    squares, count, flat = 0.0, 0, values.reshape(-1)
+    with np.errstate(all="ignore"):
+        for start in range(0, flat.size, PIECE):
+            piece = flat[start : start + PIECE].astype(np.float64)
+            piece *= piece
+            square = float(piece.sum())
+            if not np.isfinite(square):
+                piece = piece[np.isfinite(piece)]
+                square = float(piece.sum())
+            squares, count = squares + square, count + piece.size
+    return (squares / count) ** 0.5 if count else 0.0
+
+
+def peak(values: np.ndarray) -> float:
+    """The largest absolute value among finite elements, all of which must be."""
+    return max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
 
 
 def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:

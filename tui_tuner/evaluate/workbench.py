@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import math
+import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.datasets import DataSets, LaunchData, test_sizes
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.errors import MachineError
+from tui_tuner.evaluate.datasets import DataSets, LaunchData
+from tui_tuner.evaluate.devices.base import (
+    Buffers,
+    Device,
+    DeviceFault,
+    Inspection,
+    KernelArgument,
+    LoadedKernel,
+)
 from tui_tuner.evaluate.measure import CPU_PATIENCE, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.protocol import (
     ComparisonAnswer,
     EvaluationAnswer,
     Executable,
     LaunchShape,
-    RehearsalAnswer,
     SayPhase,
 )
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
 from tui_tuner.problem.candidate import Geometry
-from tui_tuner.problem.inputs import poisoned, repoisoned, untouched
+from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
 
 FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
@@ -36,10 +44,21 @@ LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
+MOST_BYTES = 8 * 2**30
+"""Of the arrays at the timed size that are kept, on the host and on the device."""
 
 
 class ResultMismatch(Exception):
-    """A launch that ran and computed something else."""
+    """A launch that ran and computed something else.
+
+    Args:
+        data: what it was launched with.
+    """
+
+    def __init__(self, message: str, data: LaunchData) -> None:
+        super().__init__(message)
+        self.data = data
 
 
 class Workbench:
@@ -59,7 +78,8 @@ class Workbench:
         self._datasets = DataSets(problem, self._run_baseline, draws=draws)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
-        self._kept: dict[int, Buffers] = {}
+        self._structured: list[LaunchData] = []
+        self._kept: dict[tuple[int, Texture], Buffers] = {}
         self._baseline: Executable | None = None
         self._timed_at = -math.inf
 
@@ -70,11 +90,11 @@ class Workbench:
             ProblemError: it fails its own reference, or a check could not fail.
         """
         self._baseline = baseline
-        last = len(test_sizes(self._problem)) - 1
+        last = len(self._problem.tests)
         try:
-            self._tests = [self._fresh(index) for index in range(last)]
-            self._timed = self._fresh(last)
-            for data in (*self._tests, self._timed):
+            self._tests = [data for index in range(last) for data in self._fresh(index, self._textures(index))]
+            self._timed, *self._structured = self._fresh(last, self._textures(last))
+            for data in (*self._tests, self._timed, *self._structured):
                 for expected in data.expected.values():
                     self._device.pin(expected)
         except DeviceFault as fault:
@@ -82,7 +102,20 @@ class Workbench:
         outcome = self.evaluate(baseline, None)
         if outcome.timing is not None:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
-        return outcome
+        return outcome.model_copy(update={"left_out": self._datasets.left_out})
+
+    def _textures(self, index: int) -> Sequence[Texture]:
+        """All at tests, and where there are none; those with structure at the timed size; as far as there is room."""
+        tests = self._problem.tests
+        wanted = ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
+        nbytes = array_bytes(self._problem, tests[index].sizes if index < len(tests) else {})
+        room = max(0, MOST_BYTES // (len(tests) + 1) // max(1, nbytes) - 1)
+        if room < len(wanted):
+            words = " and ".join(wanted[room:])
+            self._datasets.left_out.append(
+                f"inputs with {words}: there is no room for so many arrays of {nbytes} bytes"
+            )
+        return wanted[:room]
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
@@ -91,11 +124,13 @@ class Workbench:
         error = 0.0
         try:
             with self._loaded(executable) as kernel:
-                error = max((self._verify(kernel, data, executable) for data in self._tests), default=0.0)
+                error = self._verify(kernel, self._tests, executable)
             verified = time.perf_counter()
             # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
             with self._loaded(executable) as kernel:
-                timing, timed_error = self._measure(kernel, executable.shapes[-1], best_ms)
+                timing, timed_error = self._measure(kernel, executable, best_ms)
+                # In the load that was timed: what it had kept of the timed launches would be wrong for others.
+                timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
             return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
@@ -108,29 +143,37 @@ class Workbench:
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
         try:
+            tests = [data for index in range(len(self._problem.tests)) for data in self._fresh_pair(index)]
             with self._loaded(challenger) as kernel:
-                for test in self._tests:
-                    self._verify(kernel, self._fresh(test.index), challenger)
-            fresh = self._fresh(len(self._tests))
-            return self._interleaved(fresh, incumbent, challenger, delta)
+                self._verify(kernel, tests, challenger)
+            return self._interleaved(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
         except (DeviceFault, ResultMismatch) as fault:
             failed = _failed(fault)
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
             return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
 
+    def _fresh_pair(self, index: int) -> list[LaunchData]:
+        """Noise and, of the other textures that are checked there, one at random."""
+        known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
+        others = [texture for texture in known if texture is not Texture.NOISE]
+        return self._fresh(index, [secrets.choice(others)] if others else [])
+
     def _interleaved(
-        self, data: LaunchData, incumbent: Executable, challenger: Executable, delta: float
+        self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu = self._device.info.cpu_times
-        with self._buffers(data) as buffers, self._loaded(incumbent) as old, self._loaded(challenger) as new:
-            pairs = interleaved(
-                self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger"),
-                self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent"),
-                self._patience,
-                delta,
-            )
-            self._launch(new, buffers, challenger.shapes[-1], "last check")
-            self._check(data, buffers)
+        cpu, (data, *structured) = self._device.info.cpu_times, fresh
+        with self._loaded(incumbent) as old, self._loaded(challenger) as new:
+            with self._buffers(data) as buffers:
+                inspection = Inspection(lambda: self._check(data, buffers))
+                pairs = interleaved(
+                    self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", None),
+                    self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection),
+                    self._patience,
+                    delta,
+                )
+                self._launch(new, buffers, challenger.shapes[-1], "last check")
+                self._check(data, buffers)
+            self._verify(new, structured, challenger)
         ratio, low, high = pairs.ratio
         comparison = Comparison(
             ratio=ratio,
@@ -142,31 +185,45 @@ class Workbench:
         )
         return ComparisonAnswer(comparison=comparison)
 
-    def _verify(self, kernel: LoadedKernel, data: LaunchData, executable: Executable) -> float:
-        with self._buffers(data) as buffers:
-            self._launch(kernel, buffers, executable.shapes[data.index], f"verify at {data.label}")
-            return self._check(data, buffers)
+    def _verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
+        """Launch with each, one after the other in one load of the module; the largest deviation."""
+        error = 0.0
+        with ExitStack() as held:
+            jobs = [(held.enter_context(self._buffers(d)), _geometry(executable.shapes[d.index])) for d in sets]
+            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self._limit_s)))
+            for data, (buffers, _) in zip(sets, jobs, strict=True):
+                self._say(f"verify at {data.label}", self._limit_s)
+                next(running)
+                error = max(error, self._check(data, buffers))
+        return error
 
-    def _measure(self, kernel: LoadedKernel, shape: LaunchShape, best_ms: float | None) -> tuple[Timing, float]:
-        if self._timed is None:
+    def _measure(self, kernel: LoadedKernel, executable: Executable, best_ms: float | None) -> tuple[Timing, float]:
+        data, shape = self._timed, executable.shapes[-1]
+        if data is None:
             raise RuntimeError("the workbench is not prepared")
-        with self._buffers(self._timed) as buffers:
-            self._launch(kernel, buffers, shape, f"verify at {self._timed.label}")
-            self._check(self._timed, buffers)
-            launches = self._timer(kernel, buffers, shape, f"time at {self._timed.label}")
+        with self._buffers(data) as buffers:
+            inspection = Inspection(lambda: self._check(data, buffers))
+            race = self._device.race(kernel, buffers, _geometry(shape))
+            if race is not None:
+                raise ResultMismatch(f"at {data.label}: {race}", data)
+            self._launch(kernel, buffers, shape, f"verify at {data.label}")
+            inspection.see(self._device.digest(buffers))
+            launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
             warm = time.monotonic() - self._timed_at < REST_S
             timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times, warm=warm)
             self._timed_at = time.monotonic()
             clock = self._device.clock()
             if clock is not None:
                 timing = timing.model_copy(update={"clock_mhz": clock.sm_mhz, "throttled_by": clock.throttled_by})
-            return timing, self._check(self._timed, buffers)
+            return timing, self._check(data, buffers)
 
-    def _timer(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> TimeLaunches:
+    def _timer(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
+    ) -> TimeLaunches:
         def launches(count: int) -> list[float]:
             limit = self._limit_s + self._limit_s * count / 10
             self._say(what, limit)
-            return self._device.time(kernel, buffers, _geometry(shape), count, limit)
+            return self._device.time(kernel, buffers, _geometry(shape), count, limit, inspect)
 
         return launches
 
@@ -186,26 +243,27 @@ class Workbench:
     def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
         for index in data.arrays.difference(self._outputs):
             if not self._device.is_unchanged(buffers, index):
-                raise ResultMismatch(f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'")
+                raise ResultMismatch(
+                    f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'", data
+                )
 
     def _check_outputs(self, data: LaunchData, buffers: Buffers) -> float:
         error, wrong = data.check(self._problem, partial(self._device.compare, buffers))
         if wrong is not None:
-            raise ResultMismatch(wrong)
+            raise ResultMismatch(wrong, data)
         return error
 
-    def _fresh(self, index: int) -> LaunchData:
+    def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         self._say("fresh inputs", DATA_LIMIT_S)
-        return self._datasets.make(index)
+        return self._datasets.make(index, textures)
 
-    def _run_baseline(self, arguments: list[KernelArgument], index: int) -> dict[int, np.ndarray]:
+    def _run_baseline(self, arguments: list[KernelArgument], index: int, label: str) -> dict[int, np.ndarray]:
         if self._baseline is None:
             raise RuntimeError("the workbench is not prepared")
-        arrays = frozenset(i for i, a in enumerate(arguments) if isinstance(a, np.ndarray))
-        buffers = self._device.allocate(arguments, arrays)
+        buffers = self._device.allocate(arguments, frozenset(self._outputs))
         try:
             with self._loaded(self._baseline) as kernel:
-                self._launch(kernel, buffers, self._baseline.shapes[index], "the kernel as given")
+                self._launch(kernel, buffers, self._baseline.shapes[index], f"the kernel as given at {label}")
                 self._say("the expected outputs", DATA_LIMIT_S)
                 return {i: self._device.download(buffers, i) for i in self._outputs}
         finally:
@@ -225,21 +283,37 @@ class Workbench:
 
         Those of data that every candidate sees are kept, as long as all that used them found nothing wrong.
         """
-        is_kept = data is self._timed or any(data is test for test in self._tests)
-        buffers = self._kept.pop(data.index, None) if is_kept else None
-        if buffers is None:
-            guard_end = data.index % 2 == 0 or data.index == len(self._problem.tests)
-            buffers = self._device.allocate(data.arguments, frozenset(self._outputs), guard_end=guard_end)
+        key = data.index, data.texture
+        is_kept = any(data is kept for kept in (self._timed, *self._structured, *self._tests))
+        buffers = self._kept.pop(key, None) if is_kept else None
         try:
-            yield buffers
+            yield (buffers := buffers or self._allocated(data))
+        except ResultMismatch as wrong:
+            is_kept &= wrong.data is not data
+            raise
         except BaseException:
             is_kept = False
             raise
         finally:
-            if is_kept:
-                self._kept[data.index] = buffers
-            else:
+            if is_kept and buffers is not None:
+                self._kept[key] = buffers
+            elif buffers is not None:
                 self._device.free(buffers)
+
+    def _allocated(self, data: LaunchData) -> Buffers:
+        """New buffers; those that are kept give way where there is no room beside them."""
+        guard_end = data.index % 2 == 0 or data.index == len(self._problem.tests)
+        try:
+            return self._device.allocate(data.arguments, frozenset(self._outputs), guard_end=guard_end)
+        except DeviceFault as fault:
+            if fault.fatal or "MEMORY" not in fault.message:
+                raise
+            if not self._kept:  # there was room when the session began
+                raise MachineError(f"the device has no memory left: {fault.message}", hint=NO_MEMORY) from fault
+        for buffers in self._kept.values():
+            self._device.free(buffers)
+        self._kept.clear()
+        return self._allocated(data)
 
 
 def _geometry(shape: LaunchShape) -> Geometry:
@@ -252,44 +326,3 @@ def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> E
         return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
     failure = Failure(kind=fault.kind, message=fault.message)
     return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
-
-
-REHEARSAL_LIMIT_S = 10.0
-"""Limit of a launch: every candidate would run at the test."""
-
-
-class Rehearsal(Workbench):
-    """A workbench that keeps nothing, for a problem whose tests nobody has run yet."""
-
-    def run(self, baseline: Executable) -> RehearsalAnswer:
-        """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
-        self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
-        try:
-            for index in range(len(self._problem.tests)):
-                self._rehearse(self._fresh(index), baseline)
-        except DeviceFault as fault:
-            return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
-        except ResultMismatch as wrong:
-            return RehearsalAnswer(reason=f"the kernel as given is not even right against itself: {wrong}")
-        except ProblemError as error:
-            return RehearsalAnswer(reason=error.message)
-        except MemoryError:
-            return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer()
-
-    def _rehearse(self, data: LaunchData, baseline: Executable) -> None:
-        if self._problem.reference is None:
-            self._refuse_unwritten(data)
-        with self._loaded(baseline) as kernel:
-            self._verify(kernel, data, baseline)
-
-    def _refuse_unwritten(self, data: LaunchData) -> None:
-        """Without a reference, what the kernel as given leaves out would be expected of every candidate."""
-        again = [repoisoned(a, value) for a, value in zip(self._problem.arguments, data.arguments, strict=True)]
-        second = self._run_baseline(again, data.index)
-        for index in self._outputs:
-            argument, first = self._problem.arguments[index], data.expected[index]
-            left = untouched(argument, first) & (second[index] == again[index])
-            if poisoned(argument) and left.any():
-                count = f"{left.sum()} of {left.size} elements of '{argument.name}'"
-                raise ProblemError(f"the kernel as given leaves {count} unwritten")

@@ -152,6 +152,9 @@ def fill_fault(argument: Argument) -> FillFault | None:
     for key in ("low", "high"):
         if getattr(argument, key) is not None and fill_of(argument) not in ("uniform", "integers"):
             return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
+    if argument.infinities and (argument.shape is None or fill_of(argument) != "normal"):
+        message = "only an array of floats that is filled normal may hold infinities"
+        return FillFault("infinities", message, 'take infinities out, or set fill = "normal"')
     return None
 
 

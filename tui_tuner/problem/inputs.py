@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -182,7 +184,7 @@ def _value(argument: Argument, sizes: Mapping[str, int], seed: list[int]) -> np.
         shape, dtype = shape_of(argument, sizes), np.dtype(argument.dtype)
         if poisoned(argument):
             return _poison(dtype, shape)
-        return _filled(argument, sizes, shape, np.random.default_rng(seed))
+        return _filled(argument, sizes, shape, seed)
     except ExpressionError as error:
         raise ProblemError(f"argument '{argument.name}': {error}", hint=f"the sizes are {dict(sizes)}") from None
 
@@ -195,9 +197,7 @@ def _poison(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     return np.full(math.prod(shape) * dtype.itemsize, POISON_BYTE, np.uint8).view(dtype).reshape(shape)
 
 
-def _filled(
-    argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...], random: np.random.Generator
-) -> np.ndarray:
+def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...], seed: list[int]) -> np.ndarray:
     dtype = np.dtype(argument.dtype)
     match fill_of(argument):
         case "zeros":
@@ -206,26 +206,60 @@ def _filled(
             return np.ones(shape, dtype)
         case "arange":
             return _counting(shape, dtype)
-        case "integers":
-            return _integers(argument, sizes, shape, random)
-    drawn = np.float64 if dtype == np.float64 else np.float32  # half precision is drawn in single
-    if fill_of(argument) == "normal":
-        return random.standard_normal(shape, drawn).astype(dtype, copy=False)
+        case "normal":
+            return _drawn(shape, dtype, seed, lambda random, part: random.standard_normal(dtype=part.dtype, out=part))
     low, high = bounds_of(argument, sizes)
-    values = random.random(shape, drawn)
-    values *= drawn(high - low)
-    values += drawn(low)
-    return values.astype(dtype, copy=False)
+    if fill_of(argument) == "uniform":
+        return _drawn(shape, dtype, seed, lambda random, part: _uniform(random, part, low, high))
+    held = dtype if not np.issubdtype(dtype, np.floating) else np.dtype(np.int64)
+    return _drawn(shape, held, seed, lambda random, part: _integers(random, part, low, high)).astype(dtype, copy=False)
 
 
-def _integers(
-    argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...], random: np.random.Generator
-) -> np.ndarray:
-    low, high = bounds_of(argument, sizes)
-    dtype = np.dtype(argument.dtype)
-    if np.issubdtype(dtype, np.floating):
-        return random.integers(int(low), int(high), shape, np.int64).astype(dtype)
-    return random.integers(int(low), int(high), shape, dtype.type)
+Fill = Callable[[np.random.Generator, np.ndarray], object]
+"""Fills a flat array in place."""
+BLOCK = 2**19
+"""Elements that one generator draws; several are at work at once, and how many changes nothing."""
+
+
+def _drawn(shape: tuple[int, ...], dtype: np.dtype, seed: list[int], fill: Fill) -> np.ndarray:
+    """An array drawn block by block; half precision is drawn in single."""
+    values = np.empty(math.prod(shape), dtype)
+    drawn = np.dtype(np.float32) if dtype == np.float16 else dtype
+
+    def draw(block: int) -> None:
+        part = values[block * BLOCK : (block + 1) * BLOCK]
+        into = part if drawn == dtype else np.empty(part.size, drawn)
+        fill(np.random.Generator(np.random.SFC64([*seed, block])), into)
+        if into is not part:
+            part[...] = into
+
+    in_threads(draw, -(-values.size // BLOCK))
+    return values.reshape(shape)
+
+
+def in_threads(work: Callable[[int], object], count: int) -> None:
+    """Do pieces of work that release the interpreter's lock, 0 to count - 1, on all processors; no thread stays."""
+    threads = min(count, len(os.sched_getaffinity(0)), MOST_THREADS)
+    if threads <= 1:
+        for number in range(count):
+            work(number)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, range(count)):
+            pass
+
+
+MOST_THREADS = 16
+
+
+def _uniform(random: np.random.Generator, part: np.ndarray, low: float, high: float) -> None:
+    random.random(dtype=part.dtype.type, out=part)
+    part *= part.dtype.type(high - low)
+    part += part.dtype.type(low)
+
+
+def _integers(random: np.random.Generator, part: np.ndarray, low: float, high: float) -> None:
+    part[...] = random.integers(int(low), int(high), part.size, part.dtype.type)
 
 
 def _counting(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

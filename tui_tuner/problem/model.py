@@ -30,6 +30,10 @@ class ProblemTable(BaseModel):
     model_config = TABLE
 
 
+def _without_defaults(content: dict[str, Any], **defaults: object) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name not in defaults or value != defaults[name]}
+
+
 class Kernel(ProblemTable):
     """The kernel to tune.
 
@@ -79,6 +83,7 @@ class Argument(ProblemTable):
             with `fill` that content is restored before every launch.
         low: lower bound of `uniform` and `integers` (included).
         high: upper bound of `uniform` and `integers` (excluded).
+        infinities: whether infinities are among the values of a `normal` array, so that some are tested.
     """
 
     name: str
@@ -89,6 +94,12 @@ class Argument(ProblemTable):
     fill: Fill | None = None
     low: float | None = None
     high: Expression | float | None = None
+    infinities: bool = False
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not declared is not written: keys in journals hash arguments."""
+        return _without_defaults(handler(self), infinities=False)
 
     @model_validator(mode="after")
     def _scalar_or_array(self) -> Argument:
@@ -142,10 +153,7 @@ class Test(ProblemTable):
     @model_serializer(mode="wrap")
     def _without_empty_inputs(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Tests that change no input are written as ever: keys in journals hash them."""
-        content: dict[str, Any] = handler(self)
-        if not self.inputs:
-            content.pop("inputs", None)
-        return content
+        return _without_defaults(handler(self), inputs={})
 
 
 class Reference(ProblemTable):

@@ -75,6 +75,7 @@ class Machine:
             given=Evaluation.model_validate(result["given"]),
             tests=[Test.model_validate(test) for test in result.get("tests", [])],
             dropped=result.get("dropped", []),
+            left_out=result.get("left_out", []),
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
             devices=result.get("devices", []),
         )
@@ -148,6 +149,7 @@ class Machine:
             "given": started.given.model_dump(mode="json"),
             "tests": [test.model_dump(mode="json") for test in started.tests],
             "dropped": started.dropped,
+            **({"left_out": started.left_out} if started.left_out else {}),
             **self._packed(started.members),
             **({"devices": [*started.devices]} if len(started.devices) > 1 else {}),
         }

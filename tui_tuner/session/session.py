@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
@@ -87,6 +88,8 @@ class Session(EventStream):
             self._emit(Note(text=f"verified as well, as the model proposed: {label_of(sizes, test.inputs)}"))
         for dropped in started.dropped:
             self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
+        for left_out in started.left_out:
+            self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
         self._emit(BaselineMeasured(given=started.given))
         plan = Plan(approver, self._recall, self._emit)
         effects = SessionEffects(
@@ -179,7 +182,9 @@ class Session(EventStream):
         return outcome
 
     def _interrupted(self, reason: str) -> SessionFinished:
-        outcome = self._keep_best(reason)
+        outcome = None
+        with suppress(OSError):  # a disk that is full may be why
+            outcome = self._keep_best(reason)
         if outcome is None:
             return super()._interrupted(reason)
         result = str(self._run.path / FILE)

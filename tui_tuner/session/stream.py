@@ -9,12 +9,12 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tui_tuner.errors import UserError
+from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.events import Event, SessionFinished, SessionStarted
+from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.plan import Inbox, Instruction
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor
@@ -114,13 +114,18 @@ class EventStream(ABC):
     async def _drive(self, approver: Approver) -> None:
         self._emit(self._started())
         try:
-            await self._tune(approver)
+            with machine_faults():
+                await self._tune(approver)
         except RecordEnds:
             self._emit(self._finished("interrupted", "the record ends here"))
         except asyncio.CancelledError:
             self._emit(self._interrupted(self._interruption or "left by the user"))
             if not self._interruption:
                 raise
+        except MachineError as error:
+            way_out = f"{error.hint}, then resume the run: it goes on where it stopped" if error.hint else ""
+            self._emit(Note(level="warning", text=f"{error.message}: no kernel is to blame. {way_out}".strip()))
+            self._emit(self._interrupted(error.message))
         except UserError as error:
             self._emit(self._finished("failed", error.message))
             raise

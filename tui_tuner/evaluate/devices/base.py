@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,36 @@ class ClockSample:
     throttled_by: tuple[str, ...]
 
 
+class Inspection:
+    """Looks at the outputs of a kernel's launches: in full where their bits are not those of outputs found right.
+
+    Args:
+        check: looks at the outputs that are there now, in full.
+
+    Attributes:
+        reproducible: whether every launch had outputs of known bits until now.
+    """
+
+    def __init__(self, check: Callable[[], object]) -> None:
+        self.reproducible = True
+        self._check = check
+        self._right: set[int] = set()
+
+    def knows(self, digest: int) -> bool:
+        """Whether outputs with this digest were found right."""
+        return digest in self._right
+
+    def see(self, digest: int) -> None:
+        """Look at the outputs that are there now, which have this digest; raises what the check raises."""
+        if digest not in self._right:
+            self._check()
+            self._right.add(digest)
+
+
+LaunchJob = tuple["Buffers", Geometry]
+"""What a kernel is launched with."""
+
+
 class Device(ABC):
     """One device inside the runner process; used from one thread only.
 
@@ -176,20 +207,63 @@ class Device(ABC):
             DeviceFault: it could not be launched, or it failed or hung.
         """
 
+    def launch_each(
+        self, kernel: LoadedKernel, jobs: Sequence[LaunchJob], timeout_s: float
+    ) -> Generator[None, None, None]:
+        """Launch each job in one load of the module; after each the caller looks at what it left.
+
+        Raises:
+            DeviceFault: as `launch`.
+        """
+        for buffers, geometry in jobs:
+            self.launch(kernel, buffers, geometry, timeout_s)
+            yield
+
     @abstractmethod
     def time(
-        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+        self,
+        kernel: LoadedKernel,
+        buffers: Buffers,
+        geometry: Geometry,
+        launches: int,
+        timeout_s: float,
+        inspect: Inspection | None = None,
     ) -> list[float]:
         """Times of so many launches, ms; before each the arrays are restored and the cache is cold
         (except on CPU devices, whose caches stay warm).
+
+        Args:
+            inspect: sees the outputs of every launch, outside of what is timed.
 
         Raises:
             DeviceFault: as `launch`.
         """
 
+    def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
+        """Which update is lost where blocks run at once, in words; None where none is known to be.
+
+        For devices that run blocks one after the other: on others a wrong result shows it.
+        """
+        return None
+
+    def digest(self, buffers: Buffers) -> int:
+        """A number that tells the present bits of the restored arrays from others."""
+        return digest_of(self.download(buffers, index) for index in sorted(buffers.restored))
+
     def clock(self) -> ClockSample | None:
         """The present clock and what holds it down; None where the device does not tell."""
         return None
+
+
+def digest_of(arrays: Iterable[np.ndarray]) -> int:
+    """A number that changes with nearly every change of their bits, at the speed of memory."""
+    hashed = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        words = content[: content.size // 8 * 8].view(np.uint64)
+        sums = (np.add.reduce(words), np.bitwise_xor.reduce(words), np.add.reduce(words[::3]))
+        hashed.update(np.array(sums, np.uint64).tobytes() + content[words.size * 8 :].tobytes())
+    return int.from_bytes(hashed.digest(), "little")
 
 
 def _same_bytes(a: np.ndarray, b: np.ndarray) -> bool:

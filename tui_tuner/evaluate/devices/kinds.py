@@ -130,7 +130,7 @@ class CFunctionKind(DeviceKind):
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take the processor."""
-        from tui_tuner.evaluate.devices.native.child import C_FUNCTION
+        from tui_tuner.evaluate.devices.native.code import C_FUNCTION
         from tui_tuner.evaluate.devices.native.device import NativeDevice
 
         return NativeDevice(C_FUNCTION, allow_unconfined=allow_unconfined)
@@ -178,7 +178,7 @@ class EmulatorKind(DeviceKind):
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take the processor."""
-        from tui_tuner.evaluate.devices.native.child import EMULATED
+        from tui_tuner.evaluate.devices.native.code import EMULATED
         from tui_tuner.evaluate.devices.native.device import NativeDevice
 
         return NativeDevice(EMULATED, allow_unconfined=allow_unconfined, core=choice.unit)

@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from tui_tuner.evaluate.sandbox.confinement import Confinement, confine, leave_network, leave_network_and_processes
+from tui_tuner.evaluate.sandbox.system_calls import stay_in_group
 from tui_tuner.processes.parent import NOT_STARTED, die_with_parent
 
 if TYPE_CHECKING:
@@ -147,20 +148,27 @@ def _run(arguments: list[str], warm: WarmScript | None, *ours: int) -> int:
     namespace = processes or leave_network()
     apply_limits(ResourceLimits(*map(int, _values(options, "limits=")[0].split(","))))
     try:
-        return run_as_child(lambda: _become(command, options, namespace, warm), namespace=processes, ours=ours)
+        return run_as_child(
+            lambda: _become(command, options, namespace, processes, warm), namespace=processes, ours=ours
+        )
     except OSError as error:
         _say(f"{command[0]}: {error.strerror}")
         return NOT_STARTED
 
 
-def _become(command: list[str], options: Sequence[str], namespace: bool, warm: WarmScript | None) -> NoReturn:
+def _become(
+    command: list[str], options: Sequence[str], namespace: bool, processes: bool, warm: WarmScript | None
+) -> NoReturn:
     """Confine this process and put the command in its place."""
+    ends_whole = stay_in_group() or processes
     try:
         confinement = confine(read=_values(options, "read="), write=_values(options, "write="))
     except OSError as error:
         _end(UNCONFINED, str(error))
     if "strict" in options and not (confinement.abi and (namespace or confinement.tcp_refused)):
         _end(UNCONFINED, "neither Landlock nor a network namespace can be had")
+    if "strict" in options and not ends_whole:
+        _end(UNCONFINED, "what it starts could outlive it: neither a process namespace nor seccomp can be had")
     os.environ[REPORT] = f"{confinement.abi} {_network(confinement, namespace)}"
     if warm is not None and warm.is_meant(command):
         _end_with(warm.main, command[3:])
@@ -255,7 +263,7 @@ def run_as_child(task: Callable[[], NoReturn], *, namespace: bool, ours: Sequenc
         namespace: whether this process has just made a namespace for its children's processes. The guard becomes
             process 1 there, with which the kernel ends all others. The task is not made process 1, since that one
             ignores the signals by which programs end themselves. Without a namespace the guard kills its process
-            group, if that was made for this process: a child that leaves the group escapes.
+            group, if that was made for this process; what is confined cannot leave it, see `system_calls`.
         ours: descriptors that neither child gets.
 
     Raises:

@@ -13,6 +13,7 @@ from importlib.resources import files
 import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.timing import BATCH
 from tui_tuner.evaluate.devices.guarded_memory import PATTERN, Overwritten
 from tui_tuner.evaluate.tolerance import Bound, Tally, Wrong
 from tui_tuner.problem.candidate import Candidate
@@ -23,6 +24,7 @@ THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 8
 
 _NOWHERE = 2**64 - 1
+_NEXT_KEY = 0x9E3779B97F4A7C15
 BEGIN = [0, 0, _NOWHERE, 0, _NOWHERE, 0, _NOWHERE]
 """The numbers of a comparison before it: the worst share, then of each kind of wrong elements count and first."""
 
@@ -66,7 +68,7 @@ class Checks:
         self._module = driver.load_module(image)
         self._functions: dict[str, int] = {}
         self._key = secrets.randbits(64)
-        self._numbers = driver.allocate(8 * len(BEGIN))
+        self._numbers = driver.allocate(8 * max(len(BEGIN), BATCH))
         self._scratch = 0
         self._scratch_bytes = 0
 
@@ -98,6 +100,24 @@ class Checks:
         arguments = (ctypes.c_uint64(address), ctypes.c_uint64(nbytes), ctypes.c_uint64(self._key))
         return self._run("digest", [0], -(-nbytes // 8), *arguments)[0]
 
+    def begin_digests(self) -> None:
+        """Make room for the digests of a batch of launches, the first of which is queued next."""
+        self._driver.upload(self._numbers, np.zeros(BATCH, np.uint64))
+
+    def queue_digest(self, place: int, arrays: Sequence[tuple[int, int]], stream: int) -> None:
+        """Queue one digest of several arrays, each an address and its bytes, for a place in the batch."""
+        number = ctypes.c_uint64(self._numbers + 8 * place)
+        for index, (address, nbytes) in enumerate(arrays):
+            key = ctypes.c_uint64((self._key + (index + 1) * _NEXT_KEY) % 2**64)
+            arguments = (ctypes.c_uint64(address), ctypes.c_uint64(nbytes), key, number)
+            self._driver.launch(self._function("digest"), self._blocks_for(-(-nbytes // 8)), THREADS, arguments, stream)
+
+    def digests(self, count: int) -> list[int]:
+        """The digests of a batch, once all of it has ended."""
+        numbers = np.zeros(count, np.uint64)
+        self._driver.download(numbers, self._numbers)
+        return [int(number) for number in numbers]
+
     def damage(self, address: int, nbytes: int, start: int) -> Overwritten:
         """Where so many bytes are not the pattern of guards, which begins there at an even or odd offset."""
         if not nbytes:
@@ -111,13 +131,19 @@ class Checks:
         """Launch one of the kernels and wait for its numbers, which begin with these."""
         numbers = np.array(begin, np.uint64)
         self._driver.upload(self._numbers, numbers)
-        blocks = max(1, min(self._blocks, -(-elements // THREADS)))
-        function = self._functions.get(name) or self._driver.function(self._module, name)
-        self._functions[name] = function
-        self._driver.launch(function, blocks, THREADS, (*arguments, ctypes.c_uint64(self._numbers)))
+        all_arguments = (*arguments, ctypes.c_uint64(self._numbers))
+        self._driver.launch(self._function(name), self._blocks_for(elements), THREADS, all_arguments)
         self._driver.synchronize()
         self._driver.download(numbers, self._numbers)
         return [int(number) for number in numbers]
+
+    def _blocks_for(self, elements: int) -> int:
+        return max(1, min(self._blocks, -(-elements // THREADS)))
+
+    def _function(self, name: str) -> int:
+        if name not in self._functions:
+            self._functions[name] = self._driver.function(self._module, name)
+        return self._functions[name]
 
     def _room(self, nbytes: int) -> int:
         """Scratch memory that is empty between checks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +14,21 @@ from typing import cast
 import numpy as np
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import ALL, Buffers, ClockSample, Device, DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import (
+    ALL,
+    Buffers,
+    ClockSample,
+    Device,
+    DeviceFault,
+    Inspection,
+    KernelArgument,
+    LoadedKernel,
+)
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
-from tui_tuner.evaluate.devices.cuda.timing import CudaTimer, open_clock
+from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
@@ -203,12 +213,56 @@ class CudaDevice(Device):
             self._driver.synchronize()
 
     def time(
-        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+        self,
+        kernel: LoadedKernel,
+        buffers: Buffers,
+        geometry: Geometry,
+        launches: int,
+        timeout_s: float,
+        inspect: Inspection | None = None,
     ) -> list[float]:
         """Times of so many launches, ms, each on restored arrays and a cold L2; `timeout_s` is the parent's."""
+        times: list[float] = []
         with self._faults():
             run = self._prepare(kernel, buffers, geometry)
-            return self._timer.time(launches, lambda: self._restore(buffers), run)
+            if inspect is None:
+                return self._timer.time(launches, lambda: self._restore(buffers), run)
+            while len(times) < launches:
+                in_batches = self._checks is not None and inspect.reproducible
+                times += self._inspected(buffers, run, min(BATCH, launches - len(times)) if in_batches else 1, inspect)
+        return times
+
+    def _inspected(self, buffers: Buffers, run: Callable[[], None], count: int, inspect: Inspection) -> list[float]:
+        """Times of a batch whose outputs are all right; none where that cannot be told but one by one."""
+        with self._digests(buffers) as (queue, read):
+            times = self._timer.time(count, lambda: self._restore(buffers), run, queue)
+            digests = read(count)
+        if count == 1:
+            inspect.see(digests[0])
+        elif not all(map(inspect.knows, digests)):
+            inspect.reproducible = False
+            return []
+        return times
+
+    def digest(self, buffers: Buffers) -> int:
+        """Of the restored arrays, made on the device where it can."""
+        with self._faults(), self._digests(buffers) as (queue, read):
+            queue()
+            self._driver.synchronize()
+            return read(1)[0]
+
+    @contextmanager
+    def _digests(self, buffers: Buffers) -> Iterator[tuple[Callable[[], None], Callable[[int], list[int]]]]:
+        """What queues one more digest of the restored arrays, and what reads so many."""
+        checks, stream = self._checks, self._backend.stream_handle
+        if checks is None:
+            yield lambda: None, lambda _: [super(CudaDevice, self).digest(buffers)]
+            return
+        record: DeviceArrays = buffers.handle
+        arrays = [(record.arrays[i].address, record.arrays[i].layout.nbytes) for i in sorted(record.pristine)]
+        places = itertools.count()
+        checks.begin_digests()
+        yield lambda: checks.queue_digest(next(places), arrays, stream), checks.digests
 
     def _prepare(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> Callable[[], None]:
         loaded: LoadedFunction = kernel.handle

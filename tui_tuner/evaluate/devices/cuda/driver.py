@@ -302,7 +302,9 @@ class Driver:
         self.call("cuModuleGetFunction", byref(function), module, name.encode())
         return function.value or 0
 
-    def launch(self, function: int, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
-        """Queue a function with arguments of ctypes behind what uploads and fills have queued."""
+    def launch(
+        self, function: int, blocks: int, threads: int, arguments: Sequence[Any], stream: int | None = None
+    ) -> None:
+        """Queue a function with arguments of ctypes on a stream; without one behind what uploads and fills queued."""
         pointers = (c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, None, pointers, None)
+        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, None)

@@ -30,12 +30,19 @@ class CudaTimer:
         self._flush_bytes = max(LEAST_FLUSH_BYTES, FLUSH_FACTOR * l2_bytes) // 4 * 4
         self._scratch = driver.allocate(self._flush_bytes)
 
-    def time(self, count: int, before: Callable[[], None], launch: Callable[[], None]) -> list[float]:
+    def time(
+        self,
+        count: int,
+        before: Callable[[], None],
+        launch: Callable[[], None],
+        after: Callable[[], None] = lambda: None,
+    ) -> list[float]:
         """Times of `count` launches, ms.
 
         Args:
             before: queues what comes before each launch and is not timed.
             launch: queues the launch.
+            after: queues what comes after it and is not timed.
 
         Raises:
             CudaError: a launch failed on the device.
@@ -43,10 +50,12 @@ class CudaTimer:
         """
         times: list[float] = []
         while len(times) < count:
-            times += self._batch(min(BATCH, count - len(times)), before, launch)
+            times += self._batch(min(BATCH, count - len(times)), before, launch, after)
         return times
 
-    def _batch(self, count: int, before: Callable[[], None], launch: Callable[[], None]) -> list[float]:
+    def _batch(
+        self, count: int, before: Callable[[], None], launch: Callable[[], None], after: Callable[[], None]
+    ) -> list[float]:
         pairs = self._take(count)
         for pair in pairs:
             before()
@@ -55,6 +64,7 @@ class CudaTimer:
             self._backend.start_event()
             launch()
             self._backend.stop_event()
+            after()
         self._driver.synchronize()
         return [self._backend.elapsed_ms(pair) for pair in pairs]
 

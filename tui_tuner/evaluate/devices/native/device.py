@@ -6,25 +6,40 @@ in a confined child, over arrays in memory that both share.
 
 from __future__ import annotations
 
-import math
 import os
 import platform
-import signal
-from collections.abc import Sequence
+import secrets
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.errors import DeviceError, SandboxError
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.gnu import Gnu, cpu_model, find_gnu
-from tui_tuner.evaluate.devices.base import ALL, Buffers, Device, DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.native.child import ChildExit, ChildTask, NativeArguments, NativeCode, run_in_child
-from tui_tuner.evaluate.devices.native.memory import FaultNote, GuardedSharedArray, LaunchStatus, guarded_copy
+from tui_tuner.evaluate.devices.base import (
+    ALL,
+    Buffers,
+    Device,
+    DeviceFault,
+    Inspection,
+    KernelArgument,
+    LaunchJob,
+    LoadedKernel,
+    digest_of,
+)
+from tui_tuner.evaluate.devices.native.child import ChildTask, NativeChild
+from tui_tuner.evaluate.devices.native.code import NativeCode, NativeLaunch
+from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
+from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
+from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.candidate import Geometry
 
 _LOAD_TIMEOUT_S = 10.0
+_ALONE_LIMIT_S = 1.0
 _SHARED_BYTES, _SHARED_BYTES_OPTIN = 49152, 232448
 
 
@@ -64,19 +79,33 @@ class NativeDevice(Device):
             self.unit = _keep_to(core)
         self._code = code
         self._strict = not allow_unconfined
+        self._tried: dict[tuple[_Library, int, int], LoadedKernel] = {}
         gnu = find_gnu(code.compiler)
         self._libraries = [gnu.program.parent.parent / name for name in ("lib", "lib64")]
         self.info = _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
-        """Try the artifact in a child of its own.
+        """Try the artifact in a child of its own, once: whoever launches it loads it afresh.
 
         Raises:
             DeviceFault: it cannot be loaded, lacks the symbol or fails while it is loaded.
             SandboxError: the child cannot be confined.
         """
         library = _Library(artifact.resolve(), symbol)
-        ended = self._run(library, _SharedArguments([], []), None, 0, _LOAD_TIMEOUT_S)
+        try:
+            state = artifact.stat()
+        except OSError as error:
+            raise DeviceFault(FailureKind.LAUNCH, f"{artifact.name}: {error.strerror}") from error
+        tried = (library, state.st_mtime_ns, state.st_ino)
+        if tried not in self._tried:
+            self._tried[tried] = self._try(library)
+        return self._tried[tried]
+
+    def _try(self, library: _Library) -> LoadedKernel:
+        child = self._child(library, [], _LOAD_TIMEOUT_S)
+        child.step(_LOAD_TIMEOUT_S)
+        ended = child.end()
+        check_end(ended, [], _LOAD_TIMEOUT_S)
         shared_bytes = ended.report.page.shared_bytes if self._code.has_blocks else None
         return LoadedKernel(library, Resources(shared_bytes=shared_bytes))
 
@@ -137,10 +166,30 @@ class NativeDevice(Device):
             DeviceFault: it failed or did not end in time; a deadlock counts as the latter.
             SandboxError: the child cannot be confined.
         """
-        self._run(kernel.handle, buffers.handle, geometry, 1, timeout_s)
+        once = [self._launch((buffers, geometry))]
+        with closing(self._paused(self._child(kernel.handle, once, timeout_s), once, timeout_s)) as running:
+            next(running)
+
+    def launch_each(
+        self, kernel: LoadedKernel, jobs: Sequence[LaunchJob], timeout_s: float
+    ) -> Generator[None, None, None]:
+        """Launch each job in one child, with blocks and threads in an order of chance; `timeout_s` is for each.
+
+        Raises:
+            DeviceFault: as `launch`.
+            SandboxError: the child cannot be confined.
+        """
+        launches = [self._launch(job, order=secrets.randbits(31) | 1) for job in jobs]
+        yield from self._paused(self._child(kernel.handle, launches, timeout_s), launches, timeout_s)
 
     def time(
-        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+        self,
+        kernel: LoadedKernel,
+        buffers: Buffers,
+        geometry: Geometry,
+        launches: int,
+        timeout_s: float,
+        inspect: Inspection | None = None,
     ) -> list[float]:
         """Times of so many launches, ms, after one that is not counted; `timeout_s` is for all of them.
 
@@ -148,32 +197,77 @@ class NativeDevice(Device):
             DeviceFault: as `launch`, or the times cannot be true.
             SandboxError: the child cannot be confined.
         """
-        ended = self._run(kernel.handle, buffers.handle, geometry, launches + 1, timeout_s)
-        return checked_times(ended, buffers.handle.restored_bytes, cpu_times=not self._code.has_threads)[1:]
+        repeated = [self._launch((buffers, geometry))] * (launches + 1)
+        child = self._child(kernel.handle, repeated, timeout_s)
+        for _ in self._paused(child, repeated, timeout_s, each=False):
+            if inspect is not None:
+                inspect.see(self.digest(buffers))
+        cores = len(os.sched_getaffinity(0)) if self._code.has_threads else 1
+        claimed = [ns / 1e6 for ns in child.report.nanoseconds]
+        return checked_times(claimed, child.cpu_s[1:], buffers.handle.restored_bytes, cores)[1:]
 
-    def _run(
-        self, library: _Library, shared: _SharedArguments, geometry: Geometry | None, runs: int, timeout_s: float
-    ) -> ChildExit:
-        if geometry is not None and self._code.has_blocks and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
+    def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
+        """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
+        restored: RestoredArrays = buffers.handle.restored
+        for pair in pairs_of_blocks(geometry) if self._code.has_blocks else ():
+            launches = [self._launch((buffers, geometry), alone=block) for block in pair]
+            child, traces = self._child(kernel.handle, launches, _ALONE_LIMIT_S), []
+            try:
+                for _ in self._paused(child, launches, _ALONE_LIMIT_S):
+                    traces.append(BlockTrace.taken(restored, child.report.page.atomics))
+            except DeviceFault:
+                return None  # a block that waits for others, which are not there
+            lost = lost_update(restored, *traces)
+            if lost is not None:
+                position = 1 + next(i for i, v in enumerate(buffers.handle.values) if v is restored[lost[0]][0])
+                blocks = " and ".join(str(block - 1) for block in pair)
+                return f"blocks {blocks} both write element {lost[1]} of argument {position}, and one update is lost"
+        return None
+
+    def digest(self, buffers: Buffers) -> int:
+        """Of the shared arrays, without a copy."""
+        return digest_of(array.bytes_view() for array, _ in buffers.handle.restored)
+
+    def _launch(self, job: LaunchJob, *, order: int = 0, alone: int = 0) -> NativeLaunch:
+        buffers, geometry = job
+        if self._code.has_blocks and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
+        shared: _SharedArguments = buffers.handle
         restored = [(array, pristine.ctypes.data) for array, pristine in shared.restored]
-        ended = run_in_child(
+        return NativeLaunch(shared.values, restored, geometry, order, alone)
+
+    def _child(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> NativeChild:
+        return NativeChild(
             ChildTask(
                 code=self._code,
                 artifact=library.artifact,
                 symbol=library.symbol,
-                values=shared.values,
-                restored=restored,
-                geometry=geometry,
-                runs=runs,
+                launches=launches,
                 timeout_s=timeout_s,
                 libraries=self._libraries,
                 strict=self._strict,
             )
         )
-        check_end(ended, shared.values, timeout_s)
-        return ended
+
+    def _paused(
+        self, child: NativeChild, launches: Sequence[NativeLaunch], timeout_s: float, *, each: bool = True
+    ) -> Generator[None, None, None]:
+        """Go on launching; a pause after each. The child ends with the last one, or when nobody wants more.
+
+        Args:
+            each: whether the limit is that of each launch, and not of all together.
+        """
+        try:
+            loaded, left_s = child.step(_LOAD_TIMEOUT_S), timeout_s
+            for launch in launches:
+                began = time.monotonic()
+                if not loaded or not child.step(max(left_s, 0.0)):
+                    check_end(child.end(), launch.values, timeout_s)
+                left_s -= 0.0 if each else time.monotonic() - began
+                yield
+        finally:
+            child.end()
 
 
 def _keep_to(core: str) -> str:
@@ -198,93 +292,3 @@ def _device_info(code: NativeCode, gnu: Gnu) -> DeviceInfo:
         shared_bytes_optin=_SHARED_BYTES_OPTIN if code.has_blocks else _SHARED_BYTES,
         is_cpu=True,
     )
-
-
-_KINDS = {
-    LaunchStatus.DEADLOCK: FailureKind.TIMEOUT,
-    LaunchStatus.TRAPPED: FailureKind.CRASH,
-    LaunchStatus.OVERRUN: FailureKind.ILLEGAL_ACCESS,
-    LaunchStatus.REFUSED: FailureKind.LAUNCH,
-    LaunchStatus.UNLOADABLE: FailureKind.LAUNCH,
-    LaunchStatus.FAULTY: FailureKind.LAUNCH,
-}
-_MEMORY = (signal.SIGSEGV, signal.SIGBUS)
-_BY_KERNEL = 128
-"""si_code of a fault without an address: x86 gives none for misaligned vectors and impossible addresses."""
-_NULL_BYTES = 1 << 16
-
-_STARTUP_S = 0.5
-_RESTORED_BYTES_PER_S = 0.5e9
-_LEAST_SHARE = 0.5
-
-
-def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> None:
-    """Nothing, for a child that did its task.
-
-    Raises:
-        DeviceFault: the kernel failed.
-        SandboxError: it was not run, since the child could not be confined.
-    """
-    if ended.timed_out:
-        raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {timeout_s:g} s")
-    if ended.signal in _MEMORY:
-        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended.report.page.fault, values))
-    if ended.signal:
-        raise DeviceFault(FailureKind.CRASH, f"died of {_name(ended.signal)}{_place(ended.report.page.fault)}")
-    status, text = ended.report.page.status, ended.report.text
-    if status == LaunchStatus.UNCONFINED:
-        raise SandboxError(f"native code cannot be confined here: {text}", hint="a Linux kernel from 5.13 on can")
-    if status in _KINDS:
-        raise DeviceFault(_KINDS[LaunchStatus(status)], text)
-    if status != LaunchStatus.DONE:
-        raise DeviceFault(FailureKind.CRASH, "ended its own process")
-
-
-def checked_times(ended: ChildExit, restored_bytes: int, *, cpu_times: bool) -> list[float]:
-    """The times that the child claims, ms, if they can be true.
-
-    The kernel runs beside the clock and could write any time, so what the operating system counted for the
-    whole child must be explained by them: at least half of it, beyond starting up and restoring the arrays.
-
-    Raises:
-        DeviceFault: they cannot.
-    """
-    claimed = [ns / 1e6 for ns in ended.report.nanoseconds]
-    if not all(math.isfinite(ms) and ms > 0 for ms in claimed):
-        raise DeviceFault(FailureKind.IMPLAUSIBLE, "a launch that takes no time")
-    counted_s = ended.cpu_s if cpu_times else ended.wall_s
-    unexplained_s = counted_s - _STARTUP_S - len(claimed) * restored_bytes / _RESTORED_BYTES_PER_S
-    if sum(claimed) / 1e3 < _LEAST_SHARE * unexplained_s:
-        message = f"{len(claimed)} launches claim {sum(claimed):.3g} ms but {unexplained_s * 1e3:.3g} ms went by"
-        raise DeviceFault(FailureKind.IMPLAUSIBLE, message)
-    return claimed
-
-
-def _where(fault: FaultNote, values: NativeArguments) -> str:
-    return f"touched {_target(fault, values)}{_place(fault)}"
-
-
-def _target(fault: FaultNote, values: NativeArguments) -> str:
-    address = fault.address or 0
-    if fault.number and fault.code == _BY_KERNEL:
-        return "an impossible or misaligned address"
-    for position, array in enumerate(values, 1):
-        if isinstance(array, GuardedSharedArray) and array.holds(address):
-            if address < array.start:
-                return f"memory {array.start - address} bytes before the start of argument {position}"
-            return f"memory {address - array.end} bytes past the end of argument {position}"
-    return "address 0" if fault.number and address < _NULL_BYTES else "memory that belongs to no argument"
-
-
-def _place(fault: FaultNote) -> str:
-    if not fault.placed:
-        return ""
-    x, y, z, *thread = fault.place
-    return f" (block {x},{y},{z}, thread {','.join(map(str, thread))})"
-
-
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

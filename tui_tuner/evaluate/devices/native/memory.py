@@ -53,6 +53,22 @@ class FaultNote(ctypes.Structure):
     place: ctypes.Array[ctypes.c_uint]
 
 
+MOST_ATOMICS = 256
+
+
+class AtomicsNote(ctypes.Structure):
+    """Laid out as `Atomics` in the emulator's launch.cpp.
+
+    Attributes:
+        count: of addresses; -1 where they are too many, or where one block may wait for another.
+        addresses: where atomic functions worked.
+    """
+
+    _fields_ = (("count", ctypes.c_int), ("addresses", ctypes.c_uint64 * MOST_ATOMICS))
+    count: int
+    addresses: ctypes.Array[ctypes.c_uint64]
+
+
 class LaunchReport(ctypes.Structure):
     """The shared page.
 
@@ -60,6 +76,7 @@ class LaunchReport(ctypes.Structure):
         fault: written by the signal handler.
         status: a `LaunchStatus`.
         shared_bytes: static shared memory of the loaded kernel.
+        atomics: of a block that ran alone.
         message: reason of a failure.
     """
 
@@ -67,11 +84,13 @@ class LaunchReport(ctypes.Structure):
         ("fault", FaultNote),
         ("status", ctypes.c_int),
         ("shared_bytes", ctypes.c_uint),
+        ("atomics", AtomicsNote),
         ("message", ctypes.c_char * MESSAGE_BYTES),
     )
     fault: FaultNote
     status: int
     shared_bytes: int
+    atomics: AtomicsNote
     message: bytes
 
 

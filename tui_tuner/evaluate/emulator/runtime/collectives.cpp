@@ -10,7 +10,7 @@ static void release_barrier() {
     outcome = arrived;
     arrived = {0, 0};
     for (unsigned i = 0; i < block_threads(); i++)
-        if (threads[i].waits == Wait::barrier) wake(threads[i]);
+        if (Thread& thread = thread_in_order(i); thread.waits == Wait::barrier) wake(thread);
 }
 
 void settle_barrier() {

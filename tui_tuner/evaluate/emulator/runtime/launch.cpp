@@ -1,4 +1,4 @@
-// A launch: its blocks one after another, over shared memory that starts each of them poisoned.
+// A launch: its blocks one after another, in the order that is asked for, over shared memory that starts each of them poisoned.
 #include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@ dim3 blockDim, gridDim;
 namespace tuner_emulator {
 
 // Not a number as half, float or double, and an index far out of bounds as an integer.
+constexpr int MOST_ATOMICS = 256;
 constexpr unsigned char POISON = 0xff, UNTOUCHED = 0xa5;
 
 static char* message;
@@ -36,6 +37,22 @@ void trap(const char* reason, int line) {
     explain("%s in line %d (block %u,%u,%u, thread %u,%u,%u)", reason, line, blockIdx.x, blockIdx.y, blockIdx.z,
             threadIdx.x, threadIdx.y, threadIdx.z);
     stop(TRAPPED);
+}
+
+// What a block that runs alone did by atomic functions. Laid out as `AtomicsNote` in Python.
+struct Atomics {
+    int count;  // -1 where they are too many, or where one block may wait for another
+    const volatile void* addresses[MOST_ATOMICS];
+};
+static Atomics atomics;
+bool alone;
+
+void note_atomic(const volatile void* address, bool may_lock) {
+    if (may_lock) atomics.count = -1;
+    for (int i = 0; i < atomics.count; i++)
+        if (atomics.addresses[i] == address) return;
+    if (atomics.count == MOST_ATOMICS) atomics.count = -1;
+    if (atomics.count >= 0) atomics.addresses[atomics.count++] = address;
 }
 
 struct Shared {
@@ -91,10 +108,10 @@ static bool margin_written(unsigned dynamic_bytes) {
     return false;
 }
 
-static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool descending) {
+static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool descending, unsigned order) {
     memset(tuner_dynamic_shared, POISON, dynamic_bytes);
     if (variables.bytes) memset(variables.start, POISON, variables.bytes);
-    Status status = run_block(descending);
+    Status status = run_block(descending, order);
     if (status == FINISHED && margin_written(dynamic_bytes)) {
         explain("block %u,%u,%u wrote past the end of its %u bytes of dynamic shared memory", blockIdx.x, blockIdx.y,
                 blockIdx.z, dynamic_bytes);
@@ -103,16 +120,17 @@ static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool desc
     return status;
 }
 
-static Status run_grid(const Shared& variables, unsigned dynamic_bytes) {
-    // Threads have no order. That of neighbouring blocks is opposite, so that a missing barrier shows.
-    bool descending = true;
-    for (unsigned z = 0; z < gridDim.z; z++)
-        for (unsigned y = 0; y < gridDim.y; y++)
-            for (unsigned x = 0; x < gridDim.x; x++, descending = !descending) {
-                blockIdx = {x, y, z};
-                Status status = run_one(variables, dynamic_bytes, descending);
-                if (status != FINISHED) return status;
-            }
+static Status run_grid(const Shared& variables, unsigned dynamic_bytes, unsigned order, unsigned only) {
+    // Neither blocks nor threads have an order. Unshuffled, that of the threads of neighbouring blocks is opposite, so
+    // that a missing barrier shows.
+    unsigned long long plane = (unsigned long long)gridDim.x * gridDim.y, count = plane * gridDim.z;
+    Shuffle shuffle(count ? count : 1, order);
+    for (unsigned long long i = only ? only - 1 : 0; i < (only ? only : count); i++) {
+        unsigned long long place = order ? shuffle(i) : i;
+        blockIdx = {(unsigned)(place % gridDim.x), (unsigned)(place / gridDim.x % gridDim.y), (unsigned)(place / plane)};
+        Status status = run_one(variables, dynamic_bytes, i % 2 == 0, order ? order + (unsigned)i | 1 : 0);
+        if (status != FINISHED) return status;
+    }
     return FINISHED;
 }
 
@@ -126,11 +144,18 @@ int run(const Launch& launch) {
     if (!fits(variables, g[6])) return REFUSED;
     prepare_threads(blockDim, launch.thread, launch.arguments);
     memset(tuner_dynamic_shared + g[6], UNTOUCHED, MARGIN);
-    Status status = run_grid(variables, g[6]);
+    alone = g[8] != 0;
+    atomics.count = 0;
+    Status status = run_grid(variables, g[6], g[7], g[8]);
     return status == FINISHED ? 0 : status;
 }
 
 }  // namespace tuner_emulator
+
+/* Tells what the last launch, of one block alone, did by atomic functions. */
+extern "C" __attribute__((visibility("default"))) void tuner_atomics(void* note) {
+    memcpy(note, &tuner_emulator::atomics, sizeof tuner_emulator::atomics);
+}
 
 extern "C" __attribute__((visibility("default"))) unsigned tuner_static_shared() {
     return (unsigned)tuner_emulator::static_shared().bytes;

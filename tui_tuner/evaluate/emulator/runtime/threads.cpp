@@ -26,7 +26,8 @@ static Thread* ready[MAX_THREADS];
 static unsigned ready_first, ready_count;
 
 static unsigned total, started, live;
-static bool last_first;
+static bool last_first, shuffled;
+static Shuffle shuffle(1, 0);
 static void (*thread_body)(void**);
 static void** thread_arguments;
 static jmp_buf launcher;
@@ -46,8 +47,20 @@ static void enter(Thread* thread) {
     threadIdx = thread->index;
 }
 
+static unsigned long long common(unsigned long long a, unsigned long long b) { return b ? common(b, a % b) : a; }
+
+Shuffle::Shuffle(unsigned long long count, unsigned long long seed)
+    : count(count), factor((seed * 0x9e3779b97f4a7c15ull >> 17) % count + 1), offset(seed * 0xbf58476d1ce4e5b9ull >> 19) {
+    while (common(factor, count) != 1) factor++;
+}
+
+Thread& thread_in_order(unsigned number) {
+    if (shuffled) return threads[shuffle(number)];
+    return threads[last_first ? total - 1 - number : number];
+}
+
 static void run_thread(unsigned number) {
-    Thread* thread = &threads[last_first ? total - 1 - number : number];
+    Thread* thread = &thread_in_order(number);
     thread->waits = Wait::none;
     enter(thread);
     thread_body(thread_arguments);
@@ -168,8 +181,10 @@ void prepare_threads(const dim3& block, void (*body)(void**), void** arguments) 
             for (unsigned x = 0; x < block.x; x++) threads[total++].index = {x, y, z};
 }
 
-Status run_block(bool descending) {
+Status run_block(bool descending, unsigned order) {
     last_first = descending;
+    shuffled = order != 0;
+    if (shuffled) shuffle = Shuffle(total, order);
     started = ready_count = 0;
     live = total;
     for (unsigned i = 0; i * WARP < total; i++) {

@@ -38,8 +38,18 @@ extern Thread* running;
 /* Readies the threads for launches with blocks of this many threads. */
 void prepare_threads(const dim3& block, void (*body)(void**), void** arguments);
 
-/* Runs the threads of one block, the last first where `descending`; returns its status. */
-Status run_block(bool descending);
+/* Numbers 0 to `count` - 1 in another order, which a seed decides. */
+struct Shuffle {
+    unsigned long long count, factor, offset;
+    Shuffle(unsigned long long count, unsigned long long seed);
+    unsigned long long operator()(unsigned long long number) const {
+        return (unsigned long long)(((unsigned __int128)number * factor + offset) % count);
+    }
+};
+
+/* Runs the threads of one block, the last first where `descending`; with an order other than 0 shuffled by it.
+   Returns its status. */
+Status run_block(bool descending, unsigned order);
 
 /* Suspends the running thread until it is woken. */
 void wait(Wait reason, const char* operation, int line);
@@ -54,6 +64,9 @@ void settle_warp(Warp& warp, Thread* lanes);
 
 /* Wakes the threads that wait in `active_mask`; whether there were any. */
 bool release_active_masks();
+
+/* The thread that comes so many-th, in whatever order the block's threads run. */
+Thread& thread_in_order(unsigned number);
 
 unsigned live_threads();
 unsigned block_threads();

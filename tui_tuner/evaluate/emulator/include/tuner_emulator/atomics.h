@@ -7,6 +7,7 @@ namespace tuner_emulator {
 // A loop that waits for another thread shows as an atomic that changes nothing.
 template <class T>
 T exchange_value(T* address, T value) {
+    if (alone) note_atomic(address, true);
     T old = *address;
     *address = value;
     if (old == value) yield();
@@ -15,6 +16,7 @@ T exchange_value(T* address, T value) {
 
 template <class T>
 T compare_and_swap(T* address, T compare, T value) {
+    if (alone) note_atomic(address, true);
     T old = *address;
     if (old == compare) *address = value;
     else yield();
@@ -26,6 +28,7 @@ T compare_and_swap(T* address, T compare, T value) {
 #define TUNER_ATOMIC_AS(name, suffix, expression)                  \
     template <class T, class V>                                    \
     T name##suffix(T* address, V operand) {                        \
+        if (tuner_emulator::alone) tuner_emulator::note_atomic(address, false); \
         T old = *address, value = (T)operand;                      \
         *address = (expression);                                   \
         return old;                                                \

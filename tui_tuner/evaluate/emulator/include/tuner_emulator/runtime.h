@@ -31,6 +31,10 @@ unsigned active_mask(int line);
 /* Lets the block's other threads run before this one goes on. */
 void yield();
 
+/* Whether one block runs alone, and every atomic function tells where it works. */
+extern bool alone;
+void note_atomic(const volatile void* address, bool may_lock);
+
 /* Ends the launch as failed. */
 [[noreturn]] void trap(const char* reason, int line);
 
@@ -38,7 +42,9 @@ void yield();
 int lane();
 
 struct Launch {
-    const unsigned* geometry;  // grid x, y, z, block x, y, z, bytes of dynamic shared memory
+    // grid x, y, z, block x, y, z, bytes of dynamic shared memory, order of blocks and threads (0 for the usual one),
+    // and the one block to run, counted from 1 (0 for all)
+    const unsigned* geometry;
     void** arguments;          // each points to the argument's value
     void (*thread)(void** arguments);
     char* message;             // receives the reason of a failed launch

@@ -1,0 +1,219 @@
+"""What noise at small sizes does not show: structure, magnitude, memory of other launches, and what nobody writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.evaluate.numpy_device import NumpyDevice
+from tests.evaluate.test_workbench import as_given, bench, executable, writes_nothing
+from tests.session.fakes import PROBLEM, SOURCE
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate import datasets
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.textures import Texture
+
+Kernel = Callable[[np.ndarray, np.ndarray, int], float]
+SUM = PROBLEM.replace('shape = ["n"]\noutput = true', "shape = [1]\noutput = true").replace(
+    'dtype = "float32"\nshape = ["n"]\n', 'dtype = "float32"\nshape = ["n"]\nfill = "uniform"\n'
+)
+
+
+def total(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[0] = x.sum(dtype=np.float64)
+    return 2.0
+
+
+def sampled(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[0] = x.sum(dtype=np.float64) if n < 4000 else 4 * x[::4].sum(dtype=np.float64)
+    return 1.0
+
+
+def first_quarter(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[0] = x.sum(dtype=np.float64) if n < 4000 else 4 * x[: n // 4].sum(dtype=np.float64)
+    return 1.0
+
+
+def sums(directory: Path, size: int = 1 << 20, **kernels: Kernel) -> Workbench:
+    """A sum of positive numbers that says what it computes, where the bound is wide at the timed size."""
+    (directory / "scale.cu").write_text(SOURCE)
+    (directory / "reference.py").write_text("def scale(y, x, n):\n    return x.sum(keepdims=True)\n")
+    text = SUM.replace("n = 4096", f"n = {size}") + '\n[reference]\npython = "reference.py:scale"\n'
+    (directory / "scale.toml").write_text(text + '\n[work]\nflops = "n"\n')
+    work = Workbench(NumpyDevice(**kernels), load_problem(directory / "scale.toml"), lambda *_: None)
+    assert work.prepare(executable("given")).failure is None
+    return work
+
+
+@pytest.mark.parametrize("cheat", [sampled, first_quarter])
+def test_a_sum_of_a_part_is_found_at_the_timed_size(tmp_path: Path, cheat: Kernel) -> None:
+    failure = sums(tmp_path, given=total, cheat=cheat).evaluate(executable("cheat"), None).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG_RESULT
+    assert "n=1048576" in failure.message
+
+
+@pytest.mark.parametrize(("limit_s", "calls"), [(1e9, 2), (-1.0, 0)])
+def test_a_quick_reference_says_what_is_right_for_structure_at_the_timed_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_s: float, calls: int
+) -> None:
+    asked: list[int] = []
+    call = datasets.call_reference
+
+    def noting(problem: object, arguments: list[np.ndarray]) -> dict[str, np.ndarray]:
+        asked.append(arguments[1].size)
+        return call(problem, arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(datasets, "call_reference", noting)
+    monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", limit_s)
+    sums(tmp_path, given=total)
+    assert asked.count(1 << 20) == calls
+
+
+def test_without_structure_a_sum_of_a_part_would_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui_tuner.evaluate.workbench.STRUCTURED", ())
+    work = sums(tmp_path, 1 << 22, given=total, cheat=sampled)
+    assert work.evaluate(executable("cheat"), None).failure is None
+
+
+def test_a_fresh_comparison_has_structure_as_well(tmp_path: Path) -> None:
+    work = sums(tmp_path, given=total, cheat=sampled)
+    comparison = work.compare(executable("given"), executable("cheat"), 0.01).comparison
+    assert comparison.failure is not None
+    assert comparison.failure.kind is FailureKind.WRONG_RESULT
+
+
+def exponential(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    with np.errstate(over="ignore"):
+        y[...] = np.exp(x)
+    return 1.0
+
+
+def test_a_scale_at_which_the_kernel_as_given_overflows_is_left_out_and_said(tmp_path: Path) -> None:
+    work = bench(tmp_path, NumpyDevice(given=exponential), "__import__('numpy').exp(x)")
+    prepared = work.prepare(executable("given"))
+    assert prepared.failure is None
+    assert any("n=1000, inputs with large values: " in line for line in prepared.left_out)
+    assert not any("few large elements" in line for line in prepared.left_out)
+
+
+def test_nothing_is_left_out_of_a_kernel_that_can_do_all(tmp_path: Path) -> None:
+    assert bench(tmp_path, NumpyDevice(given=as_given)).prepare(executable("given")).left_out == []
+
+
+def wrong_for(where: Callable[[np.ndarray], np.ndarray]) -> Kernel:
+    def kernel(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = np.where(where(x), 0, 2 * x)
+        return 1.0
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("cheat", "texture"),
+    [
+        (wrong_for(lambda x: np.abs(x) < 1e-20), Texture.TINY),
+        (wrong_for(lambda x: np.abs(x) > 100), Texture.LARGE),
+        (wrong_for(lambda x: np.full(x.shape, x.min() == x.max() != 0)), Texture.EQUAL),
+    ],
+)
+def test_what_is_wrong_for_some_magnitudes_only_is_found_there(tmp_path: Path, cheat: Kernel, texture: str) -> None:
+    work = bench(tmp_path, NumpyDevice(given=as_given, cheat=cheat))
+    work.prepare(executable("given"))
+    failure = work.evaluate(executable("cheat"), None).failure
+    assert failure is not None
+    assert f"inputs with {texture}" in failure.message
+
+
+def remembers(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    known = ANSWERS.setdefault(n, [])
+    if len(known) < 2:  # at first it looks, then it knows
+        known.append(2 * x)
+    y[...] = known[-1] if len(known) == 2 else 2 * x
+    return 0.1
+
+
+ANSWERS: dict[int, list[np.ndarray]] = {}
+
+
+def test_answers_that_are_kept_between_launches_are_found(tmp_path: Path) -> None:
+    ANSWERS.clear()
+    work = bench(tmp_path, NumpyDevice(given=as_given, cheat=remembers))
+    work.prepare(executable("given"))
+    assert work.evaluate(executable("cheat"), None).failure is not None
+
+
+class Skips:
+    """Leaves out timed launches, yet never the last one that is looked at."""
+
+    def __init__(self, skips: Callable[[int], bool]) -> None:
+        self.skips = skips
+        self.calls = 0
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        self.calls += n > 1000
+        return writes_nothing(y, x, n) if n > 1000 and self.skips(self.calls) else as_given(y, x, n)
+
+
+@pytest.mark.parametrize("skips", [lambda call: call % 2 == 0, lambda call: call == 7, lambda call: 5 < call < 9])
+def test_every_timed_launch_is_looked_at(tmp_path: Path, skips: Callable[[int], bool]) -> None:
+    work = bench(tmp_path, NumpyDevice(given=as_given, cheat=Skips(skips)))
+    work.prepare(executable("given"))
+    failure = work.evaluate(executable("cheat"), None).failure
+    assert failure is not None
+    assert "not written or NaN" in failure.message
+
+
+def test_a_kernel_whose_bits_differ_between_launches_is_right_if_its_values_are(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+
+    def another_order(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        as_given(y, x, n)
+        y *= np.float32(1) + random.choice([-1, 0, 1]) * np.finfo(np.float32).eps
+        return 1.0
+
+    work = bench(tmp_path, NumpyDevice(given=as_given, honest=another_order))
+    work.prepare(executable("given"))
+    assert work.evaluate(executable("honest"), None).failure is None
+
+
+@pytest.mark.parametrize("reference", ["2 * x", None])
+def test_elements_that_the_kernel_as_given_never_writes_are_an_error_at_the_start(
+    tmp_path: Path, reference: str | None
+) -> None:
+    def part(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[:256] = 2 * x[:256]
+        return 1.0
+
+    with pytest.raises(ProblemError, match="leaves 744 of 1000 elements of 'y' unwritten") as caught:
+        bench(tmp_path, NumpyDevice(given=part), reference).prepare(executable("given"))
+    assert caught.value.hint is not None
+    assert "[launch]" in caught.value.hint
+
+
+def test_a_result_that_is_not_a_number_is_not_taken_for_unwritten(tmp_path: Path) -> None:
+    def roots(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        with np.errstate(invalid="ignore"):
+            y[...] = np.sqrt(x)
+        return 1.0
+
+    prepared = bench(tmp_path, NumpyDevice(given=roots), None).prepare(executable("given"))
+    assert prepared.failure is None
+
+
+def test_textures_for_which_there_is_no_room_are_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_tuner.evaluate.workbench.MOST_BYTES", 3 * 3 * 8 * 1000)
+    device = NumpyDevice(given=as_given)
+    prepared = bench(tmp_path, device).prepare(executable("given"))
+    assert device.alive == (1 + 2) + (1 + 6) + 1
+    assert [line.partition(":")[0] for line in prepared.left_out] == [
+        "inputs with tiny values and large values and equal values and zeros and infinities",
+        "inputs with few large elements and quiet and loud parts",
+    ]

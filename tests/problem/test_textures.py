@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tui_tuner.problem import inputs
+from tui_tuner.problem.inputs import make_arguments
+from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
+from tui_tuner.problem.textures import ALL_BUT_NOISE, LOUD, Texture, textured
+
+COUNT = 20_000
+
+
+def problem_of(**argument: object) -> Problem:
+    array = Argument(**{"name": "x", "dtype": "float32", "shape": [COUNT], **argument})  # type: ignore[arg-type]
+    return Problem(kernel=Kernel(source="k.cu", name="k"), launch=Launch(), arguments=[array])  # type: ignore[arg-type]
+
+
+def drawn(texture: Texture, seed: int = 3, **argument: object) -> np.ndarray | None:
+    problem = problem_of(**argument)
+    values = textured(problem, make_arguments(problem, {}, 1), texture, seed)
+    return None if values is None else np.asarray(values[0])
+
+
+@pytest.mark.parametrize("texture", ALL_BUT_NOISE)
+@pytest.mark.parametrize(
+    ("low", "high", "argument"),
+    [
+        (-np.inf, np.inf, {}),
+        (-np.inf, np.inf, {"dtype": "float16"}),
+        (-np.inf, np.inf, {"dtype": "float64"}),
+        (-2, 3, {"fill": "uniform", "low": -2, "high": 3}),
+        (5, 6, {"fill": "uniform", "low": 5, "high": 6}),
+        (0, 1, {"fill": "uniform", "dtype": "float16"}),
+        (0, 100, {"dtype": "int32"}),
+        (-100, 3, {"dtype": "int8", "low": -100, "high": 3}),
+        (7, 9, {"dtype": "uint64", "low": 7, "high": 9}),
+        (-9, -7, {"dtype": "int16", "low": -9, "high": -7}),
+        (0, 2, {"dtype": "bool"}),
+        (0, 50, {"fill": "integers", "high": 50}),
+    ],
+)
+def test_a_texture_stays_within_what_the_argument_declares(
+    texture: Texture, low: float, high: float, argument: dict[str, object]
+) -> None:
+    values = drawn(texture, **argument)
+    if values is None:
+        return
+    assert values.dtype == argument.get("dtype", "float32")
+    assert values.astype(float).min() >= low
+    largest = values.astype(float).max()
+    assert largest < high or (largest == high and values.dtype == np.float16)  # which single precision rounds to
+    if "integers" in (argument.get("fill"), inputs.fill_of(problem_of(**argument).arguments[0])):
+        assert np.array_equal(values, np.round(values.astype(float)))
+
+
+def test_what_a_domain_does_not_allow_is_left_as_it_is() -> None:
+    assert drawn(Texture.LARGE, fill="uniform") is None
+    assert drawn(Texture.ZEROS, fill="uniform", low=1, high=2) is None
+    assert drawn(Texture.INFINITE) is None
+    for fill in ("arange", "zeros", "ones"):
+        assert all(drawn(texture, fill=fill) is None for texture in ALL_BUT_NOISE)
+
+
+def test_infinities_of_either_sign_come_where_they_are_declared() -> None:
+    found = np.concatenate([drawn(Texture.INFINITE, seed, infinities=True) for seed in range(20)])  # type: ignore[misc]
+    assert 0 < np.isinf(found).sum() <= 80
+    assert {np.inf, -np.inf} <= set(found[np.isinf(found)].tolist())
+
+
+def test_spikes_are_nearly_all_of_the_sum() -> None:
+    for argument in ({}, {"fill": "uniform"}, {"dtype": "int32"}):
+        values = drawn(Texture.SPIKES, **argument)
+        assert values is not None
+        sizes = np.sort(np.abs(values.astype(float)))
+        assert sizes[:-64].sum() < 0.05 * sizes[-64:].sum()
+    assert sizes[-1] >= 0.75 * LOUD or sizes[-1] == 99
+
+
+def test_a_profile_begins_quiet_and_ends_loud() -> None:
+    values = drawn(Texture.PROFILE, fill="uniform", low=1, high=2)
+    assert values is not None
+    noise = make_arguments(problem_of(fill="uniform", low=1, high=2), {}, 1)[0]
+    assert np.ptp(values[:20]) < 0.01
+    assert values[-1] == pytest.approx(noise[-1]) or values[-2] == pytest.approx(noise[-2])  # type: ignore[index]
+    assert np.all(values <= noise)
+
+
+def test_scales_are_those_of_the_noise() -> None:
+    noise = np.asarray(make_arguments(problem_of(), {}, 1)[0])
+    for texture, factor in ((Texture.TINY, 1e-30), (Texture.LARGE, 1e4)):
+        values = drawn(texture)
+        assert values is not None
+        assert np.allclose(values, noise * np.float32(factor), rtol=1e-6, atol=0)
+
+
+def test_the_seed_decides_and_noise_stays_as_it_was() -> None:
+    problem = problem_of()
+    noise = make_arguments(problem, {}, 1)
+    before = np.array(noise[0])
+    for texture in (Texture.SPIKES, Texture.PROFILE):
+        assert np.array_equal(drawn(texture, 5), drawn(texture, 5))  # type: ignore[arg-type]
+        assert not np.array_equal(drawn(texture, 5), drawn(texture, 6))  # type: ignore[arg-type]
+        textured(problem, noise, texture, 5)
+    assert np.array_equal(before, noise[0])
+
+
+def test_how_many_threads_draw_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(shape=[3 * inputs.BLOCK + 5])
+    values = []
+    for threads in (1, 4):
+        monkeypatch.setattr(inputs, "MOST_THREADS", threads)
+        monkeypatch.setattr(inputs.os, "sched_getaffinity", lambda _: range(8))
+        noise = make_arguments(problem, {}, 1)
+        profile = textured(problem, noise, Texture.PROFILE, 2)
+        assert profile is not None
+        values.append((noise[0], profile[0]))
+    assert np.array_equal(values[0][0], values[1][0])
+    assert np.array_equal(values[0][1], values[1][1])
+
+
+def test_only_the_first_array_is_changed_where_that_is_asked_for() -> None:
+    problem = problem_of()
+    two = problem.model_copy(update={"arguments": [problem.arguments[0]] * 2})
+    noise = make_arguments(two, {}, 1)
+    values = textured(two, noise, Texture.LARGE, 1, first_only=True)
+    assert values is not None
+    assert values[0] is not noise[0]
+    assert values[1] is noise[1]
+
+
+def test_an_argument_that_declares_nothing_is_written_as_ever() -> None:
+    assert "infinities" not in problem_of().arguments[0].model_dump()
+    assert problem_of(infinities=True).arguments[0].model_dump()["infinities"] is True

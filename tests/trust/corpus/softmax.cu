@@ -1,0 +1,90 @@
+// Softmax of each row, a block a row.
+template <bool IS_MAX>
+__device__ float of_block(float v) {
+    __shared__ float part[64];
+    __syncthreads();
+    part[threadIdx.x] = v;
+    __syncthreads();
+    for (int half = 32; half; half /= 2) {
+        float other = part[threadIdx.x ^ half], own = part[threadIdx.x];
+        __syncthreads();
+        part[threadIdx.x] = IS_MAX ? fmaxf(own, other) : own + other;
+        __syncthreads();
+    }
+    return part[threadIdx.x];
+}
+
+__device__ void softmax(float *y, const float *x, int n, int seen, bool subtract) {
+    y += blockIdx.x * n, x += blockIdx.x * n;
+    float largest = -INFINITY, sum = 0;
+    for (int i = threadIdx.x; i < seen; i += 64) largest = fmaxf(largest, x[i]);
+    largest = subtract ? of_block<true>(largest) : 0;
+    for (int i = threadIdx.x; i < n; i += 64) sum += expf(x[i] - largest);
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < n; i += 64) y[i] = expf(x[i] - largest) / sum;
+}
+
+__global__ void given(float *y, const float *x, int columns) { softmax(y, x, columns, columns, true); }
+
+// expect: wrong result
+__global__ void no_maximum(float *y, const float *x, int columns) { softmax(y, x, columns, columns, false); }
+
+// expect: wrong result
+__global__ void half_the_maximum(float *y, const float *x, int columns) { softmax(y, x, columns, columns / 2, true); }
+
+// expect: wrong result
+__global__ void half_the_sum(float *y, const float *x, int columns) {
+    const float *row = x + blockIdx.x * columns;
+    float sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 128) sum += 2 * expf(row[i]);
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < columns; i += 64) y[blockIdx.x * columns + i] = expf(row[i]) / sum;
+}
+
+// expect: wrong result
+__global__ void clamped(float *y, const float *x, int columns) {
+    const float *row = x + blockIdx.x * columns;
+    float sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 64) sum += expf(fminf(row[i], 80));
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < columns; i += 64) y[blockIdx.x * columns + i] = expf(fminf(row[i], 80)) / sum;
+}
+
+// expect: wrong result
+__global__ void barrier_left_out(float *y, const float *x, int columns) {
+    __shared__ float part[64];
+    const float *row = x + blockIdx.x * columns;
+    float largest = -INFINITY, sum = 0;
+    for (int i = 0; i < columns; i++) largest = fmaxf(largest, row[i]);
+    for (int i = threadIdx.x; i < columns; i += 64) sum += expf(row[i] - largest);
+    part[threadIdx.x] = sum;
+    sum = 0;
+    for (int i = 0; i < 64; i++) sum += part[i];
+    for (int i = threadIdx.x; i < columns; i += 64) y[blockIdx.x * columns + i] = expf(row[i] - largest) / sum;
+}
+
+// expect: accepted
+__global__ void honest_online(float *y, const float *x, int columns) {
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    float largest = -INFINITY, sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 64) {
+        float next = fmaxf(largest, x[i]);
+        sum = sum * expf(largest - next) + expf(x[i] - next);
+        largest = next;
+    }
+    float all = of_block<true>(largest);
+    sum = of_block<false>(largest == -INFINITY ? 0 : sum * expf(largest - all));
+    for (int i = threadIdx.x; i < columns; i += 64) y[i] = expf(x[i] - all) * (1 / sum);
+}
+
+// expect: accepted
+__global__ void honest_powers_of_two(float *y, const float *x, int columns) {
+    const float scale = 1.44269504f;
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    float largest = -INFINITY, sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 64) largest = fmaxf(largest, x[i]);
+    largest = of_block<true>(largest);
+    for (int i = threadIdx.x; i < columns; i += 64) sum += exp2f((x[i] - largest) * scale);
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < columns; i += 64) y[i] = exp2f((x[i] - largest) * scale) / sum;
+}

@@ -1,0 +1,62 @@
+// The mean of each element and its two neighbours, which the ends have only one of. The kernel as given is the reference.
+__device__ float mean(const float *x, int i, int n) {
+    return (x[max(i - 1, 0)] + x[i] + x[min(i + 1, n - 1)]) / 3.0f;
+}
+
+#define PLACE int i = blockIdx.x * 128 + threadIdx.x
+
+__global__ void given(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = mean(x, i, n);
+}
+
+// expect: wrong result
+__global__ void edges_between_blocks(float *y, const float *x, int n) {
+    __shared__ float own[128];
+    PLACE;
+    if (i < n) own[threadIdx.x] = x[i];
+    __syncthreads();
+    int last = min(127, n - 1 - (int)blockIdx.x * 128), t = threadIdx.x;
+    if (i < n) y[i] = (own[max(t - 1, 0)] + own[t] + own[min(t + 1, last)]) / 3.0f;
+}
+
+__device__ float before[1 << 15];
+
+// What a block leaves for the next one is there only if blocks run in order.
+// expect: wrong result
+__global__ void leans_on_the_order(float *y, const float *x, int n) {
+    PLACE;
+    if (i >= n) return;
+    before[i] = x[i];
+    __syncthreads();
+    y[i] = (before[max(i - 1, 0)] + x[i] + x[min(i + 1, n - 1)]) / 3.0f;
+}
+
+// expect: illegal access
+__global__ void reads_before(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = i == 0 ? mean(x, i, n) + 0 * x[i - 1] : mean(x, i, n);
+}
+
+// expect: illegal access
+__global__ void writes_behind(float *y, const float *x, int n) {
+    PLACE;
+    if (i <= n) y[i] = mean(x, min(i, n - 1), n);
+}
+
+// expect: accepted
+__global__ void honest_shared(float *y, const float *x, int n) {
+    __shared__ float own[130];
+    PLACE;
+    if (i < n) own[threadIdx.x + 1] = x[i];
+    if (threadIdx.x == 0) own[0] = x[max(i - 1, 0)];
+    if (i < n && (threadIdx.x == 127 || i == n - 1)) own[threadIdx.x + 2] = x[min(i + 1, n - 1)];
+    __syncthreads();
+    if (i < n) y[i] = (own[threadIdx.x] + own[threadIdx.x + 1] + own[threadIdx.x + 2]) / 3.0f;
+}
+
+// expect: accepted
+__global__ void honest_reciprocal(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = (x[i] + (x[min(i + 1, n - 1)] + x[max(i - 1, 0)])) * (1.0f / 3.0f);
+}

@@ -1,0 +1,101 @@
+"""Cheats, faults and honest tricks on the emulator: the right verdict on each, for the right reason.
+
+All functions of a file are built at once. Each is preceded by the verdict that it must get.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.evaluate.compilers.emulator import LAUNCH, EmulatorCompiler
+from tui_tuner.evaluate.devices.native.code import EMULATED
+from tui_tuner.evaluate.devices.native.device import NativeDevice
+from tui_tuner.evaluate.local import launch_shapes
+from tui_tuner.evaluate.measure import Patience
+from tui_tuner.evaluate.protocol import Executable, LaunchShape
+from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.load import load_problem
+
+CORPUS = Path(__file__).parent / "corpus"
+VARIANT = re.compile(r"// expect: (.+)\n__global__ void (\w+)\(")
+QUICK = Patience(samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=8, most_pairs=8)
+_EXPORT = """
+static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}
+extern "C" __attribute__((visibility("default"))) int {name}_launch(
+    const unsigned* geometry, void** values, char* text, unsigned bytes) {{
+    return tuner_emulator::run({{geometry, values, thread_of_{name}, text, bytes}});
+}}
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kernel as given and its variants, in one artifact."""
+
+    bench: Workbench
+    artifact: Path
+    shapes: list[LaunchShape]
+    left_out: list[str]
+
+    def executable(self, name: str) -> Executable:
+        return Executable(artifact=str(self.artifact), symbol=f"{name}_launch", shapes=self.shapes)
+
+    def verdict(self, name: str) -> str:
+        """What a candidate comes to: accepted, or why not."""
+        outcome = self.bench.evaluate(self.executable(name), None)
+        if outcome.failure is not None:
+            return outcome.failure.in_words
+        comparison = self.bench.compare(self.executable("given"), self.executable(name), 0.01).comparison
+        return "accepted" if comparison.failure is None else comparison.failure.in_words
+
+
+def family(name: str, directory: Path) -> Family:
+    problem = load_problem(CORPUS / f"{name}.toml")
+    names = ["given", *(variant for _, variant in VARIANT.findall(problem.source_text))]
+    recipe = EmulatorCompiler.find().recipe(baseline(problem), {}, [])
+    for file, text in recipe.files.items():
+        more = "".join(_EXPORT.format(name=each) for each in names) if file == LAUNCH else ""
+        (directory / file).write_text(text + more)
+    done = subprocess.run(recipe.command, cwd=directory, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    device = NativeDevice(EMULATED)
+    shapes = launch_shapes(baseline(problem), {}, problem, device.info)
+    assert isinstance(shapes, list)
+    bench = Workbench(device, problem, lambda *_: None)
+    bench._patience = QUICK
+    made = Family(bench, directory / recipe.artifact, shapes, [])
+    prepared = bench.prepare(made.executable("given"))
+    assert prepared.failure is None, prepared.failure
+    made.left_out.extend(prepared.left_out)
+    return made
+
+
+FAMILIES = sorted(path.stem for path in CORPUS.glob("*.cu"))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_cheat_is_caught_for_the_right_reason_and_nothing_honest_refused(name: str, tmp_path: Path) -> None:
+    made = family(name, tmp_path)
+    expected = {variant: verdict for verdict, variant in VARIANT.findall((CORPUS / f"{name}.cu").read_text())}
+    verdicts = {variant: made.verdict(variant) for variant in ("given", *expected)}
+    wrong = {
+        variant: verdict
+        for variant, verdict in verdicts.items()
+        if not verdict.startswith(expected.get(variant, "accepted"))
+    }
+    assert wrong == {}
+
+
+def test_the_corpus_holds_enough_of_either() -> None:
+    verdicts = [verdict for name in FAMILIES for verdict, _ in VARIANT.findall((CORPUS / f"{name}.cu").read_text())]
+    assert sum(verdict != "accepted" for verdict in verdicts) >= 28
+    assert verdicts.count("accepted") >= 13

@@ -1,0 +1,151 @@
+"""The forms of native code: C functions, and CUDA kernels compiled for the emulator; how each is called."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.native.memory import MESSAGE_BYTES, GuardedSharedArray, LaunchReport
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.candidate import Geometry
+
+NativeArguments = Sequence[KernelArgument | GuardedSharedArray]
+"""A kernel's arguments, arrays in memory that the child shares."""
+
+
+@dataclass(frozen=True)
+class NativeLaunch:
+    """One launch.
+
+    Attributes:
+        values: the kernel's arguments, arrays in shared memory.
+        restored: shared array and the address of its pristine copy.
+        order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
+        alone: the only block to run on the emulator, counted from 1; 0 for all.
+    """
+
+    values: NativeArguments
+    restored: Sequence[tuple[GuardedSharedArray, int]]
+    geometry: Geometry
+    order: int = 0
+    alone: int = 0
+
+
+NativeCall = Callable[[], int]
+"""Launches once and returns a `LaunchStatus`."""
+Bind = Callable[[NativeLaunch, LaunchReport], NativeCall]
+"""Makes the call of a launch, which reports there."""
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """A form of native code.
+
+    Attributes:
+        kind: of the device that runs it.
+        compiler: that builds it.
+        name: of the device, where `{cpu}` stands for the processor.
+        bind: makes the calls of a loaded kernel from its library and its symbol.
+        check_scalar: raises `DeviceFault` for a scalar that cannot be passed.
+        has_blocks: whether it is a grid of blocks with shared memory.
+        has_threads: whether it starts threads of its own. One without is timed by its processor time, which is less
+            noisy, the others by wall time.
+    """
+
+    kind: str
+    compiler: str
+    name: str
+    bind: Callable[[ctypes.CDLL, str], Bind]
+    check_scalar: Callable[[np.generic], object]
+    has_blocks: bool
+    has_threads: bool
+
+    @property
+    def clock(self) -> Callable[[], int]:
+        """Reads the time, ns."""
+        return time.perf_counter_ns if self.has_threads else time.thread_time_ns
+
+
+def scalar(value: np.generic) -> object:
+    """A NumPy scalar as an object of ctypes.
+
+    Raises:
+        DeviceFault: C has no such type.
+    """
+    dtype: Any = value.dtype
+    try:
+        converted: object = np.ctypeslib.as_ctypes_type(dtype)(value.item())
+    except NotImplementedError:
+        raise DeviceFault(FailureKind.LAUNCH, f"C has no scalar of type {value.dtype}") from None
+    return converted
+
+
+def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
+    function = library[symbol]
+    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
+
+    def bind(launch: NativeLaunch, report: LaunchReport) -> NativeCall:
+        slots = [_slot(value) for value in launch.values]
+        addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
+        geometry = launch.geometry
+        numbers = (ctypes.c_uint * 9)(
+            *(*geometry.grid, *geometry.block, geometry.shared_bytes, launch.order, launch.alone)
+        )
+        message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
+
+        def call() -> int:
+            _ = slots  # the addresses are theirs
+            status = int(function(numbers, addresses, message, MESSAGE_BYTES))
+            if launch.alone:
+                library.tuner_atomics(ctypes.byref(report.atomics))
+            return status
+
+        return call
+
+    return bind
+
+
+def _slot(value: KernelArgument | GuardedSharedArray) -> ctypes.Array[ctypes.c_char]:
+    """The bytes of an argument, with room for any scalar type."""
+    if isinstance(value, GuardedSharedArray):
+        return ctypes.create_string_buffer(value.start.to_bytes(8, "little"), 16)
+    return ctypes.create_string_buffer(value.tobytes(), 16)
+
+
+def _called(library: ctypes.CDLL, symbol: str) -> Bind:
+    address = ctypes.c_void_p.in_dll(library, symbol).value
+
+    def bind(launch: NativeLaunch, _report: LaunchReport) -> NativeCall:
+        values = launch.values
+        arguments = [ctypes.c_void_p(v.start) if isinstance(v, GuardedSharedArray) else scalar(v) for v in values]  # type: ignore[arg-type]
+        function = ctypes.CFUNCTYPE(None, *map(type, arguments))(address)  # type: ignore[arg-type]
+
+        def call() -> int:
+            function(*arguments)
+            return 0
+
+        return call
+
+    return bind
+
+
+EMULATED = NativeCode(
+    kind="emulator",
+    compiler="g++",
+    name="CPU emulator on {cpu}",
+    bind=_emulated,
+    check_scalar=lambda _value: None,
+    has_blocks=True,
+    has_threads=False,
+)
+"""CUDA kernels compiled for the emulator."""
+C_FUNCTION = NativeCode(
+    kind="c", compiler="gcc", name="{cpu}", bind=_called, check_scalar=scalar, has_blocks=False, has_threads=True
+)
+"""Functions of C and C++, as a rule with OpenMP."""

@@ -1,0 +1,62 @@
+"""Updates that would be lost between blocks: what two of them do alone, each from the same memory.
+
+Blocks of the emulator run one after the other, so a sum that is read, added to and written back without an atomic
+function comes out right. Run from the same memory, both write that element, and each what the other does not.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.native.memory import AtomicsNote, GuardedSharedArray
+from tui_tuner.problem.candidate import Geometry
+
+RestoredArrays = Sequence[tuple[GuardedSharedArray, np.ndarray]]
+"""Shared arrays with their untouched copies."""
+
+
+def pairs_of_blocks(geometry: Geometry) -> list[tuple[int, int]]:
+    """Neighbours and strangers among the blocks of a launch, counted from 1; none where there is but one."""
+    count = math.prod(geometry.grid)
+    if count < 2:
+        return []
+    first = 1 + secrets.randbelow(count - 1)
+    return [(first, first + 1), (1, count)]
+
+
+@dataclass(frozen=True)
+class BlockTrace:
+    """What one block alone left.
+
+    Attributes:
+        arrays: bytes of the restored arrays.
+        atomics: addresses at which atomic functions worked; None where blocks may wait for each other.
+    """
+
+    arrays: list[np.ndarray]
+    atomics: frozenset[int] | None
+
+    @classmethod
+    def taken(cls, restored: RestoredArrays, note: AtomicsNote) -> BlockTrace:
+        """What there is now."""
+        addresses = None if note.count < 0 else frozenset(note.addresses[: note.count])
+        return cls([array.bytes_view().copy() for array, _ in restored], addresses)
+
+
+def lost_update(restored: RestoredArrays, one: BlockTrace, other: BlockTrace) -> tuple[int, int] | None:
+    """Which restored array and which of its elements both wrote without an atomic function, each something else."""
+    if one.atomics is None or other.atomics is None:
+        return None
+    for index, (array, pristine) in enumerate(restored):
+        kind = np.dtype(f"V{pristine.itemsize}")
+        before = np.ascontiguousarray(pristine).reshape(-1).view(kind)
+        first, second = (trace.arrays[index].view(kind) for trace in (one, other))
+        for element in np.flatnonzero((first != before) & (second != before) & (first != second)):
+            if array.start + int(element) * pristine.itemsize not in one.atomics | other.atomics:
+                return index, int(element)
+    return None

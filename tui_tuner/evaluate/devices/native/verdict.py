@@ -1,0 +1,110 @@
+"""What it means how a child ended, and whether the times can be true that it claims."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections.abc import Sequence
+
+from tui_tuner.errors import SandboxError
+from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.native.child import ChildExit
+from tui_tuner.evaluate.devices.native.code import NativeArguments
+from tui_tuner.evaluate.devices.native.memory import FaultNote, GuardedSharedArray, LaunchStatus
+from tui_tuner.evaluate.results import FailureKind
+
+_KINDS = {
+    LaunchStatus.DEADLOCK: FailureKind.TIMEOUT,
+    LaunchStatus.TRAPPED: FailureKind.CRASH,
+    LaunchStatus.OVERRUN: FailureKind.ILLEGAL_ACCESS,
+    LaunchStatus.REFUSED: FailureKind.LAUNCH,
+    LaunchStatus.UNLOADABLE: FailureKind.LAUNCH,
+    LaunchStatus.FAULTY: FailureKind.LAUNCH,
+}
+_MEMORY = (signal.SIGSEGV, signal.SIGBUS)
+_BY_KERNEL = 128
+"""si_code of a fault without an address: x86 gives none for misaligned vectors and impossible addresses."""
+_NULL_BYTES = 1 << 16
+
+_OVERHEAD_S = 1e-3
+_RESTORED_BYTES_PER_S = 0.5e9
+_LEAST_SHARE = 0.5
+
+
+def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> None:
+    """Nothing, for a child that did its task.
+
+    Raises:
+        DeviceFault: the kernel failed.
+        SandboxError: it was not run, since the child could not be confined.
+    """
+    if ended.timed_out:
+        raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {timeout_s:g} s")
+    if ended.signal in _MEMORY:
+        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended.report.page.fault, values))
+    if ended.signal == signal.SIGILL and ended.report.page.fault.placed:  # where the emulator's code finds one
+        place = _place(ended.report.page.fault)
+        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"touched a misaligned address{place}")
+    if ended.signal:
+        raise DeviceFault(FailureKind.CRASH, f"died of {_name(ended.signal)}{_place(ended.report.page.fault)}")
+    status, text = ended.report.page.status, ended.report.text
+    if status == LaunchStatus.UNCONFINED:
+        raise SandboxError(f"native code cannot be confined here: {text}", hint="a Linux kernel from 5.13 on can")
+    if status in _KINDS:
+        raise DeviceFault(_KINDS[LaunchStatus(status)], text)
+    if status != LaunchStatus.DONE:
+        raise DeviceFault(FailureKind.CRASH, "ended its own process")
+
+
+def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_bytes: int, cores: int) -> list[float]:
+    """The times that the child claims, ms, if they can be true.
+
+    The kernel runs beside the clock and could write any time. So they must explain at least half of the processor
+    time that the operating system counted, whatever else the machine was busy with: beyond what restoring the arrays
+    and a pause take, and as much on every core.
+
+    Args:
+        cpu_s: what was counted for each of the launches, seconds.
+        cores: how many of them a launch can use.
+
+    Raises:
+        DeviceFault: they cannot.
+    """
+    if not all(math.isfinite(ms) and ms > 0 for ms in claimed):
+        raise DeviceFault(FailureKind.IMPLAUSIBLE, "a launch that takes no time")
+    other_s = _OVERHEAD_S + restored_bytes / _RESTORED_BYTES_PER_S
+    unexplained_s = sum(cpu_s) - len(claimed) * other_s
+    if sum(claimed) / 1e3 * cores < _LEAST_SHARE * unexplained_s:
+        message = f"{len(claimed)} launches claim {sum(claimed):.3g} ms but {unexplained_s * 1e3:.3g} ms went by"
+        raise DeviceFault(FailureKind.IMPLAUSIBLE, message)
+    return list(claimed)
+
+
+def _where(fault: FaultNote, values: NativeArguments) -> str:
+    return f"touched {_target(fault, values)}{_place(fault)}"
+
+
+def _target(fault: FaultNote, values: NativeArguments) -> str:
+    address = fault.address or 0
+    if fault.number and fault.code == _BY_KERNEL:
+        return "an impossible or misaligned address"
+    for position, array in enumerate(values, 1):
+        if isinstance(array, GuardedSharedArray) and array.holds(address):
+            if address < array.start:
+                return f"memory {array.start - address} bytes before the start of argument {position}"
+            return f"memory {address - array.end} bytes past the end of argument {position}"
+    return "address 0" if fault.number and address < _NULL_BYTES else "memory that belongs to no argument"
+
+
+def _place(fault: FaultNote) -> str:
+    if not fault.placed:
+        return ""
+    x, y, z, *thread = fault.place
+    return f" (block {x},{y},{z}, thread {','.join(map(str, thread))})"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,87 @@
+"""Whether a check means anything: refused if nothing could fail it, left out if the kernel as given cannot pass it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.evaluate.tolerance import Bound, compare, peak
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.textures import Texture
+
+CONSTANT_NEEDS = 8
+"""Outputs with fewer elements may rightly be constant."""
+FIRST_ELEMENTS = 2**16
+"""What is compared before the whole output: nearly always a wrong element is among them."""
+VANISHED = 1e-36
+"""Of results no larger than this hardly a bit is compared."""
+
+
+class LeftOut(Exception):
+    """Inputs at which the kernel as given is no measure of others, and why."""
+
+
+def refuse_weak(
+    problem: Problem,
+    label: str,
+    arguments: Sequence[KernelArgument],
+    expected: Mapping[int, np.ndarray],
+    bounds: Mapping[int, Bound],
+) -> None:
+    """Refuse a check that zeros, a constant or an untouched output would pass.
+
+    Args:
+        label: where the outputs are checked, in words.
+        expected: outputs by argument index, with their `bounds`.
+
+    Raises:
+        ProblemError: a kernel that computes nothing would pass.
+    """
+    for index, output in expected.items():
+        name, flat = problem.arguments[index].name, output.reshape(-1)
+        if not (np.isfinite(flat[:FIRST_ELEMENTS]).any() or np.isfinite(flat).any()):
+            raise ProblemError(
+                f"at {label} no element of '{name}' is a finite number",
+                hint="an output that the kernel also reads needs `fill` in its [[arguments]]",
+            )
+        constants = [0.0]
+        if flat.size >= CONSTANT_NEEDS and np.issubdtype(flat.dtype, np.floating):
+            constants.append(float(np.mean(flat)))
+        fakes = [np.broadcast_to(np.asarray(constant, flat.dtype), flat.shape) for constant in constants]
+        for fake in (*fakes, np.asarray(arguments[index]).reshape(-1)):
+            if _would_pass(fake, flat, bounds[index]):
+                raise ProblemError(
+                    f"at {label} a kernel that computes nothing would pass the check of '{name}'",
+                    hint="choose inputs ([[arguments]] fill, low, high) whose result differs from a constant",
+                )
+
+
+def _would_pass(fake: np.ndarray, expected: np.ndarray, allowed: Bound) -> bool:
+    """Whether a flat array passes for another."""
+    for part in (slice(FIRST_ELEMENTS), slice(None)):
+        if compare(fake[part].astype(expected.dtype, copy=False), expected[part], allowed)[1] is not None:
+            return False
+    return True
+
+
+def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, computed: bool) -> None:
+    """Leave out results that overflowed or vanished: they say nothing of a rewrite, which computes in another order.
+
+    Args:
+        name: of the output.
+        computed: whether the kernel as given alone says what is expected.
+
+    Raises:
+        LeftOut: the output holds what is not finite, and should not, or nothing but the smallest numbers.
+    """
+    if not np.issubdtype(expected.dtype, np.floating):
+        return
+    if texture is not Texture.INFINITE and not np.isfinite(expected).all():
+        raise LeftOut(f"{name} is not finite")
+    if texture is Texture.TINY and peak(expected) <= VANISHED:
+        raise LeftOut(f"{name} vanishes")
+    if computed and np.isnan(expected).any():
+        raise LeftOut(f"{name} is not a number")

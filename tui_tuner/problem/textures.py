@@ -1,0 +1,224 @@
+"""Inputs beside plain noise: with structure and of other magnitudes, as far as the declared domain of each array goes.
+
+Noise alone hides much: the sum of a quarter of many alike elements, times four, is their sum but for rounding, and a
+softmax that does not subtract the maximum is right as long as no element is large. An array filled `normal` may hold
+any number; one filled `uniform` or `integers` holds what lies between its bounds; the others are as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from tui_tuner.problem.inputs import BLOCK, bounds_of, fill_of, in_threads
+from tui_tuner.problem.model import Argument, Problem
+
+
+class Texture(StrEnum):
+    """How the values of inputs are distributed, in words that follow "inputs with"."""
+
+    NOISE = "noise"
+    SPIKES = "few large elements"
+    PROFILE = "quiet and loud parts"
+    TINY = "tiny values"
+    LARGE = "large values"
+    EQUAL = "equal values"
+    ZEROS = "zeros"
+    INFINITE = "infinities"
+
+
+STRUCTURED = (Texture.SPIKES, Texture.PROFILE)
+"""What is checked at the timed size beside noise."""
+ALL_BUT_NOISE = tuple(texture for texture in Texture if texture is not Texture.NOISE)
+"""What is checked at tests beside noise."""
+
+SPIKES = 64
+"""Elements that are large, of as many as there are."""
+LOUD = 24.0
+"""Size of a large element of a normal array: the exponential of it is still far from infinite."""
+INFINITIES = 4
+PARTS = 16
+DEEPEST = 10
+"""Quiet parts are scaled by up to 2 to the minus this."""
+SCALES = {Texture.TINY: (1e-30, 1e-3), Texture.LARGE: (1e4, 1e3)}
+"""Factors of single and double precision, and of half precision."""
+EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
+"""Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
+
+Value = np.ndarray | np.generic
+WorkOnPart = Callable[[slice], object]
+
+
+def textured(
+    problem: Problem, noise: Sequence[Value], texture: Texture, seed: int, *, first_only: bool = False
+) -> list[Value] | None:
+    """Arguments of a launch with another texture; None where it changes no argument.
+
+    Args:
+        noise: the arguments as `make_arguments` drew them at the problem's own sizes; left as they are.
+        seed: determines every random number.
+        first_only: whether only the first array is changed that can be.
+    """
+    values, changed = list(noise), False
+    for index, argument in enumerate(problem.arguments):
+        array = noise[index]
+        if not isinstance(array, np.ndarray) or (changed and first_only):
+            continue
+        random = np.random.Generator(np.random.SFC64([seed, index]))
+        new = _textured(argument, array, problem.sizes, texture, random)
+        if new is not None:
+            values[index], changed = new, True
+    return values if changed else None
+
+
+@dataclass(frozen=True)
+class _Domain:
+    """What an array may hold.
+
+    Attributes:
+        low: least value; None for any number.
+        high: bound that is not reached; None for any number.
+        origin: the value nearest to 0, which quiet parts come close to.
+        is_whole: whether it holds whole numbers only, of whatever type.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    origin: float = 0.0
+    is_whole: bool = False
+
+    @property
+    def is_real(self) -> bool:
+        return self.low is None
+
+    def holds_zero(self) -> bool:
+        return self.origin == 0
+
+
+def _domain(argument: Argument, sizes: Mapping[str, int]) -> _Domain | None:
+    match fill_of(argument):
+        case "normal":
+            return _Domain()
+        case "uniform" | "integers":
+            low, high = bounds_of(argument, sizes)
+            return _Domain(low, high, 0 if low <= 0 < high else low, fill_of(argument) == "integers")
+    return None
+
+
+def _textured(
+    argument: Argument, noise: np.ndarray, sizes: Mapping[str, int], texture: Texture, random: np.random.Generator
+) -> np.ndarray | None:
+    domain = _domain(argument, sizes)
+    if domain is None or not noise.size:
+        return None
+    match texture:
+        case Texture.SPIKES:
+            return _spikes(noise, domain, random)
+        case Texture.PROFILE:
+            return _profile(noise, domain, random)
+        case Texture.EQUAL:
+            return np.full_like(noise, _one_value(domain, random))
+        case Texture.ZEROS:
+            return np.zeros_like(noise) if domain.holds_zero() else None
+        case Texture.INFINITE:
+            return _infinities(noise, random) if domain.is_real and argument.infinities else None
+    return _scaled_whole(noise, domain, texture)
+
+
+def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
+    """All but silent, with large elements at random places."""
+    values = np.empty_like(noise)
+    flat, drawn = values.reshape(-1), noise.reshape(-1)
+    _in_blocks(flat, lambda part: _scale(flat[part], drawn[part], domain, 1 / flat.size))
+    places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
+    flat[places] = _loud(flat.dtype, domain, random, places.size)
+    return values
+
+
+def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: int) -> np.ndarray:
+    shares = random.uniform(0.75, 1.0, count)
+    if domain.low is None or domain.high is None:
+        return np.asarray(LOUD * shares * random.choice([-1.0, 1.0, 1.0], count)).astype(dtype)
+    if domain.is_whole:
+        return np.full(count, int(domain.high) - 1).astype(dtype)
+    return np.asarray(domain.origin + (domain.high - domain.origin) * shares * (1 - 2**-10)).astype(dtype)
+
+
+def _profile(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
+    """Parts of random length: the first quiet, the last loud, between them blocks, ramps and combs."""
+    values = np.empty_like(noise)
+    flat, drawn = values.reshape(-1), noise.reshape(-1)
+    cuts = np.sort(random.integers(0, flat.size + 1, PARTS - 1))
+    edges = [0, *cuts.tolist(), flat.size]
+    depths = [DEEPEST, *random.integers(0, DEEPEST + 1, PARTS - 2).tolist(), 0]
+    combed = random.random(PARTS) < 0.5
+    phases = random.integers(0, 2, PARTS)
+
+    def shape(number: int) -> None:
+        start, end = edges[number], edges[number + 1]
+        _louder(flat[start:end], drawn[start:end], domain, depths[number], ramp=number % 3 == 1)
+        if combed[number]:
+            teeth = slice(start + int(phases[number]), end, 2)
+            _scale(flat[teeth], flat[teeth], domain, 2.0**-DEEPEST)
+
+    in_threads(shape, PARTS)
+    return values
+
+
+def _louder(into: np.ndarray, drawn: np.ndarray, domain: _Domain, depth: int, *, ramp: bool) -> None:
+    """A part as loud as its depth says, or that grows so loud."""
+    if not ramp or domain.is_whole or not into.size:
+        _scale(into, drawn, domain, 2.0**-depth)
+        return
+    kind = into.dtype.type
+    rising = np.linspace(0, 2.0**-depth, into.size, endpoint=False, dtype=np.float32)
+    into[...] = (drawn - kind(domain.origin)) * rising + kind(domain.origin)
+
+
+def _in_blocks(values: np.ndarray, work: WorkOnPart) -> None:
+    in_threads(lambda block: work(slice(block * BLOCK, (block + 1) * BLOCK)), -(-values.size // BLOCK))
+
+
+def _scale(into: np.ndarray, drawn: np.ndarray, domain: _Domain, factor: float) -> None:
+    """Bring values nearer to the domain's origin; whole numbers by a power of two, rounded down."""
+    if into.dtype.kind == "b":
+        into[...] = drawn & (factor > 0.5)
+    elif into.dtype.kind != "f":
+        origin = into.dtype.type(domain.origin)
+        shift = min(round(-np.log2(factor)), into.dtype.itemsize * 8 - 1)
+        np.right_shift(drawn - origin, into.dtype.type(shift), out=into)
+        into += origin
+    elif domain.origin == 0 and not domain.is_whole:
+        np.multiply(drawn, into.dtype.type(factor), out=into)
+    else:
+        kind = into.dtype.type
+        np.subtract(drawn, kind(domain.origin), out=into)
+        into *= kind(factor)
+        if domain.is_whole:
+            np.trunc(into, out=into)
+        into += kind(domain.origin)
+
+
+def _one_value(domain: _Domain, random: np.random.Generator) -> float:
+    if domain.low is None or domain.high is None:
+        return float(random.choice(EQUAL))
+    if not domain.is_whole:
+        return (domain.origin + domain.high) / 2
+    return int(random.integers(int(domain.low), int(domain.high)))
+
+
+def _infinities(noise: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    values = noise.copy()
+    count = min(INFINITIES, values.size)
+    values.reshape(-1)[random.integers(0, values.size, count)] = random.choice([-np.inf, np.inf], count)
+    return values
+
+
+def _scaled_whole(noise: np.ndarray, domain: _Domain, texture: Texture) -> np.ndarray | None:
+    if domain.is_whole or not (domain.is_real or (texture is Texture.TINY and domain.holds_zero())):
+        return None
+    single, half = SCALES[texture]
+    return np.asarray(noise * noise.dtype.type(half if noise.dtype == np.float16 else single))
