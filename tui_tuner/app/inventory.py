@@ -7,6 +7,8 @@ import inspect
 import shlex
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,7 @@ async def findings(settings: Settings) -> AsyncIterator[tuple[str, str]]:
     yield "sandbox", (await Policy().prove()).line
     for line in (await probe_devices()).lines():
         yield "device", line
+    yield "cluster", f"Ray {version('ray')}" if find_spec("ray") else "no Ray: pip install 'tuner-tui[cluster]'"
     async for finding in _models(settings):
         yield finding
     for subject in subjects().values():

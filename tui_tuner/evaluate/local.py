@@ -104,7 +104,7 @@ class ThisMachine:
             language=problem.language,
             kept=options.kept,
         )
-        return Tools(builder, compiler.toolchain, report.line)
+        return Tools(builder, compiler.toolchain, report.line, options.jobs)
 
     async def close(self) -> None:
         """Remove what is too much of the builds of all runs."""
@@ -162,6 +162,7 @@ class LocalEvaluator:
             tests=checked.tests,
             dropped=checked.dropped,
             devices=self._places.titles,
+            jobs=tools.jobs,
         )
 
     def news(self) -> list[str]:
@@ -200,8 +201,10 @@ class LocalEvaluator:
 
     async def close(self) -> None:
         """End the runners, and remove what is too much of the builds of all runs."""
-        await self._places.close()
-        await self._site.close()
+        try:
+            await self._places.close()
+        finally:
+            await self._site.close()
 
     @property
     def _opening(self) -> OpenRequest:

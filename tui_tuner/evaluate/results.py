@@ -292,6 +292,7 @@ class MachineReport:
         dropped: a line for each proposed test that is not, with the reason.
         members: the only configurations of the kernel as given that there are; None where its tunables say all.
         devices: those that measure side by side, as the user names them.
+        jobs: builds at once, where the evaluator says.
     """
 
     device: DeviceInfo
@@ -302,6 +303,7 @@ class MachineReport:
     dropped: list[str] = field(default_factory=list)
     members: Sequence[Configuration] | None = None
     devices: Sequence[str] = ()
+    jobs: int = 0
 
 
 class Evaluator(Protocol):

@@ -75,6 +75,7 @@ class Machine:
             dropped=result.get("dropped", []),
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
             devices=result.get("devices", []),
+            jobs=result.get("jobs", 0),
         )
         return self._started
 
@@ -145,7 +146,7 @@ class Machine:
             "tests": [test.model_dump(mode="json") for test in started.tests],
             "dropped": started.dropped,
             **self._packed(started.members),
-            **({"devices": [*started.devices]} if len(started.devices) > 1 else {}),
+            **({"devices": [*started.devices], "jobs": started.jobs} if len(started.devices) > 1 else {}),
         }
 
     def _packed(self, members: Sequence[Configuration] | None) -> dict[str, str]:
