@@ -35,7 +35,6 @@ from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recor
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.evaluate.results import Evaluator
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.site import Site
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
@@ -192,19 +191,14 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
         nvcc=build.nvcc,
         kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
     )
-    return LocalEvaluator(run.problem, options, _cluster(run, settings))
-
-
-def _cluster(run: RunDirectory, settings: Settings) -> Site | None:
-    """The cluster that is named as the device, if one is."""
     address = cluster_address(run.options.device)
     if address is None:
-        return None
+        return LocalEvaluator(run.problem, options)
     from tui_tuner.evaluate.cluster.places import ClusterOptions
     from tui_tuner.evaluate.cluster.site import RayCluster
 
-    unconfined, build = run.options.allow_unconfined, settings.build
-    return RayCluster(run.problem, ClusterOptions(address, run.builds, unconfined, build.jobs, build.cache_mb))
+    wanted = ClusterOptions(address, run.builds, options.policy.allow_unconfined, build.jobs, build.cache_mb)
+    return LocalEvaluator(run.problem, options, RayCluster(run.problem, wanted))
 
 
 def problem_of(kernel: Path | None, device: str = "auto") -> Written:
