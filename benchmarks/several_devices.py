@@ -4,8 +4,8 @@
     python benchmarks/several_devices.py sample_kernels/matmul_tiled.cu --devices emulator:0 emulator:0,1
 
 Every line is a whole session of the program over the same random configurations, each checked and timed. All are built
-in a session before these, whose cache they share: what is compared is checking and measuring. `--sizes n=8192` makes a
-kernel take longer, so that nothing else counts.
+in a session before these, whose cache they share (in a cluster that of the user on each machine): what is compared is
+checking and measuring. `--sizes n=8192` makes a kernel take longer, so that nothing else counts.
 
 `evals/s` is from the first evaluation to the last. `linear` is that rate over the one of the first line, for each
 device as many as there are more: 1 is as good as it can be. `device s` is what all evaluations took of their devices.
@@ -62,7 +62,8 @@ def main() -> None:
         kernel = resized(options.kernel, sizes, Path(place))
         chosen.write_text(choose(kernel, options.configurations, options.seed), "utf-8")
         print(f"{kernel.stem} {' '.join(options.sizes)}, {os.cpu_count()} cores\n{COLUMNS.format(*HEADINGS)}")
-        tuner_tui(kernel, chosen, options.devices[0], cache)
+        for device in {options.devices[0], *(one for one in options.devices if one.startswith("ray"))}:
+            tuner_tui(kernel, chosen, device, cache)
         first: Outcome | None = None
         for _ in range(options.rounds):
             for device in options.devices:

@@ -10,11 +10,12 @@ from tui_tuner.errors import DeviceError, SandboxError
 from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
-from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
+from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.launcher import REPORT, is_confined
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport
+from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 

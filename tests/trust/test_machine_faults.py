@@ -19,7 +19,7 @@ from tests.session.test_session import all_events, finished
 from tui_tuner.errors import MachineError, machine_faults
 from tui_tuner.evaluate import local
 from tui_tuner.evaluate.devices.base import Buffers, DeviceFault
-from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
+from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.protocol import (
     EvaluationAnswer,
     EvaluationRequest,
@@ -33,6 +33,7 @@ from tui_tuner.evaluate.results import Build, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner import Runner
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
+from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.session.events import Note

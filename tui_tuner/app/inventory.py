@@ -7,6 +7,8 @@ import inspect
 import shlex
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,6 +137,8 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("builds", f"{kind.name}: {text}")
         if builds and not kind.missing(report):
             ready.append(kind.name)
+    ray = f"Ray {version('ray')}" if find_spec("ray") else "no Ray: pip install 'tuner-tui[cluster]'"
+    yield Finding("cluster", ray)
     async for name, text in _models(settings):
         yield Finding(name, text)
     for subject in subjects().values():

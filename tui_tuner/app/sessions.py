@@ -29,12 +29,12 @@ from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, clus
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
-from tui_tuner.evaluate.local import LocalEvaluator, LocalOptions
+from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.site import Site
+from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
@@ -191,19 +191,14 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
         nvcc=build.nvcc,
         kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
     )
-    return LocalEvaluator(run.problem, options, _cluster(run, settings))
-
-
-def _cluster(run: RunDirectory, settings: Settings) -> Site | None:
-    """The cluster that is named as the device, if one is."""
     address = cluster_address(run.options.device)
     if address is None:
-        return None
+        return LocalEvaluator(run.problem, options)
     from tui_tuner.evaluate.cluster.places import ClusterOptions
     from tui_tuner.evaluate.cluster.site import RayCluster
 
-    unconfined, build = run.options.allow_unconfined, settings.build
-    return RayCluster(run.problem, ClusterOptions(address, run.builds, unconfined, build.jobs, build.cache_mb))
+    wanted = ClusterOptions(address, run.builds, options.policy.allow_unconfined, build.jobs, build.cache_mb)
+    return LocalEvaluator(run.problem, options, RayCluster(run.problem, wanted))
 
 
 def problem_of(kernel: Path | None, device: str = "auto") -> Written:

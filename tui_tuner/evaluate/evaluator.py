@@ -23,6 +23,7 @@ class MachineReport:
         dropped: a line for each proposed test that is not, with the reason.
         members: the only configurations of the kernel as given that there are; None where its tunables say all.
         devices: those that measure side by side, as the user names them.
+        jobs: builds at once, where the evaluator says.
         left_out: a line for each kind of inputs at which the kernel as given fails, so that no candidate is checked.
     """
 
@@ -34,6 +35,7 @@ class MachineReport:
     dropped: list[str] = field(default_factory=list)
     members: Sequence[Configuration] | None = None
     devices: Sequence[str] = ()
+    jobs: int = 0
     left_out: list[str] = field(default_factory=list)
 
 

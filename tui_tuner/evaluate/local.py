@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from tui_tuner.errors import DeviceError, MachineError
-from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
-from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, spelled, titles_of
+from tui_tuner.evaluate.devices.base import DeviceSelection
+from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
-from tui_tuner.evaluate.kept_builds import KeptBuilds
 from tui_tuner.evaluate.programs import MeasuredPrograms
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
@@ -35,84 +30,13 @@ from tui_tuner.evaluate.protocol import (
 )
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
 from tui_tuner.evaluate.roofline import Roofline, roofline
-from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.several import Places
-from tui_tuner.evaluate.site import Builds, OtherPlace, Site, Tools
-from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
+from tui_tuner.evaluate.site import Builds, Site
+from tui_tuner.evaluate.supervisor import RunnerDied
+from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import Candidate, Geometry, baseline, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
-
-
-@dataclass(frozen=True)
-class LocalOptions:
-    """Where and how to evaluate.
-
-    Attributes:
-        device: as the user names it, "auto", "cuda:0", "emulator".
-        cache: directory of built artifacts.
-        log: file for what device libraries print.
-        jobs: builds at once.
-        nvcc: path of the CUDA compiler, None to look for it.
-        kept: builds of all runs, None where none are kept.
-    """
-
-    device: str
-    cache: Path
-    log: Path
-    jobs: int
-    policy: Policy
-    nvcc: Path | None = None
-    kept: KeptBuilds | None = None
-
-
-class ThisMachine:
-    """The machine that the program runs on."""
-
-    named = True
-
-    def __init__(self, options: LocalOptions) -> None:
-        self._options = options
-        self.first: Supervisor = Supervisor(options.log)
-
-    async def chosen(self, problem: Problem) -> tuple[DeviceSelection, str]:
-        """What the user named, or the best for the kernel."""
-        return await choose_device(self._options.device, problem.language)
-
-    async def ready(self, choice: DeviceChoice, problem: Problem) -> None:
-        """Confine the runner, where kernels run in it."""
-        options, kind = self._options, kind_named(choice.kind)
-        self.first.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
-
-    async def others(self, selection: DeviceSelection, taken: DeviceAnswer) -> tuple[str, Sequence[OtherPlace]]:
-        """A runner for each other device, which is named by what surely finds it."""
-        if selection.is_several and taken.device.is_cpu and not kind_named(taken.device.kind).is_emulated:
-            message = f"{taken.device.name} is a CPU, where kernels side by side would disturb each other"
-            raise DeviceError(message, hint=f"name one: --device {taken.place}")
-        titles = titles_of(selection, taken.place, taken.siblings)
-        first = titles.pop(taken.place)
-        log = self._options.log
-        return first, [OtherPlace(Supervisor(log), title, device) for device, title in titles.items()]
-
-    async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
-        """The compiler of this machine."""
-        options = self._options
-        report = await options.policy.prove()
-        compiler = compiler_for(choice, device, problem, options.nvcc)
-        builder = Builder(
-            compiler,
-            cache=options.cache,
-            policy=options.policy,
-            jobs=options.jobs,
-            language=problem.language,
-            kept=options.kept,
-        )
-        return Tools(builder, compiler.toolchain, report.line)
-
-    async def close(self) -> None:
-        """Remove what is too much of the builds of all runs."""
-        if self._options.kept is not None:
-            await asyncio.to_thread(self._options.kept.shrink)
 
 
 class LocalEvaluator:
@@ -169,6 +93,7 @@ class LocalEvaluator:
             dropped=checked.dropped,
             devices=self._places.titles,
             left_out=checked.answer.left_out,
+            jobs=tools.jobs,
         )
 
     def news(self) -> list[str]:
@@ -225,9 +150,10 @@ class LocalEvaluator:
 
     async def close(self) -> None:
         """End the runners and what starts compilers, and remove what is too much of the builds of all runs."""
-        await self._places.close()
-        await self._site.close()
-        self._options.policy.close()
+        try:
+            await self._places.close()
+        finally:
+            await self._site.close()
 
     @property
     def _opening(self) -> OpenRequest:

@@ -66,11 +66,12 @@ class Builds(Protocol):
 
 @dataclass(frozen=True)
 class Tools:
-    """A builder, its compiler and version, and how it is confined, in one line."""
+    """A builder, its compiler and version, how it is confined, in one line, and how many builds it does at once."""
 
     builder: Builds
     toolchain: str
     sandbox: str
+    jobs: int
 
 
 class Site(Protocol):

@@ -89,7 +89,7 @@ class JournaledSearch:
 
 
 BUILDING = os.cpu_count() or 1
-"""As many builds at once as there are cores."""
+"""As many builds at once as there are cores, or as the evaluator says, of several devices, if that is more."""
 WAITING = 2
 """And so many for each device that are at work there or wait for it."""
 
@@ -135,6 +135,7 @@ class KernelBench:
         self.members: Sequence[Configuration] | None = machine.started.members
         self.given: Evaluation = machine.started.given
         self.devices: int = max(1, len(machine.started.devices))
+        self._at_once = max(BUILDING, machine.started.jobs) + WAITING * self.devices
         self._machine = machine
         self._recall = recall
         self._budget = budget
@@ -164,7 +165,7 @@ class KernelBench:
         known = self._by_candidate[candidate.id]
         new = {_name(c): c for c in configurations if _name(c) not in known}
         allowed = list(new.values())[: self._budget.evaluations_left]
-        at_once = asyncio.Semaphore(BUILDING + WAITING * self.devices)
+        at_once = asyncio.Semaphore(self._at_once)
         outcomes = await _all([self._one(candidate, c, at_once) for c in allowed])
         for outcome in outcomes:
             if isinstance(outcome, Evaluation):

@@ -78,6 +78,7 @@ class Machine:
             left_out=result.get("left_out", []),
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
             devices=result.get("devices", []),
+            jobs=result.get("jobs", 0),
         )
         return self._started
 
@@ -151,7 +152,7 @@ class Machine:
             "dropped": started.dropped,
             **({"left_out": started.left_out} if started.left_out else {}),
             **self._packed(started.members),
-            **({"devices": [*started.devices]} if len(started.devices) > 1 else {}),
+            **({"devices": [*started.devices], "jobs": started.jobs} if len(started.devices) > 1 else {}),
         }
 
     def _packed(self, members: Sequence[Configuration] | None) -> dict[str, str]:

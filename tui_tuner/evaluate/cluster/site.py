@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -95,9 +96,8 @@ class RayCluster:
         found = self._connection.tools
         if found is None:
             raise RuntimeError("the first device is not taken")
-        return Tools(
-            ClusterBuilder(self._places, BuildCache(self._connection.options.cache)), found.toolchain, found.sandbox
-        )
+        builder = ClusterBuilder(self._places, BuildCache(self._connection.options.cache))
+        return Tools(builder, found.toolchain, found.sandbox, sum(place.jobs for place in self._places))
 
     async def close(self) -> None:
         """End the workers, and leave the cluster."""
@@ -112,12 +112,19 @@ class RayCluster:
             return ray
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "tuner-tui"}
         try:
-            ray.init(address=address or "auto", **quiet)
+            with warnings.catch_warnings(action="ignore"):  # its client warns of what it then raises
+                ray.init(address=address or "auto", **quiet)
         except (ConnectionError, TimeoutError) as error:
             if address:
                 hint = "is `ray start --head` running there, with its client server on that port?"
                 raise DeviceError(f"no cluster answers at {address}: {error}", hint=hint) from error
             cores = len(os.sched_getaffinity(0))
             ray.init(address="local", resources={"emulator": cores}, include_dashboard=False, **quiet)
+        # Ray 2 prints what becomes of workers to standard output, which is data here, and offers no switch for it.
+        setattr(import_module("ray._private.worker"), "print_to_stdstream", _say_nothing)  # noqa: B010 - it is no name of ours
         self._is_ours = True
         return ray
+
+
+def _say_nothing(*_: object, **__: object) -> None:
+    """What is lost is told by the places."""

@@ -1,0 +1,96 @@
+"""This machine as a site: its devices, a runner each, and its compilers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, titles_of
+from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.evaluate.kept_builds import KeptBuilds
+from tui_tuner.evaluate.protocol import (
+    DeviceAnswer,
+)
+from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.site import OtherPlace, Tools
+from tui_tuner.evaluate.supervisor import Supervisor
+from tui_tuner.problem.model import Problem
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """Where and how to evaluate.
+
+    Attributes:
+        device: as the user names it, "auto", "cuda:0", "emulator".
+        cache: directory of built artifacts.
+        log: file for what device libraries print.
+        jobs: builds at once.
+        nvcc: path of the CUDA compiler, None to look for it.
+        kept: builds of all runs, None where none are kept.
+    """
+
+    device: str
+    cache: Path
+    log: Path
+    jobs: int
+    policy: Policy
+    nvcc: Path | None = None
+    kept: KeptBuilds | None = None
+
+
+class ThisMachine:
+    """The machine that the program runs on."""
+
+    named = True
+
+    def __init__(self, options: LocalOptions) -> None:
+        self._options = options
+        self.first: Supervisor = Supervisor(options.log)
+
+    async def chosen(self, problem: Problem) -> tuple[DeviceSelection, str]:
+        """What the user named, or the best for the kernel."""
+        return await choose_device(self._options.device, problem.language)
+
+    async def ready(self, choice: DeviceChoice, problem: Problem) -> None:
+        """Confine the runner, where kernels run in it."""
+        options, kind = self._options, kind_named(choice.kind)
+        self.first.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
+
+    async def others(self, selection: DeviceSelection, taken: DeviceAnswer) -> tuple[str, Sequence[OtherPlace]]:
+        """A runner for each other device, which is named by what surely finds it."""
+        if selection.is_several and taken.device.is_cpu and not kind_named(taken.device.kind).is_emulated:
+            message = f"{taken.device.name} is a CPU, where kernels side by side would disturb each other"
+            raise DeviceError(message, hint=f"name one: --device {taken.place}")
+        titles = titles_of(selection, taken.place, taken.siblings)
+        first = titles.pop(taken.place)
+        log = self._options.log
+        return first, [OtherPlace(Supervisor(log), title, device) for device, title in titles.items()]
+
+    async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
+        """The compiler of this machine."""
+        options = self._options
+        report = await options.policy.prove()
+        compiler = compiler_for(choice, device, problem, options.nvcc)
+        builder = Builder(
+            compiler,
+            cache=options.cache,
+            policy=options.policy,
+            jobs=options.jobs,
+            language=problem.language,
+            kept=options.kept,
+        )
+        return Tools(builder, compiler.toolchain, report.line, options.jobs)
+
+    async def close(self) -> None:
+        """End what starts compilers, and remove what is too much of the builds of all runs."""
+        self._options.policy.close()
+        if self._options.kept is not None:
+            await asyncio.to_thread(self._options.kept.shrink)
