@@ -24,9 +24,10 @@ from tui_tuner.tensile.outcome import (
 )
 from tui_tuner.tensile.screen_model import TensileViewModel
 from tui_tuner.text import clean
-from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
+from tui_tuner.tui.columns import Column, RowOrder, best_chart
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.subject import BenchmarkContents, shown_of
+from tui_tuner.tui.table import ColumnTable
 from tui_tuner.tui.texts import pairs_table
 from tui_tuner.tui.view_model import ViewModel
 

@@ -20,7 +20,7 @@ from tui_tuner.tui.kernel_pane import KernelPane
 
 def sizes_text(app: TunerApp) -> list[str]:
     table = app.screen_stack[0].query_one(SizeTable)
-    return [" ".join(cell.plain.strip() for cell in table.get_row_at(row)) for row in range(table.row_count)]
+    return [" ".join(text.strip() for text in table.texts_at(row)) for row in range(table.row_count)]
 
 
 async def test_the_configuration_takes_the_kernels_place(started: Started) -> None:
