@@ -31,7 +31,7 @@ COLUMNS = "{:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7} {:>7} {:>7} {:>9} {:>7}"
 HEADINGS = ("evals", "per s", "size", "p50 ms", "p99 ms", "max ms", "rss MB", "half", "end", "bytes", "idle")
 VIEWS = (b"[diff]", b"[best]", b"[source]")
 KEY_EVERY_S = 0.15
-CALM_S, CALM_BYTES = 1.0, 500
+CALM_S, CALM_BYTES = 1.0, 200
 IDLE_S = 10.0
 SLICE_S = 0.004
 
