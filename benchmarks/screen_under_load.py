@@ -200,9 +200,10 @@ def events_of(count: int) -> Iterator[list[object]]:
         events.DeviceReady(device=DeviceInfo(kind="cuda", name="NVIDIA H200", backend="synthetic"), sandbox="none"),
         events.CandidateProposed(step=1, candidate=better),
     ]  # fmt: skip
+    candidate = better.id
     for number in range(1, count + 1):
         chosen = {"block_size_x": 2 ** (number % 10), "block_size_y": number % 7, "tile": number % 13, "unroll": number}
-        made: dict[str, object] = {"candidate": better.id, "configuration": chosen}
+        made: dict[str, object] = {"candidate": candidate, "configuration": chosen}
         median = 0.1 + (number * 7919 % count) / count
         if number % 10:
             made["timing"] = Timing(median=median, low=median * 0.99, high=median * 1.01, samples=40)
@@ -212,7 +213,7 @@ def events_of(count: int) -> Iterator[list[object]]:
         evaluation = Evaluation.model_validate(made)
         elapsed = number / 1000
         yield [
-            events.EvaluationStarted(number=number, candidate=better.id, configuration=chosen, elapsed=elapsed),
+            events.EvaluationStarted(number=number, candidate=candidate, configuration=chosen, elapsed=elapsed),
             events.EvaluationFinished(number=number, evaluation=evaluation, elapsed=elapsed),
         ]
 

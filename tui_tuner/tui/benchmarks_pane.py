@@ -148,4 +148,5 @@ class BenchmarksPane(Pane):
         chart = self.query_one("#best-chart", Static)
         height = 3 if self.size.height >= 14 else 1
         chart.styles.height = height
-        chart.update(self._contents.chart(self._view_model, max(20, self.content_region.width), height))
+        curve = self._contents.chart(self._view_model, max(20, self.content_region.width), height)
+        chart.update(curve, layout=False)

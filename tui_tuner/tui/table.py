@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from tui_tuner.tui.columns import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
 
-_MEASURED = 200
+_MEASURED = 60
 """So many rows, the first ones, tell how wide the columns are; beside those in view."""
 _SOUGHT = 5000
 """So far from where it was the selected row is sought."""
@@ -149,8 +149,16 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             self.placed = now
             self._painted = []
             self.refresh()
-        width = sum(each.width for each in now)
-        self.virtual_size = Size(width, len(self._rows) + 1)
+        self._extend(Size(sum(each.width for each in now), len(self._rows) + 1))
+
+    def _extend(self, size: Size) -> None:
+        """Tell how much there is to scroll over; more rows where there is a bar already lay nothing out anew."""
+        before = self.virtual_size
+        if before.width == size.width and min(before.height, size.height) > self.size.height > 0:
+            self.set_reactive(ColumnTable.virtual_size, size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.virtual_size = size
 
     def _in_view(self) -> Sequence[RowT]:
         first = self.scroll_offset.y
