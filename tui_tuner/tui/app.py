@@ -6,6 +6,7 @@ What draws a session is imported when its screen is made, so that a frame can st
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shlex
 import time
@@ -153,6 +154,7 @@ class TunerApp(App[str]):
             if self._starting:  # what the session is about is known from its first event on
                 await self.push_screen(self.session_screen)
                 self._starting = False
+                gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
             self.session_screen.receive(event)
         except Exception as error:
             self._handle_exception(error)
