@@ -18,7 +18,7 @@ def screen_text(app: TunerApp) -> str:
 
 def table_text(app: TunerApp) -> list[str]:
     table = app.screen_stack[0].query_one(EvaluationTable)
-    return [" ".join(cell.plain.strip() for cell in table.get_row_at(row)) for row in range(table.row_count)]
+    return [" ".join(text.strip() for text in table.texts_at(row)) for row in range(table.row_count)]
 
 
 def focused_pane(app: TunerApp) -> int:

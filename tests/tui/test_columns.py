@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
 from tests.tui import scripted
@@ -15,8 +17,9 @@ from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.tui import kernel_view
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
-from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, columns_help
+from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, columns_help
 from tui_tuner.tui.kernel_view import EVALUATION_COLUMNS, EvaluationColumn, KernelView
+from tui_tuner.tui.table import ColumnTable
 
 
 def many_evaluations(number: int, arrived: asyncio.Event) -> Iterator[Entry]:
@@ -91,7 +94,7 @@ WORDS = Column[str, str]("words", heading="words", cell=lambda row, context: row
 def test_a_text_stands_at_its_side_and_is_cut_where_the_column_ends(
     column: Column[str, str], text: str, shown: str
 ) -> None:
-    assert column.laid_out(text, column.width([column.heading_in(""), text])) == shown
+    assert column.laid_out(text, column.width(max(len(column.heading_in("")), len(text)))) == shown
 
 
 class TableApp(App[None]):
@@ -105,15 +108,14 @@ class TableApp(App[None]):
         yield self.table
 
     def lines(self) -> list[str]:
-        rows = (self.table.get_row_at(row) for row in range(self.table.row_count))
-        return [" ".join(cell.plain.strip() for cell in row) for row in rows]
+        return [" ".join(self.table.texts_at(row)) for row in range(self.table.row_count)]
 
 
 async def test_rows_stand_as_they_are_given_and_the_selected_one_stays_selected() -> None:
     app = TableApp(WORDS)
     async with app.run_test():
         app.table.draw(["a", "b", "c"], "!")
-        app.table.move_cursor(row=1)
+        app.table.move_cursor(1)
         app.table.draw(["d", "c", "b", "a"], "!")
         assert app.lines() == ["d!", "c!", "b!", "a!"]
         assert app.table.selected_key == "b"
@@ -122,15 +124,69 @@ async def test_rows_stand_as_they_are_given_and_the_selected_one_stays_selected(
         assert app.table.selected_key == "a"
 
 
-async def test_only_the_rows_that_differ_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, drawn = TableApp(WORDS), []
-    monkeypatch.setattr(ColumnTable, "update_cell", lambda _table, key, *_: drawn.append(key))
-    async with app.run_test():
-        app.table.draw(["a", "b"], "!")
-        app.table.draw(["b", "a"], "!")
-        assert drawn == []
-        app.table.draw(["a", "b"], "?")
-        assert drawn == ["a", "b"]
+async def test_only_the_rows_that_differ_are_made_into_text_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    drawn: list[int] = []
+
+    def cell(row: str, context: str) -> str:
+        said.append(row)
+        return row + context
+
+    app = TableApp(replace(WORDS, cell=cell))
+    async with app.run_test() as pilot:
+        app.table.draw(["a", "b", "c"], "!")
+        await pilot.pause()
+        said.clear()
+        monkeypatch.setattr(ColumnTable, "refresh", lambda _table, *regions, **_: drawn.extend(r.y for r in regions))
+        app.table.draw(["a", "c", "b"], "!")
+        assert (said, drawn) == ([], [2, 3])
+        app.table.draw(["a", "c", "d"], "!")
+        assert (said, drawn) == (["d"], [2, 3, 3])
+
+
+async def test_of_a_hundred_thousand_rows_only_those_in_view_are_made_into_text() -> None:
+    said: set[str] = set()
+
+    def cell(row: str, _context: str) -> str:
+        said.add(row)
+        return row
+
+    app = TableApp(replace(WORDS, cell=cell))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.focus()
+        app.table.draw([str(number) for number in range(100_000)], "!")
+        await pilot.pause()
+        assert len(said) < 300
+        await pilot.press("G")
+        await pilot.pause()
+        assert len(said) < 400
+        assert app.table.selected_key == "99999"
+        assert "99999" in screen_text(app)  # type: ignore[arg-type]
+        await pilot.press("k", "pageup", "g", "j", "ctrl+d")
+        await pilot.pause()
+        assert app.table.selected_key == "23"
+        await pilot.click(app.table, offset=(3, 5))
+        assert app.table.selected_key in {str(number) for number in range(2, 23)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(-5, 5), st.booleans())))
+def test_rows_that_come_change_and_go_stand_as_if_they_were_sorted_anew(
+    changes: list[tuple[int, int, bool]],
+) -> None:
+    rows: dict[int, int] = {}
+    order = RowOrder[int]("smallest", lambda row: (float(row),))
+    ordered = OrderedRows(order, rows)
+    there: set[int] = set()
+    for number, value, goes in changes:
+        rows[number] = value
+        if goes:
+            ordered.drop(number)
+            there.discard(number)
+        else:
+            ordered.put(number)
+            there.add(number)
+    assert list(ordered) == sorted(rows[number] for number in there)
+    assert ordered[:2] == list(ordered)[:2]
 
 
 async def test_a_column_without_a_word_is_left_out_and_a_wide_one_stands_behind_what_has_to_be_in_sight() -> None:
@@ -140,6 +196,6 @@ async def test_a_column_without_a_word_is_left_out_and_a_wide_one_stands_behind_
     app = TableApp(optional, wide, WORDS, in_sight)
     async with app.run_test():
         app.table.draw(["a"], "")
-        assert [key.value for key in app.table.columns] == ["in sight", "wide", "words"]
+        assert [each.column.name for each in app.table.placed] == ["in sight", "wide", "words"]
         app.table.draw(["a"], "!")
-        assert [key.value for key in app.table.columns] == ["optional", "in sight", "wide", "words"]
+        assert [each.column.name for each in app.table.placed] == ["optional", "in sight", "wide", "words"]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text, table_text
+from tests.tui.looking import focused_pane, table_text
 from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
@@ -60,6 +60,7 @@ async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_act
     started: Started, ticks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panes_drawn, tables_drawn = calls(monkeypatch, PaneGrid, "draw"), calls(monkeypatch, EvaluationTable, "draw")
+    monkeypatch.setattr(TunerApp.__module__ + "._TURN_S", -1.0)
     begin, end = asyncio.Event(), asyncio.Event()
     app: TunerApp
     pane_at_the_end = 0
@@ -103,20 +104,3 @@ async def test_what_arrives_between_two_ticks_is_drawn_by_the_next_one_without_a
             while len(table_text(pilot.app)) < 2:  # type: ignore[arg-type]
                 await asyncio.sleep(0.01)
         await settled(pilot)
-
-
-async def test_one_and_a_half_thousand_evaluations_are_sorted_by_what_they_are(started: Started) -> None:
-    times = {number: 0.2 + (number * 7919 % 1500) / 1e4 for number in range(1, 1501)}
-    script: list[Entry] = [*scripted.opening()]
-    for number, time in times.items():
-        script += scripted.evaluation(number, scripted.measured(scripted.TILES, number, time))
-    async with started(ScriptedRun(script, stays=True)) as pilot:
-        assert isinstance(pilot.app, TunerApp)
-        assert [row.split()[0] for row in table_text(pilot.app)[:3]] == ["1500", "1499", "1498"]
-        await pilot.press("3", "o")
-        await settled(pilot)
-        fastest = sorted(times, key=lambda number: (times[number], -number))
-        assert [row.split()[0] for row in table_text(pilot.app)[:100]] == [str(number) for number in fastest[:100]]
-        await pilot.press("down", "enter")
-        await settled(pilot)
-        assert f"evaluation {fastest[1]}" in screen_text(pilot.app)

@@ -10,24 +10,31 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tests.tui.looking import view_model_of
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.chat_entries import completed, markdown_text, readable
-from tui_tuner.tui.columns import best_chart, chart_rows, sampled
+from tui_tuner.tui.columns import OrderedRows, best_chart, chart_rows, sampled
 from tui_tuner.tui.kernel_pane import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.kernel_view import (
     EVALUATION_COLUMNS,
     FASTEST,
-    NEWEST,
     EvaluationContext,
+    Tunables,
+    TunableWidths,
     matches,
     short_names,
-    tunables,
-    visible_rows,
 )
 from tui_tuner.tui.keys import KeyEntry, key_line
 from tui_tuner.tui.plan_lines import step_lines
 from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
+
+
+def tunables(rows: list[EvaluationRow], offered: dict[str, list[Value]]) -> Tunables:
+    widths = TunableWidths(offered)
+    for row in rows:
+        widths.see(row.configuration)
+    return widths.columns()
 
 
 def test_times_of_the_emulator_are_called_cpu_times() -> None:
@@ -109,7 +116,7 @@ def test_a_failure_says_its_kind_where_the_times_would_be_and_its_message_as_sta
 
 def test_fastest_first_puts_failures_and_running_rows_at_the_end() -> None:
     view_model = view_model_of(scripted.running())
-    rows = visible_rows(view_model.rows.values(), {}, FASTEST, [])
+    rows = OrderedRows(FASTEST, view_model.rows, list(view_model.rows))
     assert rows[0].number == 30
     assert {row.number for row in rows[-4:]} == {9, 17, 23, 32}
 
@@ -119,14 +126,6 @@ def test_filter_words_must_all_occur() -> None:
     row = view_model.rows[17]
     assert matches(row, "tiles", ["wrong", "block_size_x=64"])
     assert not matches(row, "tiles", ["wrong", "block_size_x=16"])
-
-
-def test_of_too_many_rows_the_incumbent_the_fastest_and_the_newest_stay() -> None:
-    view_model = view_model_of(scripted.running())
-    rows = visible_rows(view_model.rows.values(), {}, NEWEST, [], limit=6)
-    numbers = [row.number for row in rows]
-    assert len(numbers) <= 6
-    assert {30, 31, 32} <= set(numbers)
 
 
 def test_best_times_only_fall_and_start_with_the_first_success() -> None:

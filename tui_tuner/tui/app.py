@@ -6,6 +6,7 @@ What draws a session is imported when its screen is made, so that a frame can st
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shlex
 import time
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from tui_tuner.tui.subject import EventSource, SubjectView
 
 INTERRUPTED = "interrupted"
+_TURN_S = 0.005
+"""So long at most events are taken before the screen has its turn."""
 
 
 class ScreenBroken(Exception):
@@ -133,11 +136,14 @@ class TunerApp(App[str]):
     async def _drive(self) -> None:
         if self._starting:
             await asyncio.to_thread(import_module, "tui_tuner.tui.screen")
+        turn_ends = time.monotonic() + _TURN_S
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
                 self._latest[type(event)] = event
                 await self._show(event)
-                await asyncio.sleep(0)  # a replay has its events at hand and would never let the screen draw
+                if time.monotonic() > turn_ends:  # a replay has its events at hand and would never let the screen draw
+                    await asyncio.sleep(0)
+                    turn_ends = time.monotonic() + _TURN_S
 
     async def _show(self, event: Event) -> None:
         """Hand an event to the screen, or to whatever has taken its place."""
@@ -148,6 +154,7 @@ class TunerApp(App[str]):
             if self._starting:  # what the session is about is known from its first event on
                 await self.push_screen(self.session_screen)
                 self._starting = False
+                gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
             self.session_screen.receive(event)
         except Exception as error:
             self._handle_exception(error)

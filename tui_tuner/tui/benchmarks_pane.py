@@ -14,13 +14,14 @@ from textual.events import Resize
 from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import Input, Static
 
 from tui_tuner.session import events
 from tui_tuner.tui.columns import columns_help
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.table import ColumnTable
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -103,7 +104,7 @@ class BenchmarksPane(Pane):
         """Sort anew."""
         self.refresh_title()
         self._draw()
-        self._contents.table.move_cursor(row=0, animate=False)
+        self._contents.table.move_cursor(0)
 
     def start_filter(self) -> None:
         """Open the filter and type into it."""
@@ -124,10 +125,9 @@ class BenchmarksPane(Pane):
         self.query_one(FilterInput).display = False
         self.focus_target().focus()
 
-    @on(DataTable.RowSelected)
-    def _choose(self, message: DataTable.RowSelected) -> None:
-        if message.row_key.value is not None:
-            self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.row_key.value)))
+    @on(ColumnTable.Chosen)
+    def _choose(self, message: ColumnTable.Chosen) -> None:
+        self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key)))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
@@ -148,4 +148,5 @@ class BenchmarksPane(Pane):
         chart = self.query_one("#best-chart", Static)
         height = 3 if self.size.height >= 14 else 1
         chart.styles.height = height
-        chart.update(self._contents.chart(self._view_model, max(20, self.content_region.width), height))
+        curve = self._contents.chart(self._view_model, max(20, self.content_region.width), height)
+        chart.update(curve, layout=False)

@@ -1,4 +1,4 @@
-"""What a table is made of: a column as one object, the widget that draws rows from columns, and the curve of the best.
+"""What a table is made of: a column as one object, orders of rows, and the curve of the best.
 
 Whoever adds a column writes one `Column` into the list of a table: its heading, its cells, its width, the order it
 offers and the sentence that the help says of it are taken from there.
@@ -6,14 +6,12 @@ offers and the sentence that the help says of it are taken from there.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, overload
 
-from rich.text import Text
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import DataTable
 
 from tui_tuner.format import milliseconds
 
@@ -39,6 +37,49 @@ class RowOrder(Generic[RowT]):
     def sort(self, rows: Sequence[RowT]) -> list[RowT]:
         """The rows in this order; equal ones as they were."""
         return sorted(rows, key=self.key)
+
+
+class OrderedRows(Sequence[RowT]):
+    """Rows in an order that is kept while rows come and change: a change costs what it is, whatever is there.
+
+    Args:
+        order: in which they stand.
+        rows: a number -> the row that has it now.
+    """
+
+    def __init__(self, order: RowOrder[RowT], rows: Mapping[int, RowT], numbers: Sequence[int] = ()) -> None:
+        self._order = order
+        self._rows = rows
+        self._keys = {number: (*order.key(rows[number]), number) for number in numbers}
+        self._places = sorted(self._keys.values())
+
+    def has(self, order: RowOrder[RowT], rows: Mapping[int, RowT]) -> bool:
+        """Whether these rows stand here in this order."""
+        return rows is self._rows and order == self._order
+
+    def put(self, number: int) -> None:
+        """Take a row that is new or changed."""
+        self.drop(number)
+        self._keys[number] = (*self._order.key(self._rows[number]), number)
+        insort(self._places, self._keys[number])
+
+    def drop(self, number: int) -> None:
+        """Leave a row out, if it is there."""
+        key = self._keys.pop(number, None)
+        if key is not None:
+            del self._places[bisect_left(self._places, key)]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> RowT: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[RowT]: ...
+    def __getitem__(self, place: int | slice) -> RowT | list[RowT]:
+        if isinstance(place, slice):
+            return [self._rows[int(key[-1])] for key in self._places[place]]
+        return self._rows[int(self._places[place][-1])]
 
 
 @dataclass(frozen=True)
@@ -75,9 +116,8 @@ class Column(Generic[RowT, ContextT]):
         """The heading as it is now."""
         return self.heading if isinstance(self.heading, str) else self.heading(context)
 
-    def width(self, texts: Sequence[str]) -> int:
-        """Cells of the terminal that these texts need, one of which is the heading."""
-        longest = max(len(text) for text in texts)
+    def width(self, longest: int) -> int:
+        """Cells of the terminal that it takes where its longest text, the heading included, has so many."""
         return min(max(longest + max(1, self.gap), self.least), self.most)
 
     def laid_out(self, text: str, width: int) -> str:
@@ -98,7 +138,7 @@ def _cut(text: str, space: int) -> str:
 
 
 @dataclass(frozen=True)
-class _PlacedColumn:
+class PlacedColumn:
     """A column that is shown, with its heading and its width in cells of the terminal."""
 
     column: Column[Any, Any]
@@ -106,150 +146,22 @@ class _PlacedColumn:
     width: int
 
 
-@dataclass(frozen=True)
-class _DrawnRow:
-    """What the columns say of a row, by their names, and the style of the row."""
-
-    row: object = field(compare=False)
-    texts: Mapping[str, str]
-    style: str
-
-
-class _Cell(Text):
-    """A cell that knows whose it is, so that rows are sorted by what they are and not by what they say."""
-
-    row_key: str = ""
-
-
-class ColumnTable(DataTable[Text], Generic[RowT, ContextT]):
-    """Rows in the order in which they are given; only what differs is drawn, and the selected row stays selected.
+def placed(
+    columns: Sequence[Column[Any, ContextT]], longest: Mapping[str, int], context: ContextT
+) -> tuple[PlacedColumn, ...]:
+    """The columns that are shown, from left to right.
 
     Args:
-        columns: from left to right.
-        key: names a row, one a table.
-        style: of a row, as Rich writes styles.
-        table_id: of the widget.
+        longest: cells of the longest text of each column, by its name.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", show=False, id="row_down", tooltip="Select the next row."),
-        Binding("k", "cursor_up", "Up", show=False, id="row_up", tooltip="Select the row before."),
-    ]
-
-    def __init__(
-        self,
-        columns: Sequence[Column[RowT, ContextT]],
-        key: Callable[[RowT], str],
-        style: Callable[[RowT, ContextT], str],
-        table_id: str,
-    ) -> None:
-        super().__init__(cursor_type="row", cell_padding=0, id=table_id)
-        self.all_columns = tuple(columns)
-        self._key = key
-        self._style = style
-        self._drawn_for: ContextT | None = None
-        self._placed: tuple[_PlacedColumn, ...] = ()
-        self._lines: dict[str, _DrawnRow] = {}
-
-    def draw(self, rows: Sequence[RowT], context: ContextT) -> None:
-        """Show exactly these rows in this order; the cursor stays on its row, or on top if it is there.
-
-        Args:
-            context: what cells and headings need beside the row; the lines of rows that are the same are kept while
-                it is equal.
-        """
-        selected = None if self.cursor_row == 0 else self.selected_key
-        lines = self._lines_of(rows, context)
-        placed = _placed(self.all_columns, list(lines.values()), context)
-        with self.app.batch_update():
-            changed = self._place_columns(placed) | self._place_lines(lines)
-            if changed or list(lines) != list(self._lines):
-                self._put_in_order(list(lines))
-                self._select(selected)
-        self._drawn_for, self._lines = context, lines
-
-    @property
-    def orders(self) -> tuple[RowOrder[RowT], ...]:
-        """Those that the columns offer; the table begins with the first."""
-        return tuple(column.order for column in self.all_columns if column.order is not None)
-
-    @property
-    def selected_key(self) -> str | None:
-        """The key of the row under the cursor."""
-        if not self.is_valid_row_index(self.cursor_row):
-            return None
-        return self.coordinate_to_cell_key(self.cursor_coordinate).row_key.value
-
-    def _lines_of(self, rows: Sequence[RowT], context: ContextT) -> dict[str, _DrawnRow]:
-        known = self._lines if context == self._drawn_for else {}
-        lines: dict[str, _DrawnRow] = {}
-        for row in rows:
-            key = self._key(row)
-            line = known.get(key)
-            lines[key] = line if line is not None and line.row == row else self._line(row, context)
-        return lines
-
-    def _line(self, row: RowT, context: ContextT) -> _DrawnRow:
-        texts = {column.name: column.cell(row, context) for column in self.all_columns}
-        return _DrawnRow(row, texts, self._style(row, context))
-
-    def _place_columns(self, placed: tuple[_PlacedColumn, ...]) -> bool:
-        """Begin anew if columns, headings or widths differ from what is drawn; whether they do."""
-        if placed == self._placed:
-            return False
-        self.clear(columns=True)
-        self._lines = {}
-        self._placed = placed
-        for each in placed:
-            heading = each.column.laid_out(each.heading, each.width)
-            self.add_column(Text(heading), key=each.column.name, width=each.width)
-        return True
-
-    def _place_lines(self, lines: Mapping[str, _DrawnRow]) -> bool:
-        """Remove, add and change rows; whether any differed from what is drawn."""
-        gone = self._lines.keys() - lines.keys()
-        for key in gone:
-            self.remove_row(key)
-        changed = [key for key, line in lines.items() if self._lines.get(key) != line]
-        for key in changed:
-            if key in self._lines:
-                for each, cell in zip(self._placed, self._cells(key, lines[key]), strict=True):
-                    self.update_cell(key, each.column.name, cell)
-            else:
-                self.add_row(*self._cells(key, lines[key]), key=key)
-        return bool(gone or changed)
-
-    def _cells(self, key: str, line: _DrawnRow) -> list[_Cell]:
-        cells = [
-            _Cell(each.column.laid_out(line.texts[each.column.name], each.width), style=line.style)
-            for each in self._placed
-        ]
-        for cell in cells:
-            cell.row_key = key
-        return cells
-
-    def _put_in_order(self, keys: Sequence[str]) -> None:
-        places = {key: place for place, key in enumerate(keys)}
-        self.sort(self._placed[0].column.name, key=lambda cell: places[cell.row_key])
-
-    def _select(self, key: str | None) -> None:
-        row = self.get_row_index(key) if key is not None and key in self.rows else 0
-        self.move_cursor(row=row, animate=False, scroll=False)
-
-
-def _placed(
-    columns: Sequence[Column[Any, ContextT]], lines: Sequence[_DrawnRow], context: ContextT
-) -> tuple[_PlacedColumn, ...]:
-    """The columns that are shown, from left to right."""
-    placed: list[_PlacedColumn] = []
+    shown: list[PlacedColumn] = []
     for column in columns:
-        texts = [line.texts[column.name] for line in lines]
-        if not column.optional or any(texts):
+        if not column.optional or longest.get(column.name):
             heading = column.heading_in(context)
-            placed.append(_PlacedColumn(column, heading, column.width([heading, *texts])))
-    wide = next((place for place, each in enumerate(placed) if each.width > _WIDE), len(placed))
-    in_sight = [each for each in placed[wide:] if each.column.in_sight]
-    return (*placed[:wide], *in_sight, *(each for each in placed[wide:] if each not in in_sight))
+            shown.append(PlacedColumn(column, heading, column.width(max(len(heading), longest.get(column.name, 0)))))
+    wide = next((place for place, each in enumerate(shown) if each.width > _WIDE), len(shown))
+    in_sight = [each for each in shown[wide:] if each.column.in_sight]
+    return (*shown[:wide], *in_sight, *(each for each in shown[wide:] if each not in in_sight))
 
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"

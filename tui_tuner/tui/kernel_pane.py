@@ -68,6 +68,8 @@ class KernelPane(Pane):
     def on_mount(self) -> None:
         """Colour the sources as the theme says, now and after every change of it."""
         super().on_mount()
+        for area in self.query(TextArea):
+            area.cursor_blink = False  # a line anew twice a second, also for a terminal far away
         self.app.theme_changed_signal.subscribe(self, lambda _: self._colour())
         self._colour()
 

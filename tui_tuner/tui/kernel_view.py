@@ -16,10 +16,11 @@ from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
-from tui_tuner.tui.columns import Column, ColumnTable, RowOrder, best_chart
+from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, best_chart
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.status import bar
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
+from tui_tuner.tui.table import ColumnTable
 from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
@@ -79,15 +80,51 @@ class EvaluationContents(BenchmarkContents):
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()
+        self._tunables: TunableWidths | None = None
+        self._words: Sequence[str] = ()
+        self._rows: OrderedRows[EvaluationRow] | None = None
 
     def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""
-        rows = visible_rows(view_model.rows.values(), view_model.titles, self.table.orders[order], words)
-        given = view_model.baseline
-        columns = tunables(view_model.rows.values(), given.tunables if isinstance(given, Candidate) else {})
+        rows = self._in_order(view_model, words, self.table.orders[order])
+        if self._tunables is None:
+            return ""
+        columns = self._tunables.columns()
         unit = time_label(view_model.device).partition(" (")[0]  # the chart above says it in full
         self.table.draw(rows, EvaluationContext(columns, unit, view_model.titles))
         return shown_of(len(rows), len(view_model.rows)) + columns.legend
+
+    def _in_order(
+        self, view_model: ViewModel, words: Sequence[str], order: RowOrder[EvaluationRow]
+    ) -> OrderedRows[EvaluationRow]:
+        """The rows that contain all words; at a cost that depends on what changed, while words and order stay."""
+
+        def matching(number: int) -> bool:
+            row = view_model.rows[number]
+            return not words or matches(row, view_model.titles.get(row.candidate, ""), words)
+
+        changed = view_model.take_changed_rows()
+        self._see(view_model, changed)
+        if self._rows is None or not self._rows.has(order, view_model.rows) or words != self._words:
+            self._words, self._rows = (
+                words,
+                OrderedRows(order, view_model.rows, list(filter(matching, view_model.rows))),
+            )
+            return self._rows
+        for number in changed:
+            if matching(number):
+                self._rows.put(number)
+            else:
+                self._rows.drop(number)
+        return self._rows
+
+    def _see(self, view_model: ViewModel, changed: Iterable[int]) -> None:
+        if self._tunables is None and view_model.started is not None:
+            given = view_model.baseline
+            self._tunables = TunableWidths(given.tunables if isinstance(given, Candidate) else {})
+        if self._tunables is not None:
+            for number in changed:
+                self._tunables.see(view_model.rows[number].configuration)
 
     def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
         """The best time; one that is not confirmed says so."""
@@ -105,9 +142,6 @@ NEWEST = RowOrder[EvaluationRow]("newest", lambda row: (-row.number,))
 
 FASTEST = RowOrder[EvaluationRow]("fastest", lambda row: (row.time, -row.number))
 """Failures and running ones stand at the end, the newest first."""
-
-LIMIT = 500
-"""At most so many rows are shown."""
 
 _ABSENT = "·"
 
@@ -154,22 +188,29 @@ def _short(name: str) -> str:
     return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
 
 
-def tunables(rows: Iterable[EvaluationRow], offered: Mapping[str, Sequence[Value]]) -> Tunables:
+class TunableWidths:
     """The tunables of all rows and the widths that their values need.
 
     Args:
         offered: the values of the kernel as given; what can have one value only needs no place, while it has it.
     """
-    longest: dict[str, int] = {}
-    fixed = {name: values[0] for name, values in offered.items() if len(values) == 1}
-    for row in rows:
-        for name, value in row.configuration.items():
-            longest[name] = max(longest.get(name, 1), len(tunable_value(value)))
-            if name in fixed and value != fixed[name]:
-                del fixed[name]
-    names = tuple(name for name in longest if name not in fixed) or tuple(longest)
-    widths = tuple(max(len(short), longest[name]) for short, name in zip(short_names(names), names, strict=True))
-    return Tunables(names, widths)
+
+    def __init__(self, offered: Mapping[str, Sequence[Value]]) -> None:
+        self._longest: dict[str, int] = {}
+        self._fixed = {name: values[0] for name, values in offered.items() if len(values) == 1}
+
+    def see(self, configuration: Configuration) -> None:
+        """Count another configuration in."""
+        for name, value in configuration.items():
+            self._longest[name] = max(self._longest.get(name, 1), len(tunable_value(value)))
+            if name in self._fixed and value != self._fixed[name]:
+                del self._fixed[name]
+
+    def columns(self) -> Tunables:
+        """Their places."""
+        names = tuple(name for name in self._longest if name not in self._fixed) or tuple(self._longest)
+        pairs = zip(short_names(names), names, strict=True)
+        return Tunables(names, tuple(max(len(short), self._longest[name]) for short, name in pairs))
 
 
 def state_words(row: EvaluationRow, title: str) -> str:
@@ -189,23 +230,6 @@ def matches(row: EvaluationRow, title: str, words: Sequence[str]) -> bool:
     values = " ".join(f"{name}={tunable_value(value)}" for name, value in row.configuration.items())
     text = f"{row.number} {values} {state_words(row, title)}".lower()
     return all(word in text for word in words)
-
-
-def visible_rows(
-    rows: Iterable[EvaluationRow],
-    titles: Mapping[str, str],
-    order: RowOrder[EvaluationRow],
-    words: Sequence[str],
-    limit: int = LIMIT,
-) -> list[EvaluationRow]:
-    """The rows to show, in order; of too many the incumbent, the fastest half and the newest half."""
-    chosen = [row for row in rows if not words or matches(row, titles.get(row.candidate, ""), words)]
-    if len(chosen) > limit:
-        incumbents = [row for row in chosen if row.incumbent]
-        fastest = FASTEST.sort(chosen)[: limit // 2]
-        newest = NEWEST.sort(chosen)[: limit - limit // 2 - len(incumbents)]
-        chosen = list({row.number: row for row in (*incumbents, *fastest, *newest)}.values())
-    return order.sort(chosen)
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,10 @@ class FrozenTunablesLine(Widget):
 
     def show(self, frozen: Configuration) -> None:
         """Show these, or nothing."""
-        self._frozen = frozen
-        self.display = bool(frozen)
-        self.refresh()
+        if frozen != self._frozen:
+            self._frozen = frozen
+            self.display = bool(frozen)
+            self.refresh()
 
     def render(self) -> Content:
         """One line."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import ScreenResume
 from textual.getters import query_one
 from textual.screen import Screen
 
@@ -76,6 +77,7 @@ class SessionScreen(Screen[None]):
         self._clock = clock
         self._last_event_at = clock()
         self._inbox: list[Event] = []
+        self._undrawn: list[Event] = []
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, status, keys."""
@@ -100,10 +102,10 @@ class SessionScreen(Screen[None]):
 
     def draw(self) -> None:
         """Fold what arrived into the view model and let every pane draw the difference."""
-        news, self._inbox = self._inbox, []
-        for event in news:
-            self.view_model.apply(event)
-            self._view.apply(event)
+        self._fold()
+        if self.app.screen is not self:
+            return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
+        news, self._undrawn = self._undrawn, []
         live = self.view_model.started is not None and self.view_model.finished is None
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
@@ -116,6 +118,19 @@ class SessionScreen(Screen[None]):
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
             self._show_result(news[-1])
+
+    def _fold(self) -> None:
+        """Take what arrived into the view model."""
+        news, self._inbox = self._inbox, []
+        for event in news:
+            self.view_model.apply(event)
+            self._view.apply(event)
+        self._undrawn += news
+
+    @on(ScreenResume)
+    def _come_forward(self) -> None:
+        """Draw what happened behind a dialog."""
+        self.call_later(self.draw)
 
     def _show_result(self, finished: SessionFinished) -> None:
         best, given = self._view.best(self.view_model), self.view_model.baseline
@@ -207,7 +222,7 @@ class SessionScreen(Screen[None]):
 
     def _goes_on(self) -> bool:
         """Whether the session still does; if not, the user is told."""
-        self.draw()  # its end may have arrived since the last tick
+        self._fold()  # its end may have arrived since the last tick
         over = self.view_model.finished is not None
         if over:
             self.notify(_OVER, markup=False)

@@ -69,6 +69,7 @@ class ViewModel:
     Attributes:
         elapsed: seconds since the session began, at the last event.
         given: the kernel as given, in its default configuration.
+        changed_rows: numbers of the rows that are new or changed since they were last taken.
         best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
             was timed faster since it was last compared, see `confirmed`.
         titles: of the candidates by id.
@@ -88,6 +89,7 @@ class ViewModel:
     order: list[int] = field(default_factory=list)
     frozen: Configuration = field(default_factory=dict)
     rows: dict[int, EvaluationRow] = field(default_factory=dict)
+    changed_rows: set[int] = field(default_factory=set)
     best_times: list[float] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     review: UnderReview | None = None
@@ -99,6 +101,7 @@ class ViewModel:
     search: Search | None = None
     cost: float | None = 0.0
     finished: events.SessionFinished | None = None
+    _starred: int = 0
 
     @property
     def baseline(self) -> Source | None:
@@ -152,7 +155,7 @@ class ViewModel:
             case events.BaselineMeasured(tuned=None):
                 self._given(event.given)
             case events.EvaluationStarted():
-                self.rows[event.number] = EvaluationRow(event.number, event.candidate, event.configuration)
+                self._put(EvaluationRow(event.number, event.candidate, event.configuration))
             case events.EvaluationFinished():
                 self._evaluated(event.number, event.evaluation)
             case events.IncumbentChanged():
@@ -181,7 +184,7 @@ class ViewModel:
     def _given(self, given: Evaluation) -> None:
         """The kernel as given is the first row and the first incumbent; it costs no evaluation."""
         self.given = given
-        self.rows[1] = EvaluationRow(1, given.candidate, given.configuration, given)
+        self._put(EvaluationRow(1, given.candidate, given.configuration, given))
         if given.timing is not None:
             self.best_times.append(given.timing.median)
         self._mark_incumbent()
@@ -207,12 +210,22 @@ class ViewModel:
 
     def _evaluated(self, number: int, evaluation: Evaluation) -> None:
         row = EvaluationRow(number, evaluation.candidate, evaluation.configuration, evaluation)
-        self.rows[number] = row
+        self._put(row)
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
         if best < float("inf"):
             self.best_times.append(best)
-        self._mark_incumbent()
+        if self._is_incumbent(row) and number > self._starred:
+            self._star(number)
+
+    def _put(self, row: EvaluationRow) -> None:
+        self.rows[row.number] = row
+        self.changed_rows.add(row.number)
+
+    def take_changed_rows(self) -> set[int]:
+        """The numbers of the rows that are new or changed since this was last asked."""
+        changed, self.changed_rows = self.changed_rows, set()
+        return changed
 
     def _new_incumbent(self, event: events.IncumbentChanged) -> None:
         self.incumbent = event
@@ -245,11 +258,13 @@ class ViewModel:
 
     def _mark_incumbent(self) -> None:
         """Mark the latest evaluation of the incumbent's configuration, and no other."""
-        matching = [number for number, row in self.rows.items() if self._is_incumbent(row)]
-        latest = max(matching, default=None)
-        for number, row in self.rows.items():
-            if row.incumbent != (number == latest):
-                self.rows[number] = replace(row, incumbent=not row.incumbent)
+        self._star(max((number for number, row in self.rows.items() if self._is_incumbent(row)), default=0))
+
+    def _star(self, number: int) -> None:
+        for each, incumbent in ((self._starred, False), (number, True)):
+            if each in self.rows:
+                self._put(replace(self.rows[each], incumbent=incumbent))
+        self._starred = number
 
     def _is_incumbent(self, row: EvaluationRow) -> bool:
         best = self.given if self.incumbent is None else self.incumbent.evaluation

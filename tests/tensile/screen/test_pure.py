@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from textual.content import Content
 
 from tests.tensile.screen import script as tensile_script
 from tests.tui import scripted
@@ -38,8 +39,9 @@ from tui_tuner.tensile.screen_table import (
 from tui_tuner.tui.columns import best_chart
 from tui_tuner.tui.kernel_pane import diff_content
 from tui_tuner.tui.kernel_view import KernelView
+from tui_tuner.tui.plain import fitting
 from tui_tuner.tui.plan_lines import step_detail
-from tui_tuner.tui.screen import header_line
+from tui_tuner.tui.status import header_line, status_parts
 
 
 def model_of(entries: Sequence[object]) -> TensileViewModel:
@@ -180,13 +182,17 @@ def test_groups_are_told_apart_where_there_are_several() -> None:
 
 
 @pytest.mark.parametrize("width", [30, 50, 80, 120])
-def test_the_header_counts_runs_and_permutations_and_fits(width: int) -> None:
+def test_header_and_status_tell_gain_runs_and_permutations_and_fit(width: int) -> None:
     entries = [*tensile_script.two_runs()]
-    line = header_line(view_model_of(entries), view_of(entries), 146.0, width)
+    model, view = view_model_of(entries), view_of(entries)
+    line = header_line(model, view, width)
     assert line.cell_length <= width
-    assert "eval" not in line.plain
-    if width >= 80:
-        assert "1.09x │ 00:02:26 │ 2 runs │ 32 permutations" in line.plain
+    assert line.plain.endswith("1.09x")
+    status = fitting(status_parts(model, view, 146.0, None), Content(" · "), width)
+    assert status.cell_length <= width
+    assert "eval" not in status.plain
+    assert "2 runs" in status.plain
+    assert ("32 permutations" in status.plain) == (width >= 50)
 
 
 def test_the_result_speaks_of_gflops_and_of_best_yaml() -> None:

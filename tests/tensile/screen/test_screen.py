@@ -20,7 +20,7 @@ from tui_tuner.tui.kernel_pane import KernelPane
 
 def sizes_text(app: TunerApp) -> list[str]:
     table = app.screen_stack[0].query_one(SizeTable)
-    return [" ".join(cell.plain.strip() for cell in table.get_row_at(row)) for row in range(table.row_count)]
+    return [" ".join(text.strip() for text in table.texts_at(row)) for row in range(table.row_count)]
 
 
 async def test_the_configuration_takes_the_kernels_place(started: Started) -> None:
@@ -70,7 +70,7 @@ async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key
 
 async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
-        await pilot.press("slash", *"round=0")
+        await pilot.press("3", "slash", *"round=0")
         await settled(pilot)
         assert [row.split()[0] for row in sizes_text(pilot.app)] == ["4096x4096x1x8192"]
         assert "1 of 3 rows" in screen_text(pilot.app)
