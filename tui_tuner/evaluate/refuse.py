@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
@@ -34,6 +35,7 @@ _STRING_SEAM = re.compile(r'"\s*"')
 _ASSEMBLER_FILE = re.compile(r'"[^"]*\.\s*(?:incbin|include)\b', re.IGNORECASE)
 
 
+@lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def refuse(source: str, language: Language) -> Failure | None:
     """Why the source is not built, or None.
 
