@@ -84,7 +84,7 @@ async def test_a_candidate_that_is_wrong_for_proposed_inputs_only_is_found_also_
         assert (await evaluated(evaluator, problem, absolute)).ok
     async with started(problem, tmp_path, [SIGNED]) as (evaluator, _):
         before = await evaluated(evaluator, problem, absolute)
-        await evaluator._supervisor.close()
+        await evaluator._places.first.close()
         after = await evaluated(evaluator, problem, absolute)
     for evaluation in (before, after):
         assert evaluation.failure is not None
