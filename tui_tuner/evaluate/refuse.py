@@ -35,7 +35,7 @@ _STRING_SEAM = re.compile(r'"\s*"')
 _ASSEMBLER_FILE = re.compile(r'"[^"]*\.\s*(?:incbin|include)\b', re.IGNORECASE)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def refuse(source: str, language: Language) -> Failure | None:
     """Why the source is not built, or None.
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -206,6 +206,7 @@ SourceEdit = tuple[int, int, bytes]
 """First byte, byte after the last, and what takes their place."""
 
 
+@lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def rewritten(source: str) -> str:
     """The source as g++ takes it, line for line.
 
