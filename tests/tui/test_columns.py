@@ -87,7 +87,7 @@ WORDS = Column[str, str]("words", heading="words", cell=lambda row, context: row
     [
         (replace(WORDS, least=8), "abc", "     abc"),
         (replace(WORDS, most=8), "abcdefghij", " abcdef…"),
-        (replace(WORDS, side="left"), "abc", " abc"),
+        (replace(WORDS, side="left"), "abc", " abc  "),
         (replace(WORDS, side="left", most=8, gap=2), "abcdefghij", "  abcde…"),
     ],
 )

@@ -124,7 +124,7 @@ class Column(Generic[RowT, ContextT]):
         """The text in its place in `width` cells, cut if it is too long."""
         if self.side == "right":
             return f"{_cut(text, width - 1):>{width}}"
-        return " " * self.gap + _cut(text, width - self.gap)
+        return (" " * self.gap + _cut(text, width - self.gap)).ljust(width)
 
 
 def columns_help(columns: Sequence[Column[Any, Any]]) -> str:

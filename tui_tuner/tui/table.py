@@ -193,7 +193,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         if y == 0:
             style += self.get_component_rich_style("table--header")
         elif line.selected:
-            style += self.get_component_rich_style("table--cursor", partial=True)
+            style += self.get_component_rich_style("table--cursor")
         return Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
