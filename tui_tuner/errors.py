@@ -26,6 +26,7 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     NO_IMPROVEMENT = 3
+    NO_MODEL = 4
     HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143

@@ -35,6 +35,13 @@ EXIT_CODES = {
 }
 
 
+def exit_code_of(finished: events.SessionFinished) -> ExitCode:
+    """What the shell is told: a model that never was of use has a code of its own, whatever the machine found."""
+    code = EXIT_CODES[finished.status]
+    is_over = code in (ExitCode.FINISHED, ExitCode.NO_IMPROVEMENT)
+    return ExitCode.NO_MODEL if is_over and finished.model_fault else code
+
+
 class ApproveAll:
     """Approves every step: what `--auto` means."""
 
@@ -123,7 +130,7 @@ class Lines:
             return ExitCode.FAILED
         if not self._json:
             print(clean(self._story.result(self._last)), file=self._out, flush=True)
-        return EXIT_CODES[self._last.status]
+        return exit_code_of(self._last)
 
 
 async def run_headless(
@@ -198,6 +205,8 @@ class Story:
     def result(self, event: events.SessionFinished) -> str:
         """The result in words."""
         lines = [f"{event.status.replace('_', ' ')}: {event.reason}", *self._subject.result(event)]
+        if event.model_fault:
+            lines.append(f"model     was of no use: {' '.join(event.model_fault.split())}")
         calls = counted_in_lines(event.model_calls, "model call")
         lines.append(f"effort    {self._subject.effort(event)}, {calls}{cost_in_lines(event.cost)}")
         if event.result is not None:

@@ -26,6 +26,7 @@ class SessionOutcome(BaseModel):
         status: "interrupted" as long as the session has not come to its end.
         confirmed: whether the best was timed interleaved with the kernel as given, as every session does at its end;
             before, `speedup` is what it was found with.
+        model_fault: why no reply of the model could be used; empty where one could, or none was asked for.
         speedup: how much faster the best is than the kernel as given, timed interleaved.
         speedup_over_tuned: how much faster it is than the kernel as given with its own parameters tuned.
         comparison: the paired measurement behind `speedup`.
@@ -58,6 +59,7 @@ class SessionOutcome(BaseModel):
     builds: int
     failures: dict[str, int]
     model_calls: int
+    model_fault: str = ""
     cost: float | None
     elapsed_s: float
 

@@ -51,6 +51,7 @@ class SessionOptions(BaseModel):
         search: method of the parameter search, None for the default; `llm` and `hybrid` let a model choose.
         rounds: how a model chooses configurations.
         llm: the model as the user names it, "auto", "ollama:qwen3-coder".
+        require_model: whether the session is to end, and not to go on without one, where the model is of no use.
         temperature: of the model's replies, None for the setting of `[model]`.
         device: as the user names it, "auto", "cuda:0", "emulator".
         max_evaluations: configurations evaluated at most.
@@ -72,6 +73,7 @@ class SessionOptions(BaseModel):
     search: str | None = None
     rounds: RoundOptions = RoundOptions()
     llm: str = "auto"
+    require_model: bool = False
     temperature: float | None = Field(default=None, ge=0, le=2)
     device: str = "auto"
     max_evaluations: int = Field(default=85, ge=1)

@@ -352,6 +352,28 @@ def test_without_a_model_to_be_had_the_story_says_why_and_the_search_runs(
     assert "strategy search, no model" in ended.err
 
 
+def test_a_model_that_is_required_and_not_there_ends_the_program(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", NOBODY)
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    write_kernel(Path())
+    ended = here("scale.cu", "--auto", "--device", "emulator", "--require-model", "--run-dir", "run")
+
+    assert ended.code == 1
+    assert "no language model" in ended.err
+    assert "--require-model" in ended.err
+    assert not Path("run").exists()
+
+
+def test_a_limit_of_cost_is_told_where_the_price_is_not_known(here: TuneHere) -> None:
+    write_kernel(Path(), passes=[25])
+    ended = here("scale.cu", "--auto", "--device", "emulator", "--llm", "command:true", "--max-cost", "1")
+
+    assert "the price of command:true is not known, so --max-cost allows no call of it" in ended.err
+
+
 def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     ended = tuner_tui("doctor", cwd=tmp_path, OLLAMA_HOST=NOBODY)
 

@@ -17,8 +17,8 @@ from tests.session.fakes import (
     session_of,
     wrong_result,
 )
-from tui_tuner.errors import JournalError, UserError
-from tui_tuner.headless import ApproveAll
+from tui_tuner.errors import JournalError, ModelError, UserError
+from tui_tuner.headless import ApproveAll, KernelStory, Story, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.session.events import (
@@ -334,3 +334,41 @@ async def test_a_device_that_is_lost_on_the_way_is_told(tmp_path: Path) -> None:
     events = await all_events(session_of(run, evaluator))
     notes = [(e.level, e.text) for e in events if isinstance(e, Note)]
     assert notes.count(("warning", "cuda:1 is left out from now on")) == 1
+
+
+class UnreachableModel(ScriptedModel):
+    """Nobody answers."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        raise BrokenOff("nobody answers", Site("scripted", "http://127.0.0.1:1"))
+        yield Chunk(text="")
+
+
+async def test_a_model_that_never_was_of_use_is_told_at_the_end_and_has_an_exit_code(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    last = finished(await all_events(session_of(run, FakeEvaluator(run.problem), UnreachableModel())))
+
+    assert last.status == "finished", "the kernel's own tunables were tuned all the same"
+    assert "nobody answers" in last.model_fault
+    assert "nobody answers" in json.loads((run.path / "result.json").read_text())["model_fault"]
+    assert exit_code_of(last) == 4
+    assert "model     was of no use: " in Story(KernelStory()).result(last)
+
+
+async def test_one_usable_reply_makes_a_model_one_that_was_of_use(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    last = finished(
+        await all_events(session_of(run, FakeEvaluator(run.problem), ScriptedModel("no JSON at all", reply())))
+    )
+
+    assert last.model_fault == ""
+    assert exit_code_of(last) == 0
+
+
+async def test_a_required_model_that_is_of_no_use_ends_the_session(tmp_path: Path) -> None:
+    run = new_run(tmp_path, require_model=True)
+    session = session_of(run, FakeEvaluator(run.problem), UnreachableModel())
+    with pytest.raises(ModelError, match=r"the model is of no use: .*nobody answers") as raised:
+        await all_events(session)
+
+    assert "--require-model" in str(raised.value)

@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose
+from tui_tuner.llm.prices import price_of
 from tui_tuner.llm.replay import CachedBackend, answered_in
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
 from tui_tuner.memory import KeptReplies, Memory
@@ -89,7 +90,13 @@ async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend
         return parts
     backend, notes = await model_of(parts.options, settings, given)
     if backend is not None:
-        return StrategyAndModel(parts.options, parts.strategy, backend, parts.notes)
+        notes = [*parts.notes, *_of_price(backend, parts.options)]
+        return StrategyAndModel(parts.options, parts.strategy, backend, notes)
+    if parts.options.require_model:
+        raise ModelError(
+            "".join(notes) or "no language model is to be asked",
+            hint="`tuner-tui doctor` says what is there; leave --require-model out to search without one",
+        )
     if parts.strategy.needs_model:
         if parts.options.strategy_options and not notes:
             notes = [f"'{parts.strategy.name}' with its options needs a language model"]
@@ -99,6 +106,13 @@ async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend
         options = parts.options.model_copy(update={"search": None})
         parts = StrategyAndModel(options, parts.strategy, None, [*parts.notes, said])
     return parts
+
+
+def _of_price(backend: Backend, options: SessionOptions) -> list[str]:
+    """What is to be said of a limit that the model's price makes one of nothing."""
+    if options.max_cost is None or price_of(backend.name) is not None:
+        return []
+    return [f"the price of {backend.name} is not known, so --max-cost allows no call of it"]
 
 
 def _named(options: SessionOptions, settings: Settings, given: GivenObjects) -> StrategyAndModel:

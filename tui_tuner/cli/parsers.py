@@ -177,6 +177,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """Which model is asked, and how."""
     model = "auto (default), ollama, openai, anthropic, ..."
     parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help=model)
+    needed = "end where there is no model or it is of no use, instead of searching without one"
+    parser.add_argument("--require-model", action="store_true", default=None, help=needed)
     parser.add_argument("--temperature", type=float, metavar="T", help="of the model's replies")
 
 

@@ -36,6 +36,10 @@ class Conversation:
     Args:
         backend: None where there is no model, and in a replay.
         max_tokens: limit of each reply.
+        required: whether the session is to end where the model turns out to be of no use.
+
+    Attributes:
+        fault: why no reply could be used; empty where one could, or none was asked for.
     """
 
     def __init__(
@@ -45,7 +49,12 @@ class Conversation:
         budget: Budget,
         emit: Emit,
         max_tokens: int,
+        *,
+        required: bool = False,
     ) -> None:
+        self.fault = ""
+        self._required = required
+        self._was_of_use = False
         self._backend = backend
         self._max_tokens = max_tokens
         self._recall = recall
@@ -84,7 +93,28 @@ class Conversation:
             ModelFailed: the model cannot be reached, or its replies stay unusable.
             ModelGone: it could not be reached for the question before either.
             BudgetSpent: the budget allows no further call.
+            ModelError: it is required, and was of no use until now.
         """
+        try:
+            value = await self._answer(purpose, messages, reply_type, check, attempts, listener)
+        except (ModelFailed, ModelGone) as failed:
+            self.fault = "" if self._was_of_use else str(failed)
+            if self.fault and self._required:
+                hint = "start the model, or leave --require-model out: then the machine searches without one"
+                raise ModelError(f"the model is of no use: {failed}", hint=hint) from failed
+            raise
+        self.fault, self._was_of_use = "", True
+        return value
+
+    async def _answer(
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        reply_type: type[ReplyType],
+        check: Callable[[ReplyType], list[str]],
+        attempts: int,
+        listener: Listener | None,
+    ) -> ReplyType:
         request = Request(purpose, tuple(messages), max_tokens=self._max_tokens)
 
         async def call(request: Request) -> Reply:

@@ -244,6 +244,7 @@ class SessionFinished(Event):
     Attributes:
         speedup: of the best over the kernel as given, both timed interleaved.
         times: of the kernel as given and of the best in that comparison, ms.
+        model_fault: why no reply of the model could be used; empty where one could, or none was asked for.
         confirmed: False for a session that was interrupted before that comparison: the times were taken apart.
     """
 
@@ -256,6 +257,7 @@ class SessionFinished(Event):
     speedup: tuple[float, float, float] | None = None
     times: tuple[float, float] | None = None
     confirmed: bool = True
+    model_fault: str = ""
     result: str | None = None
 
 

@@ -76,6 +76,7 @@ def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reaso
         "builds": len({e.build_ms for e in evaluations if e.build_ms > 0}),  # those that share one have its time
         "failures": count_failures(evaluations),
         "model_calls": effects.budget.model_calls,
+        "model_fault": effects.model.fault,
         "cost": effects.budget.cost,
         "elapsed_s": effects.elapsed,
     }

@@ -65,7 +65,9 @@ class EventStream(ABC):
         self._resumed = journal.writable and journal.last_elapsed > 0
         self._recall = Recall(journal, SessionClock(journal.last_elapsed))
         self._budget = Budget(kept.options)
-        self._conversation = Conversation(backend, self._recall, self._budget, self._emit, max_tokens)
+        self._conversation = Conversation(
+            backend, self._recall, self._budget, self._emit, max_tokens, required=kept.options.require_model
+        )
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._driven: asyncio.Task[None] | None = None
@@ -189,5 +191,6 @@ class EventStream(ABC):
             speedup=speedup,
             times=times,
             confirmed=confirmed,
+            model_fault=self._conversation.fault,
             result=result,
         )
