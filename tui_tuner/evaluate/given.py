@@ -100,7 +100,7 @@ async def _prepare(
     if answer.failure is not None:
         raise ProblemError(
             f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
-            hint="check [launch], [defaults] and [[arguments]] of the problem file: `fill`, `low` and `high` say what an "
+            hint="check [launch], [defaults] and [[arguments]] of the problem file: fill, low and high say what an "
             "array may hold",
             file=source,
         )
