@@ -13,6 +13,7 @@ from tests.evaluate.test_workbench import as_given, bench, executable, writes_no
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate import datasets
+from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.problem.load import load_problem
@@ -100,6 +101,24 @@ def test_a_scale_at_which_the_kernel_as_given_overflows_is_left_out_and_said(tmp
     assert prepared.failure is None
     assert any("n=1000, inputs with large values: " in line for line in prepared.left_out)
     assert not any("few large elements" in line for line in prepared.left_out)
+
+
+@pytest.mark.parametrize("fatal", [True, False])
+def test_a_fault_of_the_kernel_as_given_names_the_inputs_and_costs_them_alone_where_the_device_lives_on(
+    tmp_path: Path, fatal: bool
+) -> None:
+    def looks_up(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        if np.abs(x).max() > 1000:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, "an illegal memory access", fatal=fatal)
+        return as_given(y, x, n)
+
+    prepared = bench(tmp_path, NumpyDevice(given=looks_up)).prepare(executable("given"))
+    if fatal:
+        assert prepared.failure is not None
+        assert prepared.failure.message == "at n=1000, inputs with large values: an illegal memory access"
+    else:
+        assert prepared.failure is None
+        assert any("large values: illegal access: an illegal memory access" in line for line in prepared.left_out)
 
 
 def test_nothing_is_left_out_of_a_kernel_that_can_do_all(tmp_path: Path) -> None:

@@ -202,8 +202,8 @@ class DataSets:
         except ProblemError as error:
             raise LeftOut(error.message) from None
         except DeviceFault as fault:
-            if fault.fatal:
-                raise
+            if fault.fatal:  # all that is on the device is lost
+                raise DeviceFault(fault.kind, f"at {label}: {fault.message}", fatal=True) from fault
             raise LeftOut(f"{fault.kind}: {fault.message}") from None
         for i, expected in data.expected.items():
             name = self._problem.arguments[i].name

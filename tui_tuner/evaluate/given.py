@@ -97,7 +97,8 @@ async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Pl
     if answer.failure is not None:
         raise ProblemError(
             f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
-            hint="check [launch], [[arguments]] and [defaults] of the problem file",
+            hint="check [launch], [defaults] and [[arguments]] of the problem file: fill, low and high say what an "
+            "array may hold",
             file=source,
         )
     return build, answer

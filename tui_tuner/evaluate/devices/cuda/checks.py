@@ -103,6 +103,7 @@ class Checks:
     def begin_digests(self) -> None:
         """Make room for the digests of a batch of launches, the first of which is queued next."""
         self._driver.upload(self._numbers, np.zeros(BATCH, np.uint64))
+        self._driver.synchronize()  # digests are queued on another stream
 
     def queue_digest(self, place: int, arrays: Sequence[tuple[int, int]], stream: int) -> None:
         """Queue one digest of several arrays, each an address and its bytes, for a place in the batch."""
