@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.widgets import OptionList
 
@@ -13,7 +15,7 @@ from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs import QuitDialog
 from tui_tuner.tui.kernel_pane import KernelPane
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
-from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.panes import Pane, PaneGrid
 
 
 async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(started: Started) -> None:
@@ -51,6 +53,53 @@ async def test_one_pane_can_be_maximised_and_given_back(started: Started) -> Non
         await pilot.press("escape")
         await settled(pilot)
         assert all(pane.display for pane in pilot.app.screen.query(Pane))
+
+
+async def test_a_narrow_terminal_that_is_tall_shows_the_kernel_and_the_last_other_pane(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(80, 32)) as pilot:
+
+        def shown() -> list[int]:
+            return [pane.number for pane in pilot.app.screen.query(Pane) if pane.display]
+
+        assert shown() == [1, 2]
+        for key, panes in (("3", [1, 3]), ("1", [1, 3]), ("4", [1, 4]), ("f", [4]), ("escape", [1, 4])):
+            await pilot.press(key)
+            await settled(pilot)
+            assert shown() == panes
+        await pilot.resize_terminal(80, 31)
+        await settled(pilot)
+        assert shown() == [4]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (90, 40), (120, 36)])
+async def test_a_question_shifts_no_pane(started: Started, size: tuple[int, int]) -> None:
+    asks = asyncio.Event()
+    script = [*scripted.running(), asks, scripted.PROPOSAL]
+    async with started(ScriptedRun(script, stays=True), size=size) as pilot:
+        before = [pane.region for pane in pilot.app.screen.query(Pane)]
+        asks.set()
+        await settled(pilot)
+        assert "step 2 awaits you" in screen_text(pilot.app)
+        assert [pane.region for pane in pilot.app.screen.query(Pane)] == before
+
+
+async def test_what_happens_behind_a_dialog_is_drawn_when_it_is_closed(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrives = asyncio.Event()
+    script = [*scripted.running(), arrives, *scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.09))]
+    async with started(ScriptedRun(script, stays=True)) as pilot:
+        drawn: list[object] = []
+        draw = PaneGrid.draw
+        monkeypatch.setattr(PaneGrid, "draw", lambda *arguments: (drawn.append(1), draw(*arguments)))
+        await pilot.press("q")
+        arrives.set()
+        await settled(pilot)
+        assert 40 in pilot.app.session_screen.view_model.rows
+        assert drawn == []
+        await pilot.press("escape")
+        await settled(pilot)
+        assert table_text(pilot.app)[0].startswith("40 ")
 
 
 async def test_tabs_mark_the_plan_while_a_step_awaits_and_can_be_clicked(started: Started) -> None:

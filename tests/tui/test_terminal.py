@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pexpect
+import pytest
 
 LIMIT_S = 200
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,3 +36,30 @@ def test_the_users_editor_gets_the_terminal_and_its_result_is_the_decision(tmp_p
             break
     child.expect("status no_improvement")
     child.expect(pexpect.EOF)
+
+
+WINDOW_S = 4.0
+A_SECOND_OF_CLOCK = 100
+"""Bytes that a second of the clock costs at most; a line drawn anew costs several hundred."""
+
+
+@pytest.mark.parametrize("keys", ["", "q"], ids=["waiting", "behind a dialog"])
+def test_a_screen_that_waits_writes_its_clock_and_nothing_else(tmp_path: Path, keys: str) -> None:
+    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)}
+    child = pexpect.spawn(
+        sys.executable, ["-m", "tests.tui.in_terminal"], cwd=str(ROOT), env=environment, dimensions=(36, 120),
+        timeout=LIMIT_S,
+    )  # fmt: skip
+    child.expect("awaits you")
+    child.send(keys)
+    least = min(_written(child) for _ in range(5))
+    child.close(force=True)
+    assert least < WINDOW_S * A_SECOND_OF_CLOCK
+
+
+def _written(child: pexpect.spawn[bytes]) -> int:
+    """Bytes within the window; the first ones may still belong to what was drawn before."""
+    child.expect(pexpect.TIMEOUT, timeout=WINDOW_S)
+    written = len(child.before)
+    child.buffer = b""
+    return written

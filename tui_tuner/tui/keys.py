@@ -94,7 +94,7 @@ def _key_item(entry: KeyEntry) -> Content:
 
 APP_BINDINGS = [
     Binding("question_mark,f1", "toggle_help", "help", id="help",
-            tooltip="Show or hide this page."),
+            tooltip="Show or hide the page of help."),
     Binding("q", "quit", "quit", id="quit",
             tooltip="Leave; a session that is not finished can be resumed."),
     Binding("ctrl+q", "quit", "quit", priority=True, id="interrupt",
