@@ -60,8 +60,7 @@ def test_a_duration_is_told_as_people_say_it(seconds: float, text: str) -> None:
     assert words.duration(seconds) == text
 
 
-def test_clocks_count_hours_on_the_screen_and_minutes_before_lines() -> None:
-    assert words.clock(4361.9) == "01:12:41"
+def test_clocks_before_lines_count_minutes() -> None:
     assert words.clock_in_lines(4361.9) == "[72:41]"
 
 

@@ -74,6 +74,10 @@ class ExampleMachine:
         evaluation = self._evaluation(given, given.default_configuration)
         return MachineReport(self.device, "nothing is built", "", evaluation, list(proposed))
 
+    def news(self) -> list[str]:
+        """Nothing happens to it."""
+        return []
+
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """A time that depends on the extents of a block."""
         del best_ms  # nothing is cut short

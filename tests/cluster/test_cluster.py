@@ -19,8 +19,9 @@ from tui_tuner.evaluate.cluster.messages import BuildMessage, packed, unpacked
 from tui_tuner.evaluate.cluster.places import ClusterOptions
 from tui_tuner.evaluate.cluster.site import RayCluster, slots_in
 from tui_tuner.evaluate.devices.choose import check_cluster, cluster_address
+from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.results import FailureKind, MachineReport
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import baseline

@@ -151,7 +151,7 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
         status, left = screen.ends()
     assert status == 130
     assert "interrupted; go on with: tuner-tui resume " in left
-    assert not (run / "result.json").exists()
+    assert json.loads((run / "result.json").read_text())["status"] == "interrupted"
 
     command = shlex.split(left.partition("tuner-tui ")[2])
     with terminal(*command, cwd=tmp_path, size=NARROW) as screen:
@@ -164,7 +164,7 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
     assert status == 0
     assert len(model.prompts) == 1
     assert kinds(run).count("evaluate") == 2
-    assert (run / "result.json").exists()
+    assert json.loads((run / "result.json").read_text())["status"] == "finished"
 
 
 def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits_approval(tmp_path: Path) -> None:

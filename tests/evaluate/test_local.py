@@ -135,8 +135,8 @@ async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner
             if runner._process is not None:
                 await runner._process._child.kill()
         blocks = [{"block_size_x": size} for size in (32, 64, 128, 256)]
-        crashed = await asyncio.gather(*(evaluator.evaluate(baseline(problem), BLOCK, None) for _ in runners))
-        assert {e.failure.kind for e in crashed if e.failure} == {FailureKind.CRASH}
+        again = await asyncio.gather(*(evaluator.evaluate(baseline(problem), BLOCK, None) for _ in runners))
+        assert [e.failure for e in again] == [None] * len(runners), "no kernel is to blame for what somebody killed"
         again = await asyncio.gather(*(evaluator.evaluate(baseline(problem), block, None) for block in blocks))
         assert all(evaluation.ok for evaluation in again), again
         cores_again = [os.sched_getaffinity(runner._process._child.pid) for runner in runners if runner._process]

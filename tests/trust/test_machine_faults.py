@@ -61,8 +61,11 @@ def evaluator(directory: Path, monkeypatch: pytest.MonkeyPatch, *answers: object
     options = LocalOptions("emulator", directory, directory / "log", 1, Policy())
     made, left = LocalEvaluator(problem, options), list(answers)
 
+    artifact = directory / "artifact"
+    artifact.write_bytes(b"code")
+
     async def build(*_: object) -> tuple[Build, Executable]:
-        return Build(key="k", artifact="a"), Executable(artifact="a", symbol="s", shapes=[])
+        return Build(key="k", artifact=str(artifact)), Executable(artifact=str(artifact), symbol="s", shapes=[])
 
     async def answer(_: object) -> object:
         next_one = left.pop(0)
@@ -72,7 +75,7 @@ def evaluator(directory: Path, monkeypatch: pytest.MonkeyPatch, *answers: object
 
     monkeypatch.setattr(local, "PAUSES_S", (0.0, 0.0))
     monkeypatch.setattr(made, "_executable", build)
-    monkeypatch.setattr(made._supervisor, "ask", answer)
+    monkeypatch.setattr(made._places, "ask", answer)
     return made
 
 
