@@ -236,3 +236,19 @@ def test_textures_for_which_there_is_no_room_are_left_out_and_said(
         "inputs with tiny values and large values and equal values and zeros and infinities",
         "inputs with few large elements and quiet and loud parts",
     ]
+
+
+def test_what_a_reference_returns_as_a_view_is_laid_out_once(tmp_path: Path) -> None:
+    def reverse(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[:] = x[::-1]
+        return 1.0
+
+    (tmp_path / "scale.cu").write_text(SOURCE)
+    (tmp_path / "reference.py").write_text("def scale(y, x, n):\n    return x[::-1]\n")
+    (tmp_path / "scale.toml").write_text(PROBLEM + '\n[reference]\npython = "reference.py:scale"\n')
+    work = Workbench(NumpyDevice(given=reverse), load_problem(tmp_path / "scale.toml"), lambda *_: None)
+
+    assert work.prepare(executable("given")).failure is None
+    kept = [expected for data in (*work._tests, *work._structured) for expected in data.expected.values()]
+    assert kept
+    assert all(expected.flags.c_contiguous for expected in kept)
