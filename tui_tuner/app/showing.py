@@ -202,6 +202,8 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
 
     told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {_logged(broken)}"
     print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, as a hang-up does
+        signal.signal(name, signal.SIG_DFL)
     lines = Lines(app.subject)
     signals = EndingSignals(starting.interrupt)
     try:
