@@ -127,6 +127,7 @@ async def test_a_process_that_loaded_ahead_is_the_one_that_searches(ours):
     try:
         await process.load("surrogate")
         await process.load("no such strategy")
+        assert await reached(lambda: len(ours()) == 1)  # a process that has just begun has no command line yet
         (first,) = ours()
         await process.begin(JOB)
         assert await process.next_batch()
@@ -139,6 +140,7 @@ async def test_a_process_that_died_while_it_loaded_is_replaced(ours):
     process = SearchProcess()
     try:
         await process.load("surrogate")
+        assert await reached(lambda: len(ours()) == 1)
         (first,) = ours()
         os.kill(first, signal.SIGKILL)
         assert await reached(lambda: not is_running(first))
