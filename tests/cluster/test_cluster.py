@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ import pytest
 from tests.cluster.fake_ray import FakeRay, node
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.evaluate import several
 from tui_tuner.evaluate.cluster import places, worker
 from tui_tuner.evaluate.cluster.messages import BuildMessage, packed, unpacked
 from tui_tuner.evaluate.cluster.places import ClusterOptions
@@ -48,6 +50,7 @@ async def started(
     monkeypatch: pytest.MonkeyPatch, problem: Problem, directory: Path, ray: FakeRay
 ) -> AsyncIterator[tuple[LocalEvaluator, MachineReport]]:
     monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(several, "OF_CPUS", several.Deviation(math.inf, math.inf))  # other programs keep cores busy
     affinity = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda name, soft: (name, soft))
     monkeypatch.setitem(sys.modules, "ray.util.scheduling_strategies", affinity)
     options = LocalOptions("ray", directory / "builds", directory / "log", 2, Policy())

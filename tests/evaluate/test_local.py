@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import AsyncIterator
@@ -12,6 +13,7 @@ import tomli
 
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import DeviceError, ProblemError
+from tui_tuner.evaluate import several
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.protocol import OpenRequest
@@ -123,8 +125,9 @@ async def test_a_comparison_of_a_kernel_with_itself_is_no_gain(tmp_path: Path) -
 
 
 async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner_is_replaced_on_its_core(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(several, "OF_CPUS", several.Deviation(math.inf, math.inf))  # other programs keep cores busy
     problem = problem_in(tmp_path)
     async with evaluator_for(problem, tmp_path, "emulator:all") as (evaluator, started):
         assert started.devices == [f"emulator:{core}" for core in sorted(os.sched_getaffinity(0))]
