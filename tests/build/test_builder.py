@@ -178,7 +178,7 @@ async def test_what_the_system_refuses_is_no_failure_of_the_candidate_and_goes_w
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
-        patch.setattr(building.BuildCache, "_write", refuse)
+        patch.setattr(building, "write_whole", refuse)
         with pytest.raises(MachineError):
             await make().build(candidate("true"), {})
 

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from tui_tuner.errors import MachineError, machine_faults
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure
-from tui_tuner.evaluate.kept_builds import KeptBuilds, is_for_good
+from tui_tuner.evaluate.kept_builds import NEW, KeptBuilds, is_for_good, write_whole
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
@@ -213,7 +213,7 @@ def _free_memory() -> float:
     return math.inf
 
 
-_WORK, _NEW = "work-", ".new-"
+_WORK = "work-"
 _MOST_BYTES = 2**28
 _ALWAYS_KEPT = 8 * max(8, os.cpu_count() or 1)
 """More builds than evaluations are under way at once: what is about to be loaded is not removed."""
@@ -261,9 +261,9 @@ class BuildCache:
         self._make()
         name = None if content is None else f"{build.key}{suffix}"
         if content is not None and name is not None:
-            self._write(self._directory / name, content)
+            write_whole(self._directory / name, content)
         record = build.model_copy(update={"artifact": name})
-        self._write(self._record(build.key), record.model_dump_json().encode())
+        write_whole(self._record(build.key), record.model_dump_json().encode())
         self._use(build.key, len(content or b""))
         return build.model_copy(update={"artifact": name and str(self._directory / name)})
 
@@ -279,7 +279,7 @@ class BuildCache:
                 self._sizes[artifact.stem] = artifact.stat().st_size
         for directory in self._directory.glob(f"{_WORK}*"):
             shutil.rmtree(directory, ignore_errors=True)
-        for file in self._directory.glob(f"{_NEW}*"):
+        for file in self._directory.glob(f"{NEW}*"):
             file.unlink(missing_ok=True)
 
     def _use(self, key: str, size: int) -> None:
@@ -299,16 +299,6 @@ class BuildCache:
     def _record(self, key: str) -> Path:
         return self._directory / f"{key}.json"
 
-    def _write(self, path: Path, content: bytes) -> None:
-        descriptor, name = tempfile.mkstemp(dir=self._directory, prefix=_NEW)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-
 
 async def have_shared_part(part: SharedPart, read: Sequence[Path], policy: Policy) -> bool:
     """Make it if it is missing; whether it is there now.
@@ -322,7 +312,7 @@ async def have_shared_part(part: SharedPart, read: Sequence[Path], policy: Polic
         return True
     try:
         part.directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        made = Path(tempfile.mkdtemp(dir=part.directory.parent.resolve(), prefix=".new-"))
+        made = Path(tempfile.mkdtemp(dir=part.directory.parent.resolve(), prefix=NEW))
     except OSError:  # no home, no room, or not ours: builds are whole, and slower
         return False
     try:

@@ -20,7 +20,8 @@ from tui_tuner.evaluate.surroundings import Surroundings
 
 MIB = 2**20
 
-_NEW = ".new-"
+NEW = ".new-"
+"""How the name of a file begins that is being written; a killed program leaves it."""
 _ENDING = ".build"
 _FORGOTTEN_S = 3600.0  # after which nobody is still writing a file
 _AT_A_LINE = re.compile(r"\S+:\d+(?::\d+)?: error\b")
@@ -91,14 +92,15 @@ class KeptBuilds:
             bare = build.model_copy(update={"artifact": None, "cached": False, "milliseconds": 0.0})
             rest = _Record(build=bare, suffix=suffix).model_dump_json().encode() + b"\n" + content
             if len(rest) < self._limit:
-                self._write(self._path(key), _checksum(rest) + b"\n" + rest)
+                self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_whole(self._path(key), _checksum(rest) + b"\n" + rest)
 
     def shrink(self) -> None:
         """Remove what was not used for longest until the rest is within the limit, and what killed programs left."""
         total, now = 0, time.time()
         for used, size, path in sorted(self._files(), reverse=True):
             total += size
-            if total > self._limit or (path.name.startswith(_NEW) and now - used > _FORGOTTEN_S):
+            if total > self._limit or (path.name.startswith(NEW) and now - used > _FORGOTTEN_S):
                 with suppress(OSError):
                     path.unlink()
 
@@ -106,23 +108,24 @@ class KeptBuilds:
         with suppress(OSError), os.scandir(self._directory) as entries:
             for entry in entries:
                 with suppress(OSError):  # another program removed it
-                    if entry.name.endswith(_ENDING) or entry.name.startswith(_NEW):
+                    if entry.name.endswith(_ENDING) or entry.name.startswith(NEW):
                         status = entry.stat(follow_symlinks=False)
                         yield status.st_mtime, status.st_size, Path(entry.path)
 
     def _path(self, key: str) -> Path:
         return self._directory / f"{key}{_ENDING}"
 
-    def _write(self, path: Path, content: bytes) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, name = tempfile.mkstemp(dir=self._directory, prefix=_NEW)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of a directory of builds, which appears whole or not at all."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=NEW)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def is_for_good(build: Build) -> bool:

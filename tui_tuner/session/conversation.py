@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -95,8 +96,27 @@ class Conversation:
             BudgetSpent: the budget allows no further call.
             ModelError: it is required, and was of no use until now.
         """
+        request = Request(purpose, tuple(messages), max_tokens=self._max_tokens)
+
+        async def call(request: Request) -> Reply:
+            return await self._call(request, listener)
+
+        with self._minding_use():
+            try:
+                answer = await ask(call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused)
+            except NoUsableReply as refused:
+                raise ModelFailed(f"no usable reply in {_calls(attempts)}: {refused}") from refused
+        return answer.value
+
+    @contextmanager
+    def _minding_use(self) -> Iterator[None]:
+        """Remember whether a question was answered, and whether any was.
+
+        Raises:
+            ModelError: a model is required, and was of no use until now.
+        """
         try:
-            value = await self._answer(purpose, messages, reply_type, check, attempts, listener)
+            yield
         except (ModelFailed, ModelGone) as failed:
             self.fault = "" if self._was_of_use else str(failed)
             if self.fault and self._required:
@@ -104,27 +124,6 @@ class Conversation:
                 raise ModelError(f"the model is of no use: {failed}", hint=hint) from failed
             raise
         self.fault, self._was_of_use = "", True
-        return value
-
-    async def _answer(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int,
-        listener: Listener | None,
-    ) -> ReplyType:
-        request = Request(purpose, tuple(messages), max_tokens=self._max_tokens)
-
-        async def call(request: Request) -> Reply:
-            return await self._call(request, listener)
-
-        try:
-            answer = await ask(call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused)
-        except NoUsableReply as refused:
-            raise ModelFailed(f"no usable reply in {_calls(attempts)}: {refused}") from refused
-        return answer.value
 
     def _refused(self, problems: list[str]) -> None:
         self._emit(events.ReplyRefused(call=self._budget.model_calls, problems=problems))

@@ -37,9 +37,10 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
     )
 
 
-def outcome_so_far(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
-    """What a session has found that is not at its end; nothing is timed for it."""
-    best = effects.best_so_far
+def outcome_so_far(
+    best: Incumbent, effects: SessionEffects, run: RunDirectory, strategy: str, reason: str
+) -> SessionOutcome:
+    """What a session has found that is not at its end, with its best so far; nothing is timed for it."""
     return SessionOutcome(
         **_of_session(effects, run, strategy, reason),
         **_of_best(best, best.speedup),

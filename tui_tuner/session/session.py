@@ -177,7 +177,7 @@ class Session(EventStream):
         if only_new and best == self._kept_best:
             return None
         self._kept_best = best
-        outcome = outcome_so_far(effects, self._run, self._strategy.name, reason)
+        outcome = outcome_so_far(best, effects, self._run, self._strategy.name, reason)
         write_outcome(outcome, best, effects, self._run)
         return outcome
 
