@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tui_tuner.evaluate.evaluator import MachineReport
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Resources, Timing
+from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Evaluation, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
@@ -38,6 +38,13 @@ H200 = DeviceInfo(
     l2_bytes=62914560,
     memory_gbs=3720.0,
     flops_gflops=61000.0,
+    bandwidths={"copy": Ceiling(rate=3720), "fill": Ceiling(rate=4100), "read": Ceiling(rate=4300)},
+    peaks={
+        "float32": Ceiling(rate=61000),
+        "float64": Ceiling(rate=30500),
+        "float16 on tensor cores": Ceiling(rate=1070530, measured=False),
+        "tf32 on tensor cores": Ceiling(rate=535265, measured=False),
+    },
 )
 """An example of a device, with the figures that such a one has."""
 FASTER = 1.6
@@ -62,7 +69,7 @@ class ExampleMachine:
         self.device = H200.model_copy(update={"kind": problem.language})
         self._problem = problem
         self._speeds = {"baseline": 1.0, **speeds}
-        self._roofline = roofline(problem.work, problem.sizes, self.device) or Roofline(1.0, 1.0)
+        self._roofline = roofline(problem, self.device) or Roofline(1.0, 1.0)
 
     async def sized_problem(self) -> Problem:
         """The problem as it is."""

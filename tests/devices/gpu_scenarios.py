@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, Inspection, KernelArgument
-from tui_tuner.evaluate.devices.cuda.ceilings import copy_bandwidth, measure_ceilings
+from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.devices.cuda.timing import open_clock
-from tui_tuner.evaluate.protocol import Executable
 from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.problem.candidate import Geometry
 
@@ -158,14 +157,12 @@ class Scenarios:
         }
 
     def ceilings_measured(self) -> dict[str, Any]:
-        copy, peak = (
-            Executable(artifact=str(self.ceilings), symbol=name, shapes=[]) for name in ("copy", "multiply_add")
-        )
-        info = measure_ceilings(self.device, copy, peak, 512 * 2**20)
+        info = measure_ceilings(self.device, self.ceilings, 512 * 2**20)
         return {
             "memory_gbs": info.memory_gbs,
             "flops_gflops": info.flops_gflops,
-            "small_copy_gbs": copy_bandwidth(self.device, copy, 1),
+            "bandwidths": {name: one.rate for name, one in info.bandwidths.items()},
+            "peaks": {name: one.rate for name, one in info.peaks.items()},
         }
 
     def clock(self) -> dict[str, Any]:

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
@@ -5,10 +7,9 @@ from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
-from tui_tuner.evaluate.devices.cuda.ceilings import LEAST_BYTES, measure_ceilings
+from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.driver import Driver
-from tui_tuner.evaluate.protocol import Executable
-from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
 
 ONE = Geometry((2, 1, 1), (32, 1, 1))
@@ -184,14 +185,33 @@ def test_arrays_of_any_shape_come_back_as_they_went(device, shape):
     device.free(buffers)
 
 
-def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, backend, tmp_path):
-    backend.kernels.update(copy=lambda *_: None, multiply_add=lambda *_: None)
-    path = str(cubin(tmp_path))
-    copy, peak = (Executable(artifact=path, symbol=name, shapes=[]) for name in ("copy", "multiply_add"))
-    info = measure_ceilings(device, copy, peak, 1000)
+def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, driver, backend, tmp_path):
+    before = set(driver.blocks)
+    kernels = re.findall(r"__global__ void (\w+)\(", CEILING_SOURCE)
+    backend.kernels.update({name: lambda *_: None for name in kernels})
+    info = measure_ceilings(device, cubin(tmp_path), 1000)
+    operations = 4 * 16 * 256 * 64 * 64  # threads, as many rounds as a millisecond takes, steps of a round
     assert info.memory_gbs == pytest.approx(LEAST_BYTES / 0.25e-3 / 1e9)
-    assert info.flops_gflops == pytest.approx(4 * 16 * 256 * 512 * 128 / 0.25e-3 / 1e9)
-    assert backend.unloaded == 2
+    assert info.flops_gflops == pytest.approx(2 * operations / 0.25e-3 / 1e9)
+    for name in ("copy", "read", "fill"):
+        assert info.bandwidths[name].rate == pytest.approx(LEAST_BYTES / 0.25e-3 / 1e9)
+    measured = {name: peak.rate / info.flops_gflops for name, peak in info.peaks.items() if peak.measured}
+    assert measured == pytest.approx({"float32": 1, "float64": 1, "float16": 2, "bfloat16": 2, "int32": 1, "int8": 4})
+    assert set(driver.blocks) == before
+
+
+def test_what_no_plain_kernel_reaches_is_computed_from_the_properties_of_the_device():
+    h100 = DeviceInfo(kind="cuda", name="", backend="", architecture="sm_90", multiprocessors=132, clock_mhz=1830.0)
+    shared, peaks = computed_ceilings(h100)
+    assert shared["shared memory"].rate == pytest.approx(132 * 128 * 1.83)
+    told = {"float16": 989.4e3, "bfloat16": 989.4e3, "tf32": 494.7e3, "int8": 1978.9e3, "float8": 1978.9e3}
+    for name, rate in told.items():
+        assert peaks[f"{name} on tensor cores"].rate == pytest.approx(rate, rel=1e-3)
+        assert not peaks[f"{name} on tensor cores"].measured
+    a100 = h100.model_copy(update={"architecture": "sm_80", "multiprocessors": 108, "clock_mhz": 1410.0})
+    assert computed_ceilings(a100)[1]["float64 on tensor cores"].rate == pytest.approx(19.5e3, rel=1e-2)
+    assert computed_ceilings(h100.model_copy(update={"architecture": "sm_61"}))[1] == {}
+    assert computed_ceilings(h100.model_copy(update={"clock_mhz": None})) == ({}, {})
 
 
 class FakeChecks:

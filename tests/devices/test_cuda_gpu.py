@@ -151,7 +151,11 @@ def test_ceilings_are_plausible(run):
     outcome = run("ceilings_measured")
     assert 50 < outcome["memory_gbs"] < 20_000
     assert 500 < outcome["flops_gflops"] < 500_000
-    assert 50 < outcome["small_copy_gbs"] < 40_000
+    bandwidths, peaks = outcome["bandwidths"], outcome["peaks"]
+    assert bandwidths["copy"] < 1.05 * bandwidths["read"] < bandwidths["L2 cache"] < bandwidths["shared memory"]
+    assert 0.9 * bandwidths["copy"] < bandwidths["fill"] < 3 * bandwidths["copy"]
+    assert peaks["float64"] < 1.05 * peaks["float32"] < 2.2 * peaks["float16"]
+    assert peaks["int8"] > 0.9 * peaks["int32"]
 
 
 def test_memory_is_given_back(run):

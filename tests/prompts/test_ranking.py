@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tui_tuner.evaluate.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Resources, Timing
-from tui_tuner.evaluate.roofline import Occupancy, Waves
 from tui_tuner.prompts.ranking import (
     MeasuredConfiguration,
     failures,

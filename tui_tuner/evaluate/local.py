@@ -10,7 +10,7 @@ from tui_tuner.errors import DeviceError, MachineError
 from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.devices.base import DeviceSelection
 from tui_tuner.evaluate.devices.choose import spelled
-from tui_tuner.evaluate.devices.cuda.ceilings import copy_candidate, multiply_add_candidate
+from tui_tuner.evaluate.devices.cuda.ceilings import ceilings_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
@@ -78,7 +78,7 @@ class LocalEvaluator:
             self._builder.build(given, given.default_configuration, options),  # it is at hand when it is checked
         )
         self._device = device.model_copy(update={"toolchain": tools.toolchain})
-        self._roofline = roofline(self._problem.work, self._problem.sizes, self._device)
+        self._roofline = roofline(self._problem, self._device)
         checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
         default = given.default_configuration
@@ -208,7 +208,7 @@ class LocalEvaluator:
             measure_ms=answer.measure_ms,
         )
 
-    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builds) -> Executable:
+    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builds) -> str:
         build = await builder.build(candidate, {}, [])
         if build.artifact is None:
             message = "" if build.failure is None else build.failure.message
@@ -216,17 +216,17 @@ class LocalEvaluator:
                 f"the compiler cannot build for {device.architecture}: {message}",
                 hint="`tuner-tui doctor` shows the toolchain; install a CUDA toolkit that knows this device",
             )
-        return Executable(artifact=build.artifact, symbol=build.symbol, shapes=[])
+        return build.artifact
 
     async def _measure_ceilings(self, device: DeviceInfo, builder: Builds) -> DeviceInfo:
         """The device with its measured ceilings, where it is one that has some; from then on it checks by itself."""
         if not kind_named(device.kind).has_ceilings:
             return device
-        ours = (checks_candidate(), copy_candidate(), multiply_add_candidate())
-        checks, copy, multiply_add = await asyncio.gather(*(self._build_ours(one, device, builder) for one in ours))
-        await self._places.open(ChecksRequest(artifact=checks.artifact))
+        ours = (checks_candidate(), ceilings_candidate())
+        checks, ceilings = await asyncio.gather(*(self._build_ours(one, device, builder) for one in ours))
+        await self._places.open(ChecksRequest(artifact=checks))
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
-        request = CeilingsRequest(copy_kernel=copy, fma_kernel=multiply_add, bytes=moved)
+        request = CeilingsRequest(artifact=ceilings, bytes=moved)
         try:
             answer = await self._places.first.ask(request)
         except RunnerDied as died:

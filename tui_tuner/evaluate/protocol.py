@@ -57,11 +57,10 @@ class ChecksRequest(Frame):
 
 
 class CeilingsRequest(Frame):
-    """Measure bandwidth and peak with the built ceiling kernels, over so many bytes."""
+    """Measure bandwidths, over so many bytes, and peaks with the built ceiling kernels."""
 
     type: Literal["ceilings"] = "ceilings"
-    copy_kernel: Executable
-    fma_kernel: Executable
+    artifact: str
     bytes: int
 
 

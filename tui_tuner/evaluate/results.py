@@ -159,6 +159,18 @@ class Timing(ResultModel):
     throttled_by: tuple[str, ...] = ()
 
 
+class Ceiling(ResultModel):
+    """The most of one thing that a device does in a second.
+
+    Attributes:
+        rate: GB/s of a bandwidth, GFLOP/s (or 1e9 integer operations a second) of a peak.
+        measured: whether it was measured there, else it is computed from the device's properties and highest clock.
+    """
+
+    rate: float
+    measured: bool = True
+
+
 class DeviceInfo(ResultModel):
     """A device and its limits, as far as its driver tells; None where nothing does.
 
@@ -172,6 +184,8 @@ class DeviceInfo(ResultModel):
         shared_bytes_optin: shared memory a block may use at most.
         memory_gbs: measured bandwidth of a copy, GB/s.
         flops_gflops: measured peak of single precision multiply-add, GFLOP/s.
+        bandwidths: by what is done: copy, read, fill (all of the memory behind the caches), L2 cache, shared memory.
+        peaks: by the data type worked in, as in "float16", and of tensor cores, as in "float16 on tensor cores".
         event_gap: what two timing events with nothing between them measure, ms.
         is_cpu: whether it runs kernels on this machine's processor.
     """
@@ -195,6 +209,8 @@ class DeviceInfo(ResultModel):
     clock_mhz: float | None = None
     memory_gbs: float | None = None
     flops_gflops: float | None = None
+    bandwidths: dict[str, Ceiling] = {}
+    peaks: dict[str, Ceiling] = {}
     event_gap: float | None = None
     is_cpu: bool = False
 

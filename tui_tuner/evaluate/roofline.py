@@ -1,181 +1,23 @@
-"""What the hardware allows: the roofline of a launch, and the theoretical occupancy of a kernel.
-
-Limits a compute capability: "Features and Technical Specifications" of the CUDA C++ Programming Guide; where it is
-silent (units of allocation, sub-partitions, reserved shared memory) the occupancy calculator that NVIDIA ships as
-`cuda_occupancy.h` with CUDA 13.0, whose results these are. Not counted: clusters, named barriers beyond one a block,
-and a split of L1 cache and shared memory other than the one with the most shared memory.
+"""The roofline of a launch: what its declared work takes at the least, at the device's ceilings for its data type.
 
 S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model for multicore
-architectures", CACM 52(4), 2009. The ceilings are measured on the device, not taken from a data sheet.
+architectures", CACM 52(4), 2009. The ceilings are the device's own (`DeviceInfo`): measured there, or computed from its
+properties where no plain kernel reaches them.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.results import DeviceInfo, Resources
+import numpy as np
+
+from tui_tuner.evaluate.results import Ceiling, DeviceInfo
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.model import Work
-
-Limiter = Literal["warps", "blocks", "registers", "shared memory", "threads a block"]
-_KIB = 1024
-_REGISTER_UNIT = 256
-"""Registers are allocated to a warp in multiples of this."""
-_MAX_REGISTERS = 255
-"""Registers that a thread can have."""
-_PARTITIONS = 4
-"""Parts of a multiprocessor, each with registers of its own."""
-
-
-@dataclass(frozen=True)
-class _Capability:
-    """Limits of a multiprocessor that follow from the compute capability; shared memory in KiB."""
-
-    warps: int
-    blocks: int
-    shared_kib: int
-    registers: int = 65536
-    registers_per_block: int = 65536
-    partitions: int = _PARTITIONS
-
-
-_HOPPER = _Capability(64, 32, 228)
-_CAPABILITIES = {
-    50: _Capability(64, 32, 64),
-    52: _Capability(64, 32, 96),
-    53: _Capability(64, 32, 64, registers_per_block=32768),
-    60: _Capability(64, 32, 64, partitions=2),
-    61: _Capability(64, 32, 96),
-    62: _Capability(64, 32, 64, registers_per_block=32768),
-    70: _Capability(64, 32, 96),
-    72: _Capability(64, 32, 96),
-    75: _Capability(32, 16, 64),
-    80: _Capability(64, 32, 164),
-    86: _Capability(48, 16, 100),
-    87: _Capability(48, 16, 164),
-    88: _Capability(48, 16, 100),
-    89: _Capability(48, 24, 100),
-    90: _HOPPER,
-    100: _HOPPER,
-    101: _Capability(48, 24, 228),
-    103: _HOPPER,
-    110: _Capability(48, 24, 228),
-    120: _Capability(48, 24, 100),
-    121: _Capability(48, 24, 100),
-}
-_RESERVES_SHARED = 80
-"""From this capability on the driver keeps 1 KiB of shared memory a block, and allocates it in smaller units."""
-
-
-@dataclass(frozen=True)
-class Occupancy:
-    """What of a launch is on one multiprocessor at a time.
-
-    Attributes:
-        blocks: resident blocks; 0 where not even one fits.
-        warps: resident warps.
-        max_warps: warps that a multiprocessor can hold.
-        limiters: the resources that allow no further block, or no block at all; several if they run out together.
-    """
-
-    blocks: int
-    warps: int
-    max_warps: int
-    limiters: tuple[Limiter, ...]
-
-    @property
-    def fraction(self) -> float:
-        """Resident warps of those that the multiprocessor can hold, 0 to 1."""
-        return self.warps / self.max_warps
-
-
-@dataclass(frozen=True)
-class Waves:
-    """How a grid fills a device.
-
-    Attributes:
-        blocks: of the grid.
-        resident: blocks that the whole device holds at a time.
-        count: rounds in which the blocks run, the last one often not full.
-        tail: part of the device that the last round uses, above 0 to 1.
-    """
-
-    blocks: int
-    resident: int
-    count: int
-    tail: float
-
-
-def occupancy(device: DeviceInfo, resources: Resources, threads: int, dynamic_shared: int) -> Occupancy | None:
-    """Theoretical occupancy of a launch.
-
-    Args:
-        resources: of the built kernel; its registers and static shared memory count.
-        threads: of a block.
-        dynamic_shared: dynamic shared memory of a block, bytes.
-
-    Returns:
-        None where the device is no CUDA device of a known compute capability, or the toolchain does not tell what the
-        kernel needs.
-    """
-    version = re.fullmatch(r"sm_(\d+)[a-f]?", device.architecture)
-    known = _CAPABILITIES.get(int(version[1])) if version and kind_named(device.kind).has_warps else None
-    if version is None or known is None or device.max_threads_per_block is None or device.shared_bytes_optin is None:
-        return None
-    if resources.registers is None or resources.shared_bytes is None:
-        return None
-    max_warps = (device.max_threads_per_multiprocessor or known.warps * device.warp_size) // device.warp_size
-    warps = math.ceil(threads / device.warp_size)
-    reserved, unit = (_KIB, 128) if int(version[1]) >= _RESERVES_SHARED else (0, 256)
-    shared = _up(resources.shared_bytes + dynamic_shared + reserved, unit)
-    available = device.shared_bytes_per_multiprocessor or known.shared_kib * _KIB
-    if threads > device.max_threads_per_block:
-        return Occupancy(0, 0, max_warps, ("threads a block",))
-    allowed: dict[Limiter, int] = {
-        "warps": max_warps // warps,
-        "blocks": device.max_blocks_per_multiprocessor or known.blocks,
-        "registers": _by_registers(device, known, resources.registers, warps),
-        "shared memory": 0 if shared > device.shared_bytes_optin + reserved else available // max(shared, 1),
-    }
-    blocks = min(allowed.values())
-    return Occupancy(blocks, blocks * warps, max_warps, tuple(n for n, count in allowed.items() if count == blocks))
-
-
-def _by_registers(device: DeviceInfo, known: _Capability, registers: int, warps: int) -> int:
-    """Blocks for which there are registers; each partition of a multiprocessor has its own."""
-    of_a_warp = _up(max(registers, 1) * device.warp_size, _REGISTER_UNIT)
-    if registers > _MAX_REGISTERS or of_a_warp * _up(warps, known.partitions) > known.registers_per_block:
-        return 0
-    of_all = device.registers_per_multiprocessor or known.registers
-
-    def blocks(partitions: int) -> int:
-        return of_all // partitions // of_a_warp * partitions // warps
-
-    # What would not fit into four partitions does not run on 6.0 either, which has two.
-    return blocks(known.partitions) if blocks(_PARTITIONS) else 0
-
-
-def _up(number: int, unit: int) -> int:
-    return math.ceil(number / unit) * unit
-
-
-def waves(device: DeviceInfo, held: Occupancy, blocks: int) -> Waves | None:
-    """How a grid of so many blocks fills the device.
-
-    Returns:
-        None where no block fits or the device does not tell its multiprocessors.
-    """
-    resident = held.blocks * (device.multiprocessors or 0)
-    if resident == 0:
-        return None
-    count = math.ceil(blocks / resident)
-    return Waves(blocks, resident, count, (blocks - (count - 1) * resident) / resident)
-
+from tui_tuner.problem.inputs import poisoned, shape_of
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.syntax import code_only
 
 IMPOSSIBLE_SHARE = 1.5
 """A launch this much faster than its bytes allow has not moved them."""
@@ -183,10 +25,21 @@ IMPOSSIBLE_SHARE = 1.5
 
 @dataclass(frozen=True)
 class Roofline:
-    """Least time of a launch, ms, by its memory traffic and by its arithmetic."""
+    """What the declared work of a launch takes at the device's ceilings, ms: of its memory traffic, of its arithmetic.
+
+    An estimate and no bound: a kernel may do with less work than is declared, or do it in units that are faster.
+
+    Attributes:
+        dtype: the type that the operations are counted in.
+        memory: the bandwidth, in words.
+        compute: the peak, in words.
+    """
 
     memory_ms: float
     compute_ms: float
+    dtype: str = "float32"
+    memory: str = "the measured bandwidth of a copy"
+    compute: str = "the measured peak"
 
     @property
     def bound_ms(self) -> float:
@@ -199,7 +52,7 @@ class Roofline:
         return "memory" if self.memory_ms >= self.compute_ms else "compute"
 
     def share(self, milliseconds: float) -> float:
-        """How much of the roofline a time reaches, 0 to 1."""
+        """How much of the roofline a time reaches; above 1 where the kernel has found a faster way."""
         return self.bound_ms / milliseconds
 
     def impossible(self, milliseconds: float) -> bool:
@@ -207,11 +60,86 @@ class Roofline:
         return self.memory_ms > IMPOSSIBLE_SHARE * milliseconds
 
 
-def roofline(work: Work | None, sizes: Mapping[str, int], device: DeviceInfo) -> Roofline | None:
+def roofline(problem: Problem, device: DeviceInfo) -> Roofline | None:
     """The roofline of a problem on a device; None without `[work]` or without measured ceilings."""
+    work = problem.work
     if work is None or device.memory_gbs is None or device.flops_gflops is None:
         return None
-    moved = float(evaluate(work.bytes, sizes))
-    operations = float(evaluate(work.flops, sizes))
-    limits = Roofline(memory_ms=moved / device.memory_gbs / 1e6, compute_ms=operations / device.flops_gflops / 1e6)
+    moved = float(evaluate(work.bytes, problem.sizes))
+    operations = float(evaluate(work.flops, problem.sizes))
+    memory_ms, memory = _memory(problem, device, moved)
+    dtype = working_type(problem)
+    peak_name, peak = _peak(device, dtype)
+    limits = Roofline(memory_ms, operations / peak.rate / 1e6, dtype, memory, peak_name)
     return limits if limits.bound_ms > 0 else None
+
+
+def _memory(problem: Problem, device: DeviceInfo, moved: float) -> tuple[float, str]:
+    """Time of the traffic, ms, and the bandwidth that it is counted at.
+
+    As much as is both read and written goes at the bandwidth of a copy, the rest at that of reading or writing alone.
+    """
+    copy = Roofline.memory, device.memory_gbs or 0.0
+    bandwidths = device.bandwidths
+    read, written = _traffic(problem)
+    if not read + written or not {"read", "fill"} <= bandwidths.keys():
+        return moved / copy[1] / 1e6, copy[0]
+    more, words = ("read", "reading") if read >= written else ("fill", "writing")
+    alone = abs(read - written) / (read + written)
+    per_byte = (1 - alone) / copy[1] + alone / max(bandwidths[more].rate, copy[1])
+    mixed = f"the measured bandwidths of a copy and of {words}"
+    name = copy[0] if alone == 0 else f"the measured bandwidth of {words}" if alone == 1 else mixed
+    return moved * per_byte / 1e6, name
+
+
+def _traffic(problem: Problem) -> tuple[int, int]:
+    """Bytes of the arrays that are read, and of those that are written; what starts with a content may be both."""
+    read = written = 0
+    for argument in problem.arguments:
+        if argument.shape is not None:
+            nbytes = math.prod(shape_of(argument, problem.sizes)) * np.dtype(argument.dtype).itemsize
+            written += nbytes if argument.output else 0
+            read += 0 if poisoned(argument) else nbytes
+    return read, written
+
+
+def _peak(device: DeviceInfo, dtype: str) -> tuple[str, Ceiling]:
+    """The highest peak for a type, which may be that of tensor cores; else that of float32."""
+    ours = {name: peak for name, peak in device.peaks.items() if name.split(" ")[0] == dtype}
+    if not ours:
+        return "the measured peak of float32", Ceiling(rate=device.flops_gflops or 0.0)
+    name = max(ours, key=lambda name: ours[name].rate)
+    return f"the {'measured' if ours[name].measured else 'computed'} peak of {name}", ours[name]
+
+
+_FLOATS = ("float16", "float32", "float64")
+"""The narrowest first: it is the fastest, so that no honest kernel is beyond it."""
+_NAMED: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("float8", re.compile(r"__nv_fp8|\be[45]m[32]\b")),
+    ("bfloat16", re.compile(r"__nv_bfloat16|\b__bf16\b|\bbf16\b|\bnv_bfloat16")),
+    ("float16", re.compile(r"\b(?:__)?half2?\b|\bf16\b")),
+    ("tf32", re.compile(r"\btf32\b")),
+    ("float32", re.compile(r"\bfloat[2-8]?\b")),
+    ("float64", re.compile(r"\bdouble[2-8]?\b")),
+)
+"""What the source calls a type, the fastest first."""
+
+
+def working_type(problem: Problem) -> str:
+    """The data type that a problem's operations are in.
+
+    What `[work]` declares; else the narrowest floating type of the arrays, but tf32 where the source says so of
+    float32; of integers the type that the source names, since types of one or two bytes may be held in them, else their
+    own.
+    """
+    if problem.work is not None and problem.work.dtype is not None:
+        return problem.work.dtype
+    arrays = [argument.dtype for argument in problem.arguments if argument.shape is not None]
+    code = code_only(problem.source_text)
+    named = [name for name, pattern in _NAMED if pattern.search(code)]
+    floats = [name for name in _FLOATS if name in arrays]
+    if floats:
+        return "tf32" if floats[0] == "float32" and "tf32" in named else floats[0]
+    if named and arrays:
+        return named[0]
+    return "int8" if any(np.dtype(dtype).itemsize == 1 for dtype in arrays) else "int32" if arrays else "float32"

@@ -122,9 +122,7 @@ class Runner:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
-        return DeviceAnswer(
-            device=measure_ceilings(self._opened, request.copy_kernel, request.fma_kernel, request.bytes)
-        )
+        return DeviceAnswer(device=measure_ceilings(self._opened, Path(request.artifact), request.bytes))
 
     def _say(self, text: str, limit_s: float) -> None:
         send(self._connection, Phase(text=text, limit_s=limit_s).model_dump(mode="json"))

@@ -16,6 +16,7 @@ from tui_tuner.problem.tuning_step import TuningStep
 type_names = Literal[
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
 ]
+WorkType = Literal["float64", "float32", "tf32", "bfloat16", "float16", "float8", "int32", "int8"]
 Configuration = dict[str, Value]
 """One value for each tunable parameter."""
 Expression = str | int
@@ -123,10 +124,22 @@ class Search(ProblemTable):
 
 
 class Work(ProblemTable):
-    """The work of one launch, for the roofline: expressions over sizes."""
+    """The work of one launch, for the roofline.
+
+    Attributes:
+        flops: operations, an expression over sizes.
+        bytes: least memory traffic, an expression over sizes.
+        dtype: the data type that the operations are in; without it arguments and source tell.
+    """
 
     flops: Expression = 0
     bytes: Expression = 0
+    dtype: WorkType | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not declared is not written: keys in journals hash the work."""
+        return _without_defaults(handler(self), dtype=None)
 
 
 class InputFill(ProblemTable):

@@ -82,10 +82,13 @@ def argument_facts(problem: Problem) -> list[str]:
 
 
 def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
-    """What its bytes and its operations take at the least, at the bandwidth and the peak that were measured."""
-    limits = roofline(problem.work, problem.sizes, device)
+    """What its bytes and its operations take at the device's ceilings."""
+    limits = roofline(problem, device)
     if limits is None:
         return []
+    if device.peaks:
+        return [_roofline(limits)]
+    # From here on as journals have it that began before devices told the ceilings of each data type.
     return [
         f"at the measured bandwidth of a copy its bytes take {time_words(limits.memory_ms)}, at the measured peak its "
         f"float32 operations {time_words(limits.compute_ms)}: {limits.limiter} limits it"
@@ -121,9 +124,9 @@ def measurement_facts(
     lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
     if best != given:
         lines.append(f"the best so far, {configuration_facts(best.configuration)}: {evaluation_facts(best)}")
-    limits = roofline(problem.work, problem.sizes, device)
+    limits = roofline(problem, device)
     if limits is not None:
-        lines.append(_roofline(limits))
+        lines.append(_roofline(limits) if device.peaks else _roofline_as_recorded(limits))
     timed = sorted((e for e in known if e.timing is not None), key=_milliseconds)
     failed = [e for e in known if e.failure is not None]
     for what, evaluations in (("fastest", timed), ("failed", failed)):
@@ -164,6 +167,16 @@ def _resources(resources: Resources) -> Iterable[str]:
 
 
 def _roofline(limits: Roofline) -> str:
+    memory, compute = map(time_words, (limits.memory_ms, limits.compute_ms))
+    return (
+        f"roofline: the declared bytes take {memory} at {limits.memory}, the declared operations in {limits.dtype} "
+        f"take {compute} at {limits.compute}; so {limits.limiter} limits it. This is an estimate and not a bound: "
+        "a kernel that does with fewer bytes or operations, or does them in faster units, takes less"
+    )
+
+
+def _roofline_as_recorded(limits: Roofline) -> str:
+    """The words of journals whose device has no ceilings for each data type: their replies are found by the prompt."""
     bound, memory, compute = map(time_words, (limits.bound_ms, limits.memory_ms, limits.compute_ms))
     return (
         f"no launch can take less than {bound} on this device: {memory} for the bytes that must move, {compute} for "

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.datasets import label_of
+from tui_tuner.evaluate.occupancy import occupancy, waves
 from tui_tuner.evaluate.results import Evaluation
-from tui_tuner.evaluate.roofline import occupancy, waves
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages

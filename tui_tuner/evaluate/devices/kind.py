@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from tui_tuner.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from tui_tuner.evaluate.compilers.base import Compiler
     from tui_tuner.evaluate.devices.base import Device, DeviceChoice
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
-    from tui_tuner.evaluate.results import DeviceInfo
+    from tui_tuner.evaluate.results import Ceiling, DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy
     from tui_tuner.problem.languages import Language
     from tui_tuner.problem.model import Problem
@@ -140,6 +140,8 @@ class DeviceKind:
         ):
             if value is not None:
                 yield f"{what}: {value:.0f}{unit}"
+        yield from _ceilings("bandwidths", "GB/s", device.bandwidths, without="copy")
+        yield from _ceilings("peaks", "1e9 operations a second", device.peaks, without="float32")
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take a device; only inside the runner process, since drivers stay loaded.
@@ -177,3 +179,11 @@ class DeviceKind:
             SandboxError: the runner must be confined and cannot be.
         """
         return None
+
+
+def _ceilings(what: str, unit: str, ceilings: Mapping[str, Ceiling], without: str) -> Iterable[str]:
+    """The measured ceilings in a line, and those that are computed in another."""
+    for how, measured in (("measured", True), ("computed from clock and architecture", False)):
+        told = (f"{name} {c.rate:.0f}" for name, c in ceilings.items() if c.measured is measured and name != without)
+        if line := ", ".join(told):
+            yield f"{what}, {how}, {unit}: {line}"
