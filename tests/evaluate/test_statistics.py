@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from tui_tuner.evaluate.measure import Patience, measure, median_interval, quick_interval, ratio_interval, settled
+from tui_tuner.evaluate.measure import (
+    CPU_PATIENCE,
+    Patience,
+    interleaved,
+    measure,
+    median_interval,
+    quick_interval,
+    ratio_interval,
+    settled,
+)
 
 
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
@@ -51,7 +63,7 @@ def test_what_is_clearly_slower_than_the_best_is_not_warmed_up_and_timed_a_few_t
 
 @pytest.mark.parametrize("best_ms", [None, 1.0])
 def test_what_may_be_the_best_is_timed_until_the_interval_is_narrow(best_ms: float | None) -> None:
-    timing = measure(Launches(1.0), Patience(), best_ms=best_ms, cpu=False, warm=True)
+    timing = measure(Launches(1.0), Patience(), best_ms=best_ms, cpu=False)
     assert 10 <= timing.samples <= 200
     assert (timing.high - timing.low) / 2 < 0.01 * timing.median
 
@@ -75,3 +87,67 @@ def test_drift_that_hits_both_of_a_pair_does_not_widen_the_ratio() -> None:
 def test_an_outlier_does_not_move_the_median_but_keeps_it_from_settling() -> None:
     assert settled([1.0] * 20, 0.005)
     assert not settled([1.0, 1.5] * 5, 0.005)
+
+
+class HotGpu:
+    """A GPU whose clock follows the power that its kernel takes, with a delay; time goes by as it works.
+
+    A kernel takes `alone` ms once the clock has settled for it, and what does not settle runs at the clock of others.
+    """
+
+    DELAY_S = 0.02
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.slowness = 1.0
+
+    def kernel(self, alone: float, slowness: float) -> Callable[[int], list[float]]:
+        def launch() -> float:
+            took = alone / slowness * self.slowness
+            self.seconds += took / 1000
+            self.slowness += (slowness - self.slowness) * (1 - math.exp(-took / 1000 / self.DELAY_S))
+            return took
+
+        return lambda count: [launch() for _ in range(count)]
+
+    def clock(self) -> float:
+        return self.seconds
+
+
+def test_a_short_kernel_in_turns_with_a_long_hot_one_takes_what_it_takes_alone() -> None:
+    gpu = HotGpu()
+    pairs = interleaved(gpu.kernel(30.0, 1.2), gpu.kernel(0.198, 1.0), Patience(), 0.01, gpu.clock)
+    assert pairs.timing(1, cpu=False).median == pytest.approx(0.198, rel=0.01)
+    assert pairs.timing(0, cpu=False).median == pytest.approx(30.0, rel=0.01)
+    ratio, low, high = pairs.ratio
+    assert ratio == pytest.approx(30 / 0.198, rel=0.01)
+    assert high / low < 1.01
+    assert pairs.launches[0] == 1
+    assert pairs.launches[1] == pytest.approx(5 / 0.198, abs=5), "equal time, not equal launches"
+    alone = measure(gpu.kernel(0.198, 1.0), Patience(), best_ms=None, cpu=False, clock=gpu.clock)
+    assert alone.median == pytest.approx(pairs.timing(1, cpu=False).median, rel=0.01), "table and headline agree"
+
+
+def test_what_is_timed_behind_a_hot_kernel_is_settled_first() -> None:
+    gpu = HotGpu()
+    gpu.kernel(30.0, 1.2)(10)
+    alone = measure(gpu.kernel(0.198, 1.0), Patience(), best_ms=None, cpu=False, clock=gpu.clock)
+    assert alone.median == pytest.approx(0.198, rel=0.01)
+
+
+def test_a_clear_verdict_takes_few_pairs_and_a_kernel_against_itself_is_never_faster() -> None:
+    def noisy(alone: float, random: np.random.Generator) -> Callable[[int], list[float]]:
+        return lambda count: [float(time) for time in random.normal(alone, alone / 200, count)]
+
+    random = np.random.default_rng(5)
+    clear = interleaved(noisy(2.0, random), noisy(1.0, random), Patience(turn_s=0.0, settle_s=0.0), 0.01)
+    assert len(clear.times) <= 15
+    for _ in range(40):
+        same = interleaved(noisy(1.0, random), noisy(1.0, random), Patience(turn_s=0.0, settle_s=0.0), 0.01)
+        assert same.ratio[1] <= 1.01
+
+
+def test_on_a_cpu_every_turn_is_one_launch() -> None:
+    old, new = Launches(1.0), Launches(1.0)
+    pairs = interleaved(old, new, CPU_PATIENCE, 0.01)
+    assert old.count == new.count == len(pairs.times) + 2

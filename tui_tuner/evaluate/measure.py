@@ -1,4 +1,8 @@
-"""Timing: enough launches for a narrow interval, few for what is hopeless, interleaved pairs for a verdict."""
+"""Timing: enough launches for a narrow interval, few for what is hopeless, two kernels in turns for a verdict.
+
+The clock of a GPU follows the power that a kernel takes, with a delay: what is timed right behind another kernel runs
+at the clock of that one. So a kernel is launched until its times have settled before any of them counts.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ from tui_tuner.evaluate.results import Timing
 
 TimeLaunches = Callable[[int], list[float]]
 """Times so many launches, ms each."""
+Clock = Callable[[], float]
+"""Seconds that go by."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,11 @@ class Patience:
         limit_s: seconds of samples at most.
         hopeless: multiple of the incumbent's time from which on three samples are enough.
         contender: multiple from which on one batch is, without warming up, if its interval lies above.
+        settle_s: seconds that a kernel is launched in its turn before a time counts, at the least.
+        settle_limit_s: seconds of that and of warming up at the most, and for learning how many there must be.
+        turn_s: seconds that a kernel is timed in its turn; one launch at least.
+        few_pairs: turns of each that are enough where all of them say the same.
+        pairs: turns of each that are enough for a verdict.
     """
 
     samples: int = 10
@@ -35,17 +46,29 @@ class Patience:
     limit_s: float = 0.6
     hopeless: float = 3.0
     contender: float = 1.2
+    settle_s: float = 0.005
+    settle_limit_s: float = 0.2
+    turn_s: float = 0.005
+    few_pairs: int = 10
     pairs: int = 30
     most_pairs: int = 120
     pair_limit_s: float = 6.0
 
 
-CPU_PATIENCE = Patience(samples=5, most_samples=40, warmup_s=0.02, limit_s=0.12)
-"""Where a CPU runs the kernel: other programs make its times scatter by percents, however many are taken."""
+CPU_PATIENCE = Patience(
+    samples=5, most_samples=40, warmup_s=0.02, limit_s=0.12, settle_s=0.0, settle_limit_s=0.02, turn_s=0.0
+)
+"""Where a CPU runs the kernel: other programs make its times scatter by percents, however many are taken, and its clock
+does not depend on the kernel: one launch each in turns."""
 
 
 def measure(
-    launches: TimeLaunches, patience: Patience, *, best_ms: float | None, cpu: bool, warm: bool = False
+    launches: TimeLaunches,
+    patience: Patience,
+    *,
+    best_ms: float | None,
+    cpu: bool,
+    clock: Clock = time.perf_counter,
 ) -> Timing:
     """The time of one launch with its 95 % interval.
 
@@ -55,7 +78,6 @@ def measure(
     Args:
         best_ms: the shortest time known, ms; None for none.
         cpu: whether the times are those of a CPU.
-        warm: whether the device has been at work until now.
     """
     first = launches(1)[0]
     if best_ms is not None and first > patience.contender * best_ms:
@@ -63,11 +85,10 @@ def measure(
         samples = [first, *launches(few)]
         if quick_interval(samples)[1] > patience.contender * best_ms:
             return _timing(samples, cpu)
-    if not warm:
-        _warm_up(launches, first, patience)
+    _warm_up(launches, first, patience, clock)
     samples = list(launches(_batch(first, patience.samples)))
-    start = time.perf_counter()
-    while _more(samples, patience) and time.perf_counter() - start < patience.limit_s:
+    start = clock()
+    while _more(samples, patience) and clock() - start < patience.limit_s:
         samples += launches(_batch(first, patience.samples))
     return _timing(samples, cpu)
 
@@ -76,10 +97,24 @@ def _batch(first_ms: float, most: int) -> int:
     return max(2, min(most, int(200 / max(first_ms, 0.01))))
 
 
-def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience) -> None:
-    start = time.perf_counter()
-    while time.perf_counter() - start < patience.warmup_s:
-        launches(_batch(first_ms, 5))
+def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, clock: Clock) -> None:
+    """Launch for `warmup_s`, and on until the times of its second half are those of the first."""
+    if not patience.warmup_s:
+        return
+    start, before = clock(), 0.0
+    while clock() - start < patience.settle_limit_s:
+        now = _for_a_time(launches, _batch(first_ms, 5), patience.warmup_s / 2, clock)
+        if abs(now - before) <= patience.precision * now:
+            return
+        before = now
+
+
+def _for_a_time(launches: TimeLaunches, count: int, seconds: float, clock: Clock) -> float:
+    """The median of all launches, ms."""
+    start, samples = clock(), launches(count)
+    while clock() - start < seconds:
+        samples += launches(count)
+    return median(samples)
 
 
 def _more(samples: list[float], patience: Patience) -> bool:
@@ -88,16 +123,17 @@ def _more(samples: list[float], patience: Patience) -> bool:
     return len(samples) < patience.most_samples and not settled(samples, patience.precision)
 
 
-def _timing(samples: list[float], cpu: bool) -> Timing:
+def _timing(samples: Sequence[float], cpu: bool, count: int | None = None) -> Timing:
     middle, low, high = median_interval(samples)
-    return Timing(median=middle, low=low, high=high, samples=len(samples), cpu=cpu)
+    return Timing(median=middle, low=low, high=high, samples=count or len(samples), cpu=cpu)
 
 
 @dataclass(frozen=True)
 class TimePairs:
-    """Interleaved times of incumbent and challenger, ms."""
+    """Times of incumbent and challenger, ms, each the median of a turn, and how many launches a turn of each had."""
 
     times: list[tuple[float, float]]
+    launches: tuple[int, int] = (1, 1)
 
     @property
     def ratio(self) -> tuple[float, float, float]:
@@ -106,30 +142,71 @@ class TimePairs:
 
     def timing(self, which: int, *, cpu: bool) -> Timing:
         """Time of the incumbent (0) or the challenger (1)."""
-        return _timing([pair[which] for pair in self.times], cpu)
+        return _timing([pair[which] for pair in self.times], cpu, len(self.times) * self.launches[which])
 
 
-def interleaved(incumbent: TimeLaunches, challenger: TimeLaunches, patience: Patience, delta: float) -> TimePairs:
-    """Pairs of times in random order, so that drift of the clock hits both alike.
+_MOST_LAUNCHES = 100
+"""Of a turn: a short kernel's turn is mostly what restores arrays and cache."""
 
-    Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side,
-    or when it is narrower than delta / 2, or when the time or the pairs are used up.
+
+class _Turns:
+    """One kernel's turns, of equal time whatever a launch takes."""
+
+    def __init__(self, launches: TimeLaunches, patience: Patience, clock: Clock) -> None:
+        launches(1)
+        start = clock()
+        launches(1)
+        self.count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(clock() - start, 1e-6))))
+        self._launches, self._patience, self._clock = launches, patience, clock
+
+    def settling_s(self) -> float:
+        """How long it takes, behind whatever ran before, until its times are those that they stay at."""
+        if not self._patience.settle_s:
+            return 0.0
+        start, medians, ends = self._clock(), [0.0], [0.0]
+        while ends[-1] < self._patience.settle_limit_s:
+            medians.append(median(self._launches(self.count)))
+            ends.append(self._clock() - start)
+        last = median(medians[-max(1, len(medians) // 4) :])
+        unsettled = [
+            end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > self._patience.precision
+        ]
+        return max(self._patience.settle_s, unsettled[-1])
+
+    def take(self, settling_s: float) -> float:
+        """The median of the next turn, ms."""
+        start = self._clock()
+        while self._clock() - start < settling_s:
+            self._launches(self.count)
+        return median(self._launches(self.count))
+
+
+def interleaved(
+    incumbent: TimeLaunches,
+    challenger: TimeLaunches,
+    patience: Patience,
+    delta: float,
+    clock: Clock = time.perf_counter,
+) -> TimePairs:
+    """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
+
+    Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
+    pair is and the interval is narrow, or when it is narrower than delta / 2, or when time or pairs are used up.
     """
-    for warm in (incumbent, challenger):
-        warm(1)
+    old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
+    settling_s = max(old_turns.settling_s(), new_turns.settling_s())
     order = np.random.default_rng()
     times: list[tuple[float, float]] = []
-    start = time.perf_counter()
+    start = clock()
     while len(times) < patience.most_pairs:
         if order.random() < 0.5:
-            old, new = incumbent(1)[0], challenger(1)[0]
+            old, new = old_turns.take(settling_s), new_turns.take(settling_s)
         else:
-            new, old = challenger(1)[0], incumbent(1)[0]
+            new, old = new_turns.take(settling_s), old_turns.take(settling_s)
         times.append((old, new))
-        spent = time.perf_counter() - start
-        if len(times) >= 8 and (spent > patience.pair_limit_s or _decided(times, patience, delta)):
+        if len(times) >= 8 and (clock() - start > patience.pair_limit_s or _decided(times, patience, delta)):
             break
-    return TimePairs(times)
+    return TimePairs(times, (old_turns.count, new_turns.count))
 
 
 def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:
@@ -138,7 +215,10 @@ def _decided(times: list[tuple[float, float]], patience: Patience, delta: float)
     _, low, high = ratio_interval(times)
     if high / low - 1 < delta / 2:
         return True
-    return len(times) >= patience.pairs and not low <= 1 + delta <= high
+    if len(times) >= patience.pairs:
+        return not low <= 1 + delta <= high
+    faster = {old / new > 1 + delta for old, new in times}
+    return len(times) >= patience.few_pairs and len(faster) == 1 and high / low - 1 < 2 * delta
 
 
 RESAMPLES = 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -38,8 +37,6 @@ from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
 
 FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
-REST_S = 0.1
-"""A device that was last timed longer ago is warmed up: its clock may have fallen."""
 LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
@@ -81,7 +78,6 @@ class Workbench:
         self._structured: list[LaunchData] = []
         self._kept: dict[tuple[int, Texture], Buffers] = {}
         self._baseline: Executable | None = None
-        self._timed_at = -math.inf
 
     def prepare(self, baseline: Executable) -> EvaluationAnswer:
         """Check the kernel as given, keep data and tolerances for all candidates, and time it.
@@ -209,9 +205,7 @@ class Workbench:
             self._launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
-            warm = time.monotonic() - self._timed_at < REST_S
-            timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times, warm=warm)
-            self._timed_at = time.monotonic()
+            timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times)
             clock = self._device.clock()
             if clock is not None:
                 timing = timing.model_copy(update={"clock_mhz": clock.sm_mhz, "throttled_by": clock.throttled_by})
