@@ -48,11 +48,3 @@ def exported(*runs: Path, into: Path, wanted: LineFilter = ALL) -> list[dict[str
     """The lines of runs that can all be read."""
     assert asyncio.run(export_dataset(runs, into, wanted)) is ExitCode.FINISHED
     return [json.loads(line) for line in into.read_text("ascii").splitlines()]
-
-
-def journal_lines(journal: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
-
-
-def rewrite_journal(journal: Path, lines: list[dict[str, Any]]) -> None:
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")

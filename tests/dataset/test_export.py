@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.dataset.runs import exported, journal_lines, record, rewrite_journal
+from tests.dataset.runs import exported, record
 from tests.documents import ROOT, blocks
+from tests.journal.old import lines_without_digests, write_without_digests
 from tests.session.fakes import REWRITE, reply, wrong_result
 from tui_tuner.cli import main
 from tui_tuner.errors import SettingsError
@@ -89,9 +90,9 @@ def test_times_of_a_kernel_that_the_user_edited_are_not_the_replys(tmp_path):
 
 def test_an_unfinished_run_is_exported_as_far_as_it_goes(tmp_path):
     journal = record(tmp_path, reply())
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     asked = next(i for i, line in enumerate(lines) if line.get("kind") == "ask")
-    rewrite_journal(journal, lines[: asked + 4])
+    write_without_digests(journal, lines[: asked + 4])
     with journal.open("a") as file:
         file.write('{"kind": "evaluate", "key"')
     (line,) = exported(journal, into=tmp_path / "out.jsonl")
@@ -106,10 +107,10 @@ def test_a_damaged_record_is_named_with_its_line_and_the_other_runs_are_written(
         directory.mkdir()
         record(directory, reply())
     journal = broken / "run/journal.jsonl"
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     number = next(i for i, line in enumerate(lines) if line.get("kind") == kind)
     lines[number]["result"] = {"odd": True}
-    rewrite_journal(journal, lines)
+    write_without_digests(journal, lines)
     assert main(["export-dataset", str(journal), str(sound / "run")]) == ExitCode.FAILED
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
@@ -119,11 +120,11 @@ def test_a_damaged_record_is_named_with_its_line_and_the_other_runs_are_written(
 
 def test_a_record_that_is_missing_before_a_reply_is_an_error_with_the_replys_line(tmp_path, capsys):
     journal = record(tmp_path, reply())
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     evaluated = next(i for i, line in enumerate(lines) if line.get("kind") == "evaluate")
     asked = next(i for i, line in enumerate(lines) if line.get("kind") == "ask")
     assert evaluated < asked
-    rewrite_journal(journal, lines[:evaluated] + lines[evaluated + 1 :])
+    write_without_digests(journal, lines[:evaluated] + lines[evaluated + 1 :])
     assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FAILED
     out, err = capsys.readouterr()
     assert (out, f"{journal}:{asked}: the session cannot be gone through again" in err) == ("", True)
@@ -131,19 +132,19 @@ def test_a_record_that_is_missing_before_a_reply_is_an_error_with_the_replys_lin
 
 def test_a_question_that_was_changed_is_an_error(tmp_path, capsys):
     journal = record(tmp_path, reply())
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     asked = next(line for line in lines if line.get("kind") == "ask")
     asked["content"]["messages"][-1]["content"] += " changed"
-    rewrite_journal(journal, lines)
+    write_without_digests(journal, lines)
     assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FAILED
     assert "holds no question that is call 1 (one_prompt)" in capsys.readouterr().err
 
 
 def test_a_call_without_a_whole_reply_has_no_line_and_is_counted(tmp_path, capsys):
     journal = record(tmp_path, reply())
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     next(line for line in lines if line.get("kind") == "ask")["result"] = {"failed": "time-out", "cost": 0.0}
-    rewrite_journal(journal, lines)
+    write_without_digests(journal, lines)
     assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FINISHED
     out, err = capsys.readouterr()
     assert out == ""
@@ -152,12 +153,12 @@ def test_a_call_without_a_whole_reply_has_no_line_and_is_counted(tmp_path, capsy
 
 def test_replies_on_a_way_that_was_not_taken_again_are_told_with_their_lines(tmp_path, capsys):
     journal = record(tmp_path, reply())
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     asked = next(i for i, line in enumerate(lines) if line.get("kind") == "ask")
     other = json.loads(json.dumps(lines[asked]))
     other["key"] = "another"
     other["content"]["messages"][-1]["content"] += " as it was asked before the run was resumed"
-    rewrite_journal(journal, [*lines[:asked], other, *lines[asked:]])
+    write_without_digests(journal, [*lines[:asked], other, *lines[asked:]])
     assert asyncio.run(export_dataset([journal], None, LineFilter())) is ExitCode.FINISHED
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
@@ -192,9 +193,9 @@ def test_an_output_that_is_there_is_not_written_over(tmp_path, capsys):
 
 def test_thinking_stands_beside_the_messages(tmp_path):
     journal = record(tmp_path, reply())
-    lines = journal_lines(journal)
+    lines = lines_without_digests(journal)
     next(line for line in lines if line.get("kind") == "ask")["result"]["thinking"] = "warps \u202e first"
-    rewrite_journal(journal, lines)
+    write_without_digests(journal, lines)
     (line,) = exported(journal, into=tmp_path / "out.jsonl")
     assert line["thinking"] == "warps \u202e first"
     assert "first" not in line["messages"][-1]["content"]
@@ -203,7 +204,7 @@ def test_thinking_stands_beside_the_messages(tmp_path):
 
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.parent.name)
 def test_every_reply_of_a_shipped_recording_is_a_line_word_for_word(journal: Path, tmp_path):
-    asked = [record for record in journal_lines(journal) if record.get("kind") == "ask"]
+    asked = [record for record in lines_without_digests(journal) if record.get("kind") == "ask"]
     answered = [record for record in asked if "text" in record["result"]]
     lines = exported(journal, into=tmp_path / "out.jsonl")
     assert [line["messages"] for line in lines] == [
@@ -216,7 +217,7 @@ def test_every_reply_of_a_shipped_recording_is_a_line_word_for_word(journal: Pat
 
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.parent.name)
 def test_the_outcomes_of_a_shipped_recording_are_its_measurements(journal: Path, tmp_path):
-    records = journal_lines(journal)
+    records = lines_without_digests(journal)
     times = [r["result"]["timing"] for r in records if r.get("kind") == "evaluate"]
     medians = {timing["median"] for timing in times if timing is not None}
     lines = exported(journal, into=tmp_path / "out.jsonl")

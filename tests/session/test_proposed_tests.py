@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.journal.old import lines_without_digests, write_without_digests
 from tests.session.fakes import FakeEvaluator, ScriptedModel, reply, session_of, write_problem
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.evaluator import MachineReport
@@ -104,9 +105,9 @@ async def test_a_session_recorded_before_tests_were_proposed_is_replayed_without
     await started(machine_of(run, evaluator_dropping(run.problem)))
     run.journal.close()
     file = run.path / "journal.jsonl"
-    header, device = (json.loads(line) for line in file.read_text().splitlines())
+    header, device = lines_without_digests(file)
     assert (device["result"].pop("tests"), device["result"].pop("dropped")) == ([], [])
-    file.write_text(f"{json.dumps(header)}\n{json.dumps(device)}\n")
+    write_without_digests(file, [header, device])
     old = machine_of(open_run(run.path, resume=False), None)
     assert await old.untested() is None
     start = await started(old)

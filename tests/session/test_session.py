@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.journal.old import lines_without_digests, write_without_digests
 from tests.session.fakes import (
     REWRITE,
     FakeEvaluator,
@@ -288,6 +289,7 @@ async def test_a_run_is_not_resumed_on_another_device(tmp_path: Path) -> None:
     with pytest.raises(Stop):
         await all_events(session_of(run, evaluator, ScriptedModel(reply())))
     journal = run.path / "journal.jsonl"
+    write_without_digests(journal, lines_without_digests(journal))
     journal.write_text(journal.read_text().replace("Fake GPU", "Other GPU"))
     run = reopened(tmp_path)
     with pytest.raises(JournalError, match="Other GPU"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from tui_tuner.cli.parsers import (
     with_strategy_options,
 )
 from tui_tuner.errors import SettingsError
-from tui_tuner.journal.reading import header_of
+from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import __version__
 from tui_tuner.strategies import PLACES
 from tui_tuner.subjects import Subject, loaded, subject_of, subjects
@@ -100,6 +101,10 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
     for subject in subjects().values():
         for own in subject.resume_options:
             parser.add_argument(f"--{own.name}", type=Path, metavar=own.metavar, help=own.help)
+    salvage = (
+        "where the journal is damaged: set that line and all behind it aside in a file, and go on"
+    )
+    parser.add_argument("--from-last-good", action="store_true", help=salvage)
     add_budget(parser)
     add_front_end(parser)
     parser.set_defaults(command=resume)
@@ -120,11 +125,22 @@ async def resume(chosen: argparse.Namespace) -> int:
         settings = load_settings()
         changed(SessionOptions(), chosen)
         about = subject_of(header_of(chosen.run))
+        if chosen.from_last_good:
+            _set_rest_aside(chosen.run)
         own = _own_options(about, chosen)
         setup: SessionSetup = await loaded(about.resume)(chosen.run, changes(chosen), settings, **own)
         return setup
 
     return await show(begin, front_end_of(chosen), str(chosen.run))
+
+
+def _set_rest_aside(run: Path) -> None:
+    """Cut the run's journal before its first damaged line, and say where the rest is."""
+    from tui_tuner.journal import set_rest_aside
+
+    aside = set_rest_aside(journal_of(run))
+    said = "nothing of the journal is damaged" if aside is None else f"what stood behind is in {aside}"
+    print(f"{run}: {said}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
 
 
 def _own_options(about: Subject, chosen: argparse.Namespace) -> dict[str, Path]:

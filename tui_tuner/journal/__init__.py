@@ -19,7 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import JournalError
-from tui_tuner.journal.reading import VERSION, JournalContent, Record, file_faults, key_of, parse_journal, read_journal
+from tui_tuner.journal.reading import (
+    VERSION,
+    JournalContent,
+    Record,
+    file_faults,
+    key_of,
+    parse_journal,
+    read_journal,
+    sealed,
+    sound_part,
+)
 
 READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
@@ -154,6 +164,7 @@ class Journal:
         self.header = content.header
         self.last_elapsed = content.last_elapsed
         self._records = {record.key: record for record in content.records}
+        self._digest = content.digest
         self._file = file
 
     @classmethod
@@ -174,7 +185,7 @@ class Journal:
         except OSError as error:
             raise JournalError(f"cannot be written: {error.strerror}", file=path) from error
         _lock(file, path)
-        journal = cls(path, JournalContent(content, [], 0), file)
+        journal = cls(path, JournalContent(content, [], 0, ""), file)
         try:
             journal._write(content)
         except JournalError:
@@ -266,7 +277,8 @@ class Journal:
     def _write(self, content: Mapping[str, Any]) -> None:
         if self._file is None:
             raise JournalError("is open for reading only", file=self.path)
-        left = memoryview(_line(content))
+        line, self._digest = sealed(_line(content), self._digest)
+        left = memoryview(line)
         try:
             while left:
                 left = left[self._file.write(left) :]
@@ -275,6 +287,49 @@ class Journal:
             self.close()  # nothing may be written behind a line that is not whole
             hint = "make room or mend what is wrong there, then resume the run"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=self.path) from error
+
+
+def set_rest_aside(path: Path) -> Path | None:
+    """Cut a journal before its first damaged line; what stood there and behind it is kept in a file beside it.
+
+    Returns:
+        That file; None where nothing is damaged.
+
+    Raises:
+        JournalError: there is none, its header is damaged, another process goes on with it, or there is no room.
+    """
+    with file_faults(path):
+        file = path.open("r+b", buffering=0)
+    _lock(file, path)
+    with file, file_faults(path):
+        content = file.readall()
+        read, fault = sound_part(content, path)
+        if fault is None:
+            return None
+        aside = _write_aside(path, content[read.length :])
+        file.truncate(read.length)  # once the rest is on the disk
+        os.fsync(file.fileno())
+    return aside
+
+
+def _write_aside(path: Path, rest: bytes) -> Path:
+    """Write what is taken out of a journal into a new file beside it, on the disk when this returns."""
+    names = (path.with_name(f"{path.stem}.set-aside-{n}{path.suffix}") for n in range(1, 1000))
+    aside = next(name for name in names if not name.exists())
+    try:
+        with aside.open("xb") as file:
+            file.write(rest)
+            file.flush()
+            os.fsync(file.fileno())
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise JournalError(f"cannot be written: {error.strerror}", file=aside) from error
+    return aside
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

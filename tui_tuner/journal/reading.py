@@ -1,13 +1,15 @@
 """What a journal's lines are, and the one way in which they are read.
 
 One JSON object a line. The first line is the header; every other line holds an effect's kind, key,
-result and the seconds since the session began.
+result and the seconds since the session began. A line ends with a digest over the digest before it and itself, so
+that none can be altered, moved, doubled or taken out unnoticed. Journals that were begun without digests are read too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import JournalError
+from tui_tuner.resources import __version__
 
 VERSION = 1
 FILE = "journal.jsonl"
@@ -22,6 +25,10 @@ RUNS = Path("tuner-runs")
 """Where runs go, in the current directory, unless the user names another place."""
 _WAY_OUT = "`tuner-tui runs` lists the runs"
 _UNDONE = frozenset({"failed", "stopped"})
+_SEAL = re.compile(rb', "digest": "([0-9a-f]{32})"\}\n')
+_SEAL_BYTES = len(', "digest": ""}\n') + 32
+_COPY = "restore the file from a copy"
+_MEND = f"{_COPY}, or `tuner-tui resume RUN --from-last-good`: it sets this line and the rest aside"
 
 
 def key_of(kind: str, content: Mapping[str, Any]) -> str:
@@ -64,12 +71,14 @@ class JournalContent:
 
     Attributes:
         length: bytes of the sound part; behind it is at most a line that a crash cut.
+        digest: over the sound part.
         torn: what stands behind the sound part.
     """
 
     header: dict[str, Any]
     records: list[Record]
     length: int
+    digest: str
     torn: bytes = b""
 
     @property
@@ -91,21 +100,80 @@ def read_journal(path: Path) -> JournalContent:
 
 def parse_journal(content: bytes, path: Path) -> JournalContent:
     """The same from what the file at `path` holds."""
+    read, fault = sound_part(content, path)
+    if fault is not None:
+        raise fault
+    return read
+
+
+def sound_part(content: bytes, path: Path) -> tuple[JournalContent, JournalError | None]:
+    """What a journal says before its first damaged line, and what is wrong there, if there is one.
+
+    Raises:
+        JournalError: its header is none, or is damaged.
+    """
     lines = content.splitlines(keepends=True)
-    objects: list[dict[str, Any]] = []
+    header = _header(lines[0] if lines else b"", path)
+    records: list[Record] = []
+    digest, length, fault = "", 0, None
     for number, line in enumerate(lines, start=1):
         parsed = _object(line)
-        if parsed is None:
-            if not objects:
-                raise _no_journal(path)
-            if number < len(lines):
-                raise JournalError("is damaged here", hint="restore the file from a copy", file=path, line=number)
+        if parsed is None and number == len(lines):
+            break  # cut by a crash
+        try:
+            if parsed is None:
+                raise JournalError("is damaged here", hint=_MEND, file=path, line=number)
+            after = _follow(line, digest, path, number, is_chained=number > 1 and _said(lines[number - 2]) is not None)
+            if number > 1:
+                records.append(_record(parsed, path, number))
+        except JournalError as error:
+            if number == 1:
+                raise
+            fault = error
             break
-        objects.append(parsed)
-    header = _checked(objects[0] if objects else {}, path)
-    records = [_record(parsed, path, number) for number, parsed in enumerate(objects[1:], start=2)]
-    length = sum(map(len, lines[: len(objects)]))
-    return JournalContent(header, records, length, content[length:])
+        digest, length = after, length + len(line)
+    return JournalContent(header, records, length, digest, content[length:]), fault
+
+
+def sealed(line: bytes, before: str) -> tuple[bytes, str]:
+    """A line with the digest that it carries, and that digest.
+
+    Args:
+        line: a JSON object with something in it, and the line's end.
+        before: the digest of the line before; empty for the first.
+    """
+    digest = _digest(line, before)
+    return line.removesuffix(b"}\n") + f', "digest": "{digest}"}}\n'.encode(), digest
+
+
+def _digest(line: bytes, before: str) -> str:
+    """Over a line without the digest that it may carry, and the digest before it."""
+    body = line.removesuffix(b"}\n") if _said(line) is None else line[:-_SEAL_BYTES]
+    return hashlib.sha256(before.encode() + body).hexdigest()[:32]
+
+
+def _said(line: bytes) -> str | None:
+    """The digest that a line carries; None where it was written before there were any."""
+    found = _SEAL.fullmatch(line[-_SEAL_BYTES:])
+    return None if found is None else found[1].decode()
+
+
+def _follow(line: bytes, before: str, path: Path, number: int, *, is_chained: bool) -> str:
+    """The digest up to a line.
+
+    Args:
+        is_chained: whether the line before carries one.
+
+    Raises:
+        JournalError: the line is not what was written behind those before it.
+    """
+    digest, said = _digest(line, before), _said(line)
+    if said is None and not is_chained:
+        return digest
+    if said != digest:
+        message = "is not what was written here: lines were altered, moved, doubled or taken out"
+        raise JournalError(message, hint=_MEND if number > 1 else _COPY, file=path, line=number)
+    return digest
 
 
 def journal_of(path: Path) -> Path:
@@ -121,10 +189,7 @@ def header_of(path: Path) -> dict[str, Any]:
     """
     file = journal_of(path)
     with file_faults(file), file.open("rb") as stream:
-        header = _object(stream.readline())
-    if header is None:
-        raise _no_journal(file)
-    return _checked(header, file)
+        return _header(stream.readline(), file)
 
 
 def list_runs(directory: Path) -> list[dict[str, Any]]:
@@ -172,20 +237,38 @@ def _no_journal(path: Path) -> JournalError:
     return JournalError("is no journal", hint=_WAY_OUT, file=path, line=1)
 
 
-def _checked(header: dict[str, Any], path: Path) -> dict[str, Any]:
+def _header(line: bytes, path: Path) -> dict[str, Any]:
+    header = _object(line)
+    if header is None:
+        raise _no_journal(path)
     if header.get("journal") != VERSION:
         raise JournalError(f"is no journal of version {VERSION}", file=path, line=1)
+    program = header.get("program", __version__)
+    if not isinstance(program, str) or not (0,) <= _release(program) <= _release(__version__):
+        message = f"was written by version {program!r} of the program, and this is {__version__}"
+        raise JournalError(message, hint="use that version, or a later one", file=path, line=1)
     return header
 
 
+def _release(version: str) -> tuple[int, ...]:
+    """The numbers of a version, in their order; none where it is not one."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return () if found is None else tuple(map(int, found[0].split(".")))
+
+
 def _object(line: bytes) -> dict[str, Any] | None:
+    """What a line says, without its digest; None where it is no JSON object."""
     if not line.endswith(b"\n"):
         return None
     try:
         content = json.loads(line)
     except ValueError:
         return None
-    return content if isinstance(content, dict) else None
+    if not isinstance(content, dict):
+        return None
+    if _said(line) is not None:
+        del content["digest"]
+    return content
 
 
 def _record(content: dict[str, Any], path: Path, line: int) -> Record:
@@ -195,5 +278,5 @@ def _record(content: dict[str, Any], path: Path, line: int) -> Record:
     except TypeError:
         sound = False
     if not sound:
-        raise JournalError("is no record of an effect", file=path, line=line)
+        raise JournalError("is no record of an effect", hint=_MEND, file=path, line=line)
     return record
