@@ -23,7 +23,7 @@ from tui_tuner.format import (
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
-from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
+from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step, StepState
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.text import clean
 
@@ -63,7 +63,21 @@ class AskInLines:
             if action := _ACTIONS.get(answer.lower()):
                 return Decision(action=action, message=words.strip() if action == "reject" else "")
 
+    async def help(self, trouble: ModelTrouble) -> Remedy:
+        """Ask until the answer is one."""
+        while True:
+            reason = clean(trouble.reason)
+            sys.stderr.write(f"the model failed: {reason}  [r]etry, [m]odel NAME, [s]kip, [w]ithout the model\n")
+            sys.stderr.flush()
+            answer, _, words = (await _line_of(sys.stdin)).strip().partition(" ")
+            if (action := _REMEDIES.get(answer.lower())) and (action != "switch" or words.strip()):
+                return Remedy(action=action, model=words.strip() if action == "switch" else "")
 
+
+_REMEDIES: dict[str, Literal["retry", "switch", "skip", "without"]] = {
+    "r": "retry", "retry": "retry", "m": "switch", "model": "switch",
+    "s": "skip", "skip": "skip", "w": "without", "without": "without",
+}  # fmt: skip
 _ACTIONS: dict[str, Literal["approve", "skip", "reject"]] = {
     name: action for action in ("approve", "skip", "reject") for name in (action, action[0])
 }
@@ -315,6 +329,15 @@ def _plain_line(event: events.Event) -> str | None:
             return f"you: {event.text}"
         case events.Note():
             return f"{'warning: ' if event.level == 'warning' else ''}{event.text}"
+    return _model_line(event)
+
+
+def _model_line(event: events.Event) -> str | None:
+    match event:
+        case events.CallFailed():
+            return f"call {event.call} failed: {event.reason}"
+        case events.ModelChanged():
+            return f"{event.model} answers from now on"
     return None
 
 

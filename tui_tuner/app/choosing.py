@@ -19,6 +19,7 @@ from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS
+from tui_tuner.session.conversation import Models
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -191,3 +192,16 @@ def cached(backend: Backend | None, run: RunDirectory, settings: Settings) -> Ba
     past = answered_in(run.journal.records, run.journal.path)
     answered = [(one.request.purpose, one.request.messages) for one in past]
     return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)
+
+
+def model_by_name(run: RunDirectory, settings: Settings) -> Models:
+    """What brings another model to a session under way."""
+
+    async def bring(name: str) -> Backend:
+        backend, notes = await model_of(run.options.model_copy(update={"llm": name}), settings)
+        model = cached(backend, run, settings)
+        if model is None:
+            raise ModelError("".join(notes) or f"'{name}' is no model", hint="name one, as in: ollama:qwen3")
+        return model
+
+    return bring

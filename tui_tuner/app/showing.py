@@ -191,9 +191,9 @@ async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
         status = await app.run_async()
     except ScreenBroken as broken:
         return await _without_the_screen(app, starting, broken)
-    from tui_tuner.headless import EXIT_CODES
+    from tui_tuner.headless import EXIT_CODES, exit_code_of
 
-    return EXIT_CODES[status]
+    return EXIT_CODES[status] if app.finished is None else exit_code_of(app.finished)
 
 
 async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: ScreenBroken) -> ExitCode:

@@ -24,6 +24,10 @@ class Budget:
     def book_call(self, cost: float | None) -> None:
         """Count a model call; a cost of None makes the sum unknown."""
         self.model_calls += 1
+        self.book_cost(cost)
+
+    def book_cost(self, cost: float | None) -> None:
+        """Add US dollars that are spent beside the calls that are counted."""
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     def check_evaluations(self) -> None:

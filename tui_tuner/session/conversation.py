@@ -1,34 +1,36 @@
-"""What a session says to the model and to its user: a recorded reply, and the words that both have for the strategy."""
+"""What a session says to the model: every call an effect of its own, and what becomes of one that fails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import ModelError
+from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal import Recall
 from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import estimate_messages, worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
-from tui_tuner.prompts import render
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Say, Thaw
-from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
-from tui_tuner.strategies.steps import Decision, Proposal, Step
-from tui_tuner.subjects import Source
+from tui_tuner.session.plan import Emit
+from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
+from tui_tuner.strategies.steps import Helper, ModelTrouble, Remedy
 
 _REPLY = TypeAdapter(Reply)
 GONE = 2
 """So many calls in a row that cannot be made mean that the model is gone."""
 _LEAST_FOR_A_PROMPT = 1024
 """Tokens that a prompt may have in any case, however small the context is."""
+_WITHOUT = "the session goes on without the model"
+
+Models = Callable[[str], Awaitable[Backend]]
+"""A model by its name, as `--llm` takes it; raises UserError where it cannot be used."""
 
 
 class Conversation:
@@ -38,9 +40,12 @@ class Conversation:
         backend: None where there is no model, and in a replay.
         max_tokens: limit of each reply.
         required: whether the session is to end where the model turns out to be of no use.
+        models: brings another model; None where there is none to be had.
 
     Attributes:
         fault: why no reply could be used; empty where one could, or none was asked for.
+        helper: says how to go on after a call that came to nothing; None where nobody does.
+        is_over: whether the user had the session go on without the model.
     """
 
     def __init__(
@@ -52,8 +57,13 @@ class Conversation:
         max_tokens: int,
         *,
         required: bool = False,
+        models: Models | None = None,
     ) -> None:
         self.fault = ""
+        self.helper: Helper | None = None
+        self.is_over = False
+        self._models = models
+        self._name = "" if backend is None else backend.name
         self._required = required
         self._was_of_use = False
         self._backend = backend
@@ -63,6 +73,11 @@ class Conversation:
         self._emit = emit
         self._unreachable = 0
         self._complete: Callable[[Sequence[Message]], tuple[Message, ...]] = tuple
+
+    async def aclose(self) -> None:
+        """Close the model's connections."""
+        if self._backend is not None:
+            await self._backend.aclose()
 
     def on_prompt(self, complete: Callable[[Sequence[Message]], tuple[Message, ...]]) -> None:
         """Let the messages of every call be completed, also where a refused reply is put back."""
@@ -137,6 +152,7 @@ class Conversation:
             result = await self._recall.once("ask", content, lambda: self._live(call, request, listener))
         elif "stopped" not in result:
             self._tell_sent(call, request)
+        self._settle(call, result)
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
         if "failed" in result:
@@ -171,9 +187,69 @@ class Conversation:
             return ModelFailed(reason, partial)
         return ModelGone(f"the model is gone: {reason}")
 
+    def _settle(self, call: int, result: dict[str, Any]) -> None:
+        """Take over what became of the tries before the last one, and of the model."""
+        for failed in result.get("before", []):
+            self._budget.book_cost(failed["cost"])
+        if not self._recall.is_live:
+            for failed in result.get("before", []):
+                self._emit(events.CallFailed(call=call, reason=failed["failed"]))
+            self._answered_by(result.get("model", self._name))
+        self.is_over = self.is_over or "without" in result
+
+    def _answered_by(self, model: str) -> None:
+        if model != self._name:
+            self._name = model
+            self._emit(events.ModelChanged(model=model))
+
     async def _live(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+        """What became of a question, once the user wants no further try of it."""
+        before: list[dict[str, Any]] = []
+        first = self._name
+        while True:
+            result = await self._try(call, request, listener)
+            remedy = await self._remedy(request.purpose, result)
+            if remedy is None or remedy.action in ("skip", "without"):
+                break
+            before.append({"failed": result["failed"], "cost": result["cost"]})
+        if remedy is not None and remedy.action == "without":
+            before.append({"failed": result["failed"], "cost": result["cost"]})
+            result = {"stopped": _WITHOUT, "without": True}
+        model = {"model": self._name} if self._name != first else {}
+        return {**result, **({"before": before} if before else {}), **model}
+
+    async def _remedy(self, purpose: str, result: dict[str, Any]) -> Remedy | None:
+        """What the user wants done about a call that came to nothing; None where nothing is to be done."""
+        if "failed" not in result or self.helper is None or self._backend is None:
+            return None
+        trouble = ModelTrouble(purpose=purpose, model=self._backend.name, reason=result["failed"])
+        while True:
+            self._emit(events.HelpAsked(trouble=trouble))
+            remedy = await self.helper.help(trouble)
+            self._emit(events.HelpGiven(remedy=remedy))
+            fault = await self._switch(remedy.model) if remedy.action == "switch" else ""
+            if not fault:
+                return remedy
+            trouble = trouble.model_copy(update={"reason": fault})
+
+    async def _switch(self, name: str) -> str:
+        """Let another model answer from now on; why it cannot, or nothing."""
+        if self._models is None:
+            return "no other model can be chosen here"
+        try:
+            backend = await self._models(name)
+        except UserError as error:
+            return f"{error.message}. {error.hint or ''}".strip()
+        await self.aclose()
+        self._backend = backend
+        self._answered_by(backend.name)
+        return ""
+
+    async def _try(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
         if self._backend is None:
             return {"stopped": "there is no model"}
+        if self.is_over:
+            return {"stopped": _WITHOUT}
         try:
             self._budget.check_calls()
             self._budget.check_time(self._recall.elapsed)
@@ -204,92 +280,3 @@ class Conversation:
 
 def _calls(count: int) -> str:
     return "1 call" if count == 1 else f"{count} calls"
-
-
-class Talk:
-    """The effects that have to do with people and the model, the same in every kind of session.
-
-    Attributes:
-        model: the conversation with it.
-        plan: the steps.
-    """
-
-    def __init__(self, conversation: Conversation, plan: Plan, inbox: Inbox, emit: Emit) -> None:
-        self.model = conversation
-        self.plan = plan
-        self._inbox = inbox
-        self._emit = emit
-        self._words: list[str] = []
-        conversation.on_prompt(self._with_words)
-
-    def _open(self) -> None:
-        """Begin to take what the user says."""
-        self._inbox.open(self._obey)
-
-    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
-        """A new line of the plan."""
-        step = self.plan.add(title, detail, after=after)
-        self._inbox.operation_done()
-        return step
-
-    def update_step(self, step: Step) -> Step:
-        """Show a step as it is now."""
-        self.plan.put(step)
-        self._inbox.operation_done()
-        return step
-
-    def proposed_steps(self) -> list[Step]:
-        """The steps that are still to come."""
-        steps = self.plan.proposed()
-        self._inbox.operation_done()
-        return steps
-
-    def note(self, text: str, *, warning: bool = False) -> None:
-        """A line of the story for people."""
-        self._emit(events.Note(level="warning" if warning else "info", text=text))
-
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-        listener: Listener | None = None,
-    ) -> ReplyType:
-        """A validated reply of the model; the prompt carries what the user said."""
-        self._check_asking()
-        return await self.model.ask(purpose, messages, reply_type, check, attempts, listener)
-
-    def _check_asking(self) -> None:
-        """Whether there is anything left to ask for.
-
-        Raises:
-            BudgetSpent: a reply would be of no use any more.
-        """
-
-    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
-        proposal: Proposal = self.plan.propose(step, candidate, rationale)
-        self._inbox.operation_done()
-        return await self.plan.decide(proposal)
-
-    def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """A prompt with all that the user said so far behind its last message."""
-        words = list(self._words)
-        self._inbox.operation_done()
-        if not words:
-            return tuple(messages)
-        *before, last = messages
-        said = render("programmer", words="\n\n".join(words))
-        return (*before, Message(last.role, f"{last.content}\n\n{said}"))
-
-    def _obey(self, instruction: Instruction) -> None:
-        match instruction:
-            case Say():
-                self._words.append(instruction.text)
-                self._emit(events.UserSaid(text=instruction.text))
-            case Thaw():
-                self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
-            case _:
-                self.plan.obey(instruction)

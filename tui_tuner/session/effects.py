@@ -26,11 +26,12 @@ from tui_tuner.report import SessionOutcome
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.conversation import Conversation, Talk
+from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.evaluations import JournaledSearch, KernelBench
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Thaw
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.session.talk import Talk
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.steps import Decision, Step

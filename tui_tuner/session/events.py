@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_val
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.subjects import loaded, subjects
 
 
@@ -228,6 +228,27 @@ class CallFailed(Event):
     type: Literal["call_failed"] = "call_failed"
     call: int
     reason: str
+
+
+class HelpAsked(Event):
+    """A call came to nothing, and the session waits for the user to say how to go on."""
+
+    type: Literal["help_asked"] = "help_asked"
+    trouble: ModelTrouble
+
+
+class HelpGiven(Event):
+    """How it goes on."""
+
+    type: Literal["help_given"] = "help_given"
+    remedy: Remedy
+
+
+class ModelChanged(Event):
+    """Another model answers from now on."""
+
+    type: Literal["model_changed"] = "model_changed"
+    model: str
 
 
 class ReplyRefused(Event):

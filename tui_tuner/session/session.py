@@ -15,6 +15,7 @@ from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report import FILE, SessionOutcome
 from tui_tuner.search import DEFAULT_METHOD, methods_of
+from tui_tuner.session.conversation import Models
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import (
     BaselineMeasured,
@@ -35,6 +36,7 @@ from tui_tuner.strategies.base import BudgetSpent, Incumbent, ModelFailed, Strat
 from tui_tuner.strategies.choose import fault_of
 from tui_tuner.strategies.propose_tests import propose_tests
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
+from tui_tuner.strategies.single_step import tune_incumbent_last
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import KERNEL, Subject
 
@@ -46,6 +48,7 @@ class Session(EventStream):
         evaluator: None in a replay.
         backend: None where there is no model, and in a replay.
         memory: None where it is off, and in a replay.
+        models: brings another model in the place of one that fails.
     """
 
     def __init__(
@@ -57,8 +60,9 @@ class Session(EventStream):
         *,
         max_tokens: int = 16384,
         memory: Memory | None = None,
+        models: Models | None = None,
     ) -> None:
-        super().__init__(run, backend, max_tokens, f"{run.problem.kernel.source} | {strategy.name}")
+        super().__init__(run, backend, max_tokens, f"{run.problem.kernel.source} | {strategy.name}", models)
         self._run = run
         self._strategy = strategy
         self._memory = memory
@@ -132,7 +136,8 @@ class Session(EventStream):
         try:
             await self._strategy.run(effects)
         except BudgetSpent as spent:
-            return str(spent)
+            if not self._conversation.is_over:
+                return str(spent)
         except ModelFailed as failed:
             effects.note(str(failed), warning=True)
             return f"the model failed: {failed}"
@@ -147,7 +152,15 @@ class Session(EventStream):
             fault = fault_of(self._strategy, error)
             effects.note(fault, warning=True)
             return fault
-        return "the strategy is done"
+        return await self._search_only(effects) if self._conversation.is_over else "the strategy is done"
+
+    async def _search_only(self, effects: SessionEffects) -> str:
+        """What the user chose in the place of a model that fails: the best kernel's parameters are searched."""
+        try:
+            await tune_incumbent_last(effects, rounds=False)
+        except BudgetSpent as spent:
+            return str(spent)
+        return "the parameters are searched; you chose to go on without the model"
 
     async def _finish(self, effects: SessionEffects, reason: str) -> None:
         outcome = await conclude(effects, self._run, self._strategy.name, reason)

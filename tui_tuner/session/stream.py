@@ -13,11 +13,11 @@ from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.conversation import Conversation
+from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.plan import Inbox, Instruction
 from tui_tuner.session_options import SessionOptions
-from tui_tuner.strategies.steps import Approver, Factor
+from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
 
 SessionStatus = Literal["finished", "no_improvement", "failed", "interrupted"]
@@ -55,18 +55,26 @@ class EventStream(ABC):
         backend: None where there is no model, and in a replay.
         max_tokens: limit of each reply.
         title: a few words for the terminal's title.
+        models: brings another model in the place of one that fails; None where there is none to be had.
     """
 
-    def __init__(self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str) -> None:
+    def __init__(
+        self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str, models: Models | None = None
+    ) -> None:
         self.title = title
         self._kept = kept
-        self._backend = backend
         journal = kept.journal
         self._resumed = journal.writable and journal.last_elapsed > 0
         self._recall = Recall(journal, SessionClock(journal.last_elapsed))
         self._budget = Budget(kept.options)
         self._conversation = Conversation(
-            backend, self._recall, self._budget, self._emit, max_tokens, required=kept.options.require_model
+            backend,
+            self._recall,
+            self._budget,
+            self._emit,
+            max_tokens,
+            required=kept.options.require_model,
+            models=models,
         )
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -84,6 +92,7 @@ class EventStream(ABC):
         Raises:
             UserError: something that the user must mend; what was found stays in the journal.
         """
+        self._conversation.helper = approver if isinstance(approver, Helper) else None
         self._driven = task = asyncio.create_task(self._drive(approver))
         task.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:
@@ -147,8 +156,7 @@ class EventStream(ABC):
     async def _close(self) -> None:
         """Give back what the session holds."""
         try:
-            if self._backend is not None:
-                await self._backend.aclose()
+            await self._conversation.aclose()
         finally:
             self._kept.journal.close()
 

@@ -154,13 +154,19 @@ async def tune_baseline_first(session: Effects) -> None:
     await tune_baseline(session, max(1, session.budget.evaluations_left // BASELINE_SHARE))
 
 
-async def tune_incumbent_last(session: Effects) -> None:
-    """Spend what evaluations are left on the parameters of the best kernel, where some are not measured yet."""
+async def tune_incumbent_last(session: Effects, *, rounds: bool = True) -> None:
+    """Spend what evaluations are left on the parameters of the best kernel, where some are not measured yet.
+
+    Args:
+        rounds: whether a model may choose, where the user named a method with one.
+    """
     best, left = session.incumbent.candidate, session.budget.evaluations_left
     space = space_of(session, narrowed(session, best))
     measured = sum(space.contains(evaluation.configuration) for evaluation in session.bench.evaluations_of(best))
     if left and space.size > measured:
-        await tune_parameters(session, best, "Tune the parameters of the best kernel", left, again=True)
+        chosen = methods_of(session.options.search or DEFAULT_METHOD)
+        methods = chosen if rounds else Methods(rounds=False, local=chosen.local or DEFAULT_METHOD)
+        await tune_parameters(session, best, "Tune the parameters of the best kernel", left, methods, again=True)
 
 
 def share_of(session: Effects, steps_to_come: int) -> int:

@@ -1,9 +1,9 @@
-"""A step of the plan, the proposal put to the user, and the user's decision."""
+"""A step of the plan, what is put to the user - a proposal, a model that fails - and the user's answers."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -98,4 +98,42 @@ class Approver(Protocol):
 
     async def decide(self, proposal: Proposal) -> Decision:
         """Wait for the decision."""
+        ...
+
+
+class ModelTrouble(BaseModel):
+    """A call of the model that came to nothing.
+
+    Attributes:
+        purpose: what was asked for, as in "plan".
+        model: its name.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    purpose: str
+    model: str
+    reason: str
+
+
+class Remedy(BaseModel):
+    """How to go on after a call that came to nothing.
+
+    Attributes:
+        action: `retry` asks again, `switch` another model, `skip` leaves this call out, `without` all that follow too.
+        model: the one to switch to, as `--llm` takes it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    action: Literal["retry", "switch", "skip", "without"]
+    model: str = ""
+
+
+@runtime_checkable
+class Helper(Protocol):
+    """An approver that also knows what to do about a model that fails; for one that does not, the call is left out."""
+
+    async def help(self, trouble: ModelTrouble) -> Remedy:
+        """Wait for the remedy."""
         ...

@@ -9,9 +9,10 @@ from typing import Any
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Recall
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.conversation import Conversation, Talk
+from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Note
 from tui_tuner.session.plan import Emit, Inbox, Plan
+from tui_tuner.session.talk import Talk
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of

@@ -28,7 +28,7 @@ from tui_tuner.tui.starting import StartingScreen
 from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
 
 if TYPE_CHECKING:
-    from tui_tuner.session.events import Event
+    from tui_tuner.session.events import Event, SessionFinished
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.approval import ApprovalDesk
     from tui_tuner.tui.screen import SessionScreen
@@ -98,6 +98,11 @@ class TunerApp(App[str]):
     def subject(self) -> Subject:
         """What the run is about."""
         return self._run_shown.subject
+
+    @property
+    def finished(self) -> SessionFinished | None:
+        """How the session ended, as far as it is shown."""
+        return None if self._starting else self.session_screen.view_model.finished
 
     @cached_property
     def session_screen(self) -> SessionScreen:
@@ -269,9 +274,8 @@ class TunerApp(App[str]):
         if self._starting:
             await self._leave(True)
             return
-        finished = self.session_screen.view_model.finished
-        if finished is not None:
-            self.exit(finished.status)
+        if self.finished is not None:
+            self.exit(self.finished.status)
         elif isinstance(self.screen, QuitDialog):
             self.screen.dismiss(True)
         else:
@@ -286,8 +290,7 @@ class TunerApp(App[str]):
         if not leaving:
             return
         await self._end_session()
-        finished = None if self._starting else self.session_screen.view_model.finished
-        self.exit(INTERRUPTED if finished is None else finished.status)
+        self.exit(INTERRUPTED if self.finished is None else self.finished.status)
 
 
 def _view_of(run: EventSource) -> SubjectView:

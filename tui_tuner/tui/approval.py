@@ -1,4 +1,4 @@
-"""The open question: the session waits at the desk until a key answers."""
+"""The open question, a step to approve or a model that fails: the session waits at the desk until a key answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step
+from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.plan_lines import MARKS
 
@@ -19,11 +19,11 @@ class QuestionLine(Widget):
 
     def __init__(self) -> None:
         super().__init__(id="question")
-        self._question: Proposal | None = None
+        self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
 
-    def ask(self, question: Proposal | None, words: str = "") -> None:
+    def ask(self, question: Proposal | ModelTrouble | None, words: str = "") -> None:
         """Show a question, or that there is none.
 
         Args:
@@ -32,6 +32,7 @@ class QuestionLine(Widget):
         self._question = question
         self._words = words
         self.set_class(question is not None, "-asked")
+        self.set_class(isinstance(question, ModelTrouble), "-failed")
         self.refresh()
 
     def show(self, current: Step | None) -> None:
@@ -42,6 +43,8 @@ class QuestionLine(Widget):
 
     def render(self) -> Content:
         """One line; the keys that answer are in the line of keys."""
+        if isinstance(self._question, ModelTrouble):
+            return Content.styled("✗ the model failed: ", "bold") + one_line(self._question.reason)
         if self._question is not None:
             step = self._question.step
             title = f"{step.title}: {self._words}" if self._words else step.title
@@ -52,12 +55,15 @@ class QuestionLine(Widget):
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 
 
-ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again")
+REMEDY = "remedy"
+ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again", REMEDY)
 """The actions of the screen that have to do with the question."""
+
+Answer = Decision | Remedy
 
 
 class ApprovalDesk:
-    """Holds the one question that awaits the user.
+    """Holds the one question that awaits the user: a step, or what to do about a model that fails.
 
     Args:
         on_change: called when a question appears or is gone.
@@ -72,10 +78,11 @@ class ApprovalDesk:
         self._grace_s = grace_s
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._answer: asyncio.Future[Decision | Approver] | None = None
+        self._answer: asyncio.Future[Answer | Approver] | None = None
         self._elsewhere: Approver | None = None
         self._asked_at = 0.0
         self.question: Proposal | None = None
+        self.trouble: ModelTrouble | None = None
         self.approves_all = False
 
     async def decide(self, proposal: Proposal) -> Decision:
@@ -84,13 +91,26 @@ class ApprovalDesk:
             if self.approves_all:
                 return Decision(action="approve")
             answer = self._elsewhere or await self._asked(proposal)
-            return answer if isinstance(answer, Decision) else await answer.decide(proposal)
+            if isinstance(answer, Decision):
+                return answer
+            assert not isinstance(answer, Remedy)  # noqa: S101 (`answer` takes what fits the question)
+            return await answer.decide(proposal)
 
-    async def _asked(self, proposal: Proposal) -> Decision | Approver:
+    async def help(self, trouble: ModelTrouble) -> Remedy:
+        """Put a model that fails to the user; who approves everything wants no question, so the call is left out."""
+        async with self._lock:
+            if self.approves_all:
+                return Remedy(action="skip")
+            answer = self._elsewhere or await self._asked(trouble)
+            if isinstance(answer, Remedy):
+                return answer
+            return await answer.help(trouble) if isinstance(answer, Helper) else Remedy(action="skip")
+
+    async def _asked(self, question: Proposal | ModelTrouble) -> Answer | Approver:
         """The answer to the one question here, or who answers instead."""
         self._answer = asyncio.get_running_loop().create_future()
         self._asked_at = self._clock()
-        self._set_question(proposal)
+        self._set_question(question)
         try:
             return await self._answer
         finally:
@@ -102,14 +122,15 @@ class ApprovalDesk:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(approver)
 
-    def _set_question(self, proposal: Proposal | None) -> None:
-        self.question = proposal
+    def _set_question(self, question: Proposal | ModelTrouble | None) -> None:
+        self.question = question if isinstance(question, Proposal) else None
+        self.trouble = question if isinstance(question, ModelTrouble) else None
         self._on_change()
 
     @property
     def awaits(self) -> bool:
         """Whether a question is open."""
-        return self.question is not None and self._answer is not None and not self._answer.done()
+        return (self.question or self.trouble) is not None and self._answer is not None and not self._answer.done()
 
     @property
     def listens(self) -> bool:
@@ -119,6 +140,10 @@ class ApprovalDesk:
     def allows(self, action: str) -> bool | None:
         """Whether one of the ANSWERS acts now; None if it is only greyed, False if it is hidden."""
         question = self.question if self.awaits else None
+        if action == REMEDY:
+            return self.awaits and self.trouble is not None
+        if self.trouble is not None:
+            return False
         if action == "ask_again":
             return self.approves_all
         if action == "approve_all" and self.approves_all:
@@ -127,10 +152,11 @@ class ApprovalDesk:
             return True if question is not None and question.candidate is not None else None
         return True if question is not None else None
 
-    def answer(self, decision: Decision) -> None:
-        """Answer the open question; without one nothing happens."""
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(decision)
+    def answer(self, answer: Answer) -> None:
+        """Answer the open question; without one that it fits nothing happens."""
+        fits = self.trouble is not None if isinstance(answer, Remedy) else self.question is not None
+        if fits and self._answer is not None and not self._answer.done():
+            self._answer.set_result(answer)
 
     def approve_all(self) -> None:
         """Approve the open question and all that follow, until `ask_again`."""

@@ -17,8 +17,12 @@ from textual.widgets import Static
 from tui_tuner.format import cost, counted
 from tui_tuner.session.events import (
     ApprovalGiven,
+    CallFailed,
     DeviceReady,
     Event,
+    HelpAsked,
+    HelpGiven,
+    ModelChanged,
     Note,
     PromptSent,
     ReplyReceived,
@@ -64,11 +68,37 @@ def _line(event: Event, view: SubjectView) -> Content | None:
             return _YOU + plain(event.text)
         case SessionFinished():
             return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
+    return _trouble_line(event)
+
+
+def _trouble_line(event: Event) -> Content | None:
+    """What is told of a model that fails."""
+    match event:
+        case CallFailed():
+            return _failure(event.reason)
+        case HelpAsked():
+            return _failure(f"{event.trouble.purpose}: {event.trouble.reason}")
+        case HelpGiven():
+            return _YOU + plain(f"{_REMEDIES[event.remedy.action]} {event.remedy.model}".strip())
+        case ModelChanged():
+            return _note(f"{event.model} answers from now on")
     return None
 
 
 def _note(text: str, *, warning: bool = False) -> Content:
     return plain(f"! {text}", "$text-warning") if warning else plain(f"· {text}", "$foreground-muted")
+
+
+_REMEDIES = {
+    "retry": "ask the model again",
+    "switch": "ask",
+    "skip": "go on without this reply",
+    "without": "search only, without the model",
+}
+
+
+def _failure(reason: str) -> Content:
+    return Content.styled("✗ the model failed: ", "bold $text-error") + plain(reason, "$text-error")
 
 
 def _refusal(problems: list[str]) -> Content:

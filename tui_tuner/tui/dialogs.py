@@ -19,9 +19,11 @@ from textual.widgets import Button, Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from tui_tuner.format import tunable_value
+from tui_tuner.llm.choose import SPECS
 from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
+from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.text import clean
 from tui_tuner.tui.highlighting import apply_language, apply_theme
 from tui_tuner.tui.plain import Paragraphs, clickable, one_line, plain
@@ -187,6 +189,43 @@ def _step_keys() -> Content:
     save = clickable(Content.assemble(("ctrl+s", "bold"), " save"), "screen.save")
     leave = clickable(Content.assemble(("esc", "bold"), " leave"), "screen.give_up")
     return Content("    ").join([save, leave])
+
+
+class ModelDialog(ModalScreen[str | None]):
+    """A line over the screen; the result is the model's name, or None if the user gave up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", tooltip="Leave; the question stays open.")
+    ]
+
+    def __init__(self, trouble: ModelTrouble) -> None:
+        super().__init__()
+        self._trouble = trouble
+
+    def compose(self) -> ComposeResult:
+        """What failed, the line, and what may stand in it."""
+        with Vertical(classes="dialog"):
+            yield Static("Another model", classes="dialog-title")
+            yield Static(one_line(f"{self._trouble.model}: {self._trouble.reason}"), markup=False)
+            yield Input(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
+            yield Static(one_line(", ".join(SPECS)), markup=False, classes="field-name")
+            yield Static(_CHOOSE_KEYS, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """No blinking."""
+        self.query_one(Input).cursor_blink = False
+
+    @on(Input.Submitted)
+    def _choose(self, message: Input.Submitted) -> None:
+        if message.value.strip():
+            self.dismiss(message.value.strip())
+
+    def action_give_up(self) -> None:
+        """Close without a name."""
+        self.dismiss(None)
+
+
+_CHOOSE_KEYS = "[b]enter[/b] ask this one    [b]esc[/b] back to the question"
 
 
 class ThawDialog(ModalScreen[str | None]):

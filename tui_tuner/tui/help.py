@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 
 from tui_tuner.tui.chat_entries import markdown_text
-from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, SCREEN_BINDINGS
+from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import Paragraphs, hanging, plain
 
@@ -37,6 +37,7 @@ def help_text(panes: list[Pane], active: int, key_names: KeyNames, *, asked: boo
     answers = _section(ANSWERING.description, _of_group(ANSWERING.description), key_names)
     sections.insert(0 if asked else len(sections), answers)
     sections += [_section(pane.title, _keys_of(pane), key_names) for pane in others]
+    sections.append(_section(HELPING.description, _of_group(HELPING.description), key_names))
     return Content("\n\n").join(section for section in sections if section)
 
 

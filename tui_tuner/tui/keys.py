@@ -71,7 +71,7 @@ _ANSWER, _LAST = 0, 1
 
 
 def _rank(binding: Binding) -> int:
-    if binding.group is ANSWERING:
+    if binding.group in (ANSWERING, HELPING):
         return _ANSWER
     return _LAST if binding.description in ("help", "quit") else 2
 
@@ -104,6 +104,7 @@ APP_BINDINGS = [
 ]  # fmt: skip
 
 ANSWERING = Binding.Group("A step that awaits you")
+HELPING = Binding.Group("A model that fails")
 _KERNEL, _PLAN, _BENCHMARKS, _CHAT = map(Binding.Group, ("Kernel", "Plan", "Benchmarks", "Chat"))
 
 SCREEN_BINDINGS = [
@@ -119,6 +120,14 @@ SCREEN_BINDINGS = [
             tooltip="Approve this step and all that follow."),
     Binding("A,f8", "ask_again", "ask again", group=ANSWERING, id="ask_again",
             tooltip="Ask before every step again."),
+    Binding("r,f5", "remedy('retry')", "retry", group=HELPING, id="model_retry",
+            tooltip="Ask the model the same again."),
+    Binding("m,f10", "remedy('switch')", "other model", group=HELPING, id="model_switch",
+            tooltip="Name another model, which answers from now on."),
+    Binding("s,f4", "remedy('skip')", "skip call", group=HELPING, id="model_skip",
+            tooltip="Go on without this one reply, as the strategy does then."),
+    Binding("w,f12", "remedy('without')", "search only", group=HELPING, id="model_without",
+            tooltip="Ask the model nothing more: search the parameters of the best kernel with what is left."),
     Binding("n,plus,insert", "change_plan('add')", "add", group=_PLAN, id="add_step",
             tooltip="Add a step of your own, before the selected one if that is still to come, else at the end."),
     Binding("enter,f6", "change_plan('edit')", "edit step", group=_PLAN, id="edit_step",
@@ -149,8 +158,17 @@ SCREEN_BINDINGS = [
 ]  # fmt: skip
 
 _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
+_OF_STEPS, _OF_THE_MODEL = (
+    {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
+)
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
+
+
+def _may_share(one: str, other: str) -> bool:
+    """Whether two bindings are never active at the same time: there is one question at a time."""
+    names = {one, other}
+    return names <= _SHARED_KEYS or bool(names & _OF_STEPS and names & _OF_THE_MODEL)
 
 
 def _is_key(name: str) -> bool:
@@ -200,7 +218,7 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     for binding, keys in {**known, **keymap}.items():
         for key in _parsed(binding, keys):
             owner = owners.setdefault(key, binding)
-            if owner != binding and not {owner, binding} <= _SHARED_KEYS:
+            if owner != binding and not _may_share(owner, binding):
                 raise SettingsError(
                     f"keymap: the key '{key}' would be '{owner}' and '{binding}'",
                     hint=f"Give '{owner}' another key too.",

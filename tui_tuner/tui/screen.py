@@ -14,11 +14,11 @@ from textual.screen import Screen
 
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import Instruction, Say
-from tui_tuner.strategies.steps import Decision
+from tui_tuner.strategies.steps import Decision, Remedy
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
-from tui_tuner.tui.dialogs import MessageDialog, edited
+from tui_tuner.tui.dialogs import MessageDialog, ModelDialog, edited
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
@@ -143,14 +143,13 @@ class SessionScreen(Screen[None]):
         self.draw()
         question = self._desk.question
         words = "" if question is None else self._view.question_words(question.step)
-        self._question.ask(question, words)
+        self._question.ask(question or self._desk.trouble, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
-        if question is not None:
-            if question.candidate is not None:
-                self._kernel.view = "diff"
-            if not self.app.app_focus:
-                self.app.bell()
+        if question is not None and question.candidate is not None:
+            self._kernel.view = "diff"
+        if self._desk.awaits and not self.app.app_focus:
+            self.app.bell()
         self.refresh_bindings()
 
     # --- panes
@@ -283,6 +282,21 @@ class SessionScreen(Screen[None]):
     def action_ask_again(self) -> None:
         """Ask before every step again."""
         self._desk.ask_again()
+
+    def action_remedy(self, action: Literal["retry", "switch", "skip", "without"]) -> None:
+        """Say how to go on after the model failed."""
+        trouble = self._desk.trouble
+        if not self._desk.listens or trouble is None:
+            return
+        if action != "switch":
+            self._desk.answer(Remedy(action=action))
+            return
+
+        def switch(model: str | None) -> None:
+            if model is not None and self._desk.trouble is trouble:
+                self._desk.answer(Remedy(action="switch", model=model))
+
+        self.app.push_screen(ModelDialog(trouble), switch)
 
     def action_reject(self) -> None:
         """Ask for the reason; the step is rejected when it is sent."""

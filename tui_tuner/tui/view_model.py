@@ -143,6 +143,8 @@ class ViewModel:
                 self._consider(UnderReview(proposal.step.id, proposal.candidate))
             case events.ApprovalGiven(step=step) if self.review is not None and self.review.step == step:
                 self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
+            case events.ModelChanged() if self.started is not None:
+                self.started = self.started.model_copy(update={"model": event.model})
             case events.ReplyReceived():
                 self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
             case events.SessionFinished():
@@ -173,6 +175,8 @@ class ViewModel:
                 heard = self.asked.characters + len(event.text) + len(event.thinking)
                 self.asked = replace(self.asked, characters=heard)
             case events.ReplyReceived() | events.CallFailed() if self.asked and event.call == self.asked.call:
+                self.asked = None
+            case events.HelpAsked():
                 self.asked = None
             case events.SearchBegun():
                 self.search = Search(event.evaluations)
