@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,6 +163,19 @@ async def model_of(
         return None, [f"no language model ({'; '.join(passed)})"] if passed else []
     policy = BackoffPolicy(limit_s=model.timeout_s)
     return RetryingBackend(backend, policy) if given is None else BorrowedBackend(backend, policy), []
+
+
+def models_for(run: RunDirectory, settings: Settings) -> Callable[[str], Awaitable[Backend]]:
+    """Makes a model by its name, for a session that switches to it."""
+
+    async def model_named(name: str) -> Backend:
+        backend, notes = await model_of(run.options.model_copy(update={"llm": name}), settings)
+        backend = cached(backend, run, settings)
+        if backend is None:
+            raise ModelError("".join(notes) or "there is no such model")
+        return backend
+
+    return model_named
 
 
 def decided(options: SessionOptions, settings: Settings) -> SessionOptions:

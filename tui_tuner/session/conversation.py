@@ -1,32 +1,32 @@
-"""What a session says to the model and to its user: a recorded reply, and the words that both have for the strategy."""
+"""What a session says to the model: a call, its recorded reply, and which model it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import ModelError
+from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal import Recall
 from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import estimate_messages, worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
-from tui_tuner.prompts import render
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Say, Thaw
-from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
-from tui_tuner.strategies.steps import Decision, Proposal, Step
-from tui_tuner.subjects import Source
+from tui_tuner.session.controls import Controls
+from tui_tuner.session.plan import Emit
+from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType, StepSkipped
 
 _REPLY = TypeAdapter(Reply)
 GONE = 2
 """So many calls in a row that cannot be made mean that the model is gone."""
+Models = Callable[[str], Awaitable[Backend]]
+"""Makes the model of a name, as in `--llm`; raises UserError where there is none."""
 _LEAST_FOR_A_PROMPT = 1024
 """Tokens that a prompt may have in any case, however small the context is."""
 
@@ -36,7 +36,9 @@ class Conversation:
 
     Args:
         backend: None where there is no model, and in a replay.
+        controls: end a call that the user skips.
         max_tokens: limit of each reply.
+        models: makes another model by its name; None where none can be had.
         required: whether the session is to end where the model turns out to be of no use.
 
     Attributes:
@@ -49,14 +51,20 @@ class Conversation:
         recall: Recall,
         budget: Budget,
         emit: Emit,
+        controls: Controls,
         max_tokens: int,
         *,
+        models: Models | None = None,
         required: bool = False,
     ) -> None:
         self.fault = ""
         self._required = required
         self._was_of_use = False
         self._backend = backend
+        self._models = models
+        self._wanted = ""
+        self._switched = ""
+        self._controls = controls
         self._max_tokens = max_tokens
         self._recall = recall
         self._budget = budget
@@ -68,14 +76,44 @@ class Conversation:
         """Let the messages of every call be completed, also where a refused reply is put back."""
         self._complete = complete
 
+    def use(self, name: str) -> None:
+        """Ask another model from the next call on."""
+        self._wanted = self._switched = name
+        self._unreachable = 0
+        self._emit(events.ModelChanged(model=name))
+
+    async def _present(self) -> Backend | None:
+        """The model to ask: the one that the user wants by now, if there is one."""
+        name, self._wanted = self._wanted, ""
+        if not name:
+            return self._backend
+        try:
+            if self._models is None:
+                raise ModelError("models cannot be switched here")
+            backend = await self._models(name)
+        except UserError as error:
+            stays = "none" if self._backend is None else self._backend.name
+            self._emit(events.Note(level="warning", text=f"model '{name}': {error.message}; asked is still {stays}"))
+            self._emit(events.ModelChanged(model=stays))
+            return self._backend
+        await self.close()
+        self._backend = backend
+        return backend
+
+    async def close(self) -> None:
+        """Give the model back."""
+        if self._backend is not None:
+            await self._backend.aclose()
+
     async def prompt_tokens(self) -> int | None:
         """How many tokens a prompt may have beside its reply; None if unknown."""
 
         async def live() -> dict[str, Any]:
-            context = None if self._backend is None else self._backend.context_tokens
+            backend = await self._present()
+            context = None if backend is None else backend.context_tokens
             return {"prompt_tokens": None if context is None else max(_LEAST_FOR_A_PROMPT, context - self._max_tokens)}
 
-        result = await self._recall.once("context", {}, live)
+        result = await self._recall.once("context", {"model": self._switched} if self._switched else {}, live)
         tokens: int | None = result["prompt_tokens"]
         return tokens
 
@@ -134,11 +172,14 @@ class Conversation:
         content = self._recall.nth("ask", asdict(request))
         result = self._recall.known("ask", content)
         if result is None:
-            result = await self._recall.once("ask", content, lambda: self._live(call, request, listener))
+            result = await self._recall.once("ask", content, lambda: self._skippable(call, request, listener))
         elif "stopped" not in result:
             self._tell_sent(call, request)
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
+        if "skipped" in result:
+            self._emit(events.CallFailed(call=call, reason=result["skipped"]))
+            raise StepSkipped(result["skipped"])
         if "failed" in result:
             self._budget.book_call(result["cost"])
             self._emit(events.CallFailed(call=call, reason=result["failed"]))
@@ -171,13 +212,23 @@ class Conversation:
             return ModelFailed(reason, partial)
         return ModelGone(f"the model is gone: {reason}")
 
+    async def _skippable(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+        (result,) = await self._controls.run([self._live(call, request, listener)], ends_with_stop=True)
+        if isinstance(result, StepSkipped):
+            return {"skipped": str(result)}
+        if isinstance(result, BudgetSpent):
+            self._emit(events.CallFailed(call=call, reason=str(result)))
+            return {"stopped": str(result)}
+        return result
+
     async def _live(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
-        if self._backend is None:
+        backend = await self._present()
+        if backend is None:
             return {"stopped": "there is no model"}
         try:
             self._budget.check_calls()
             self._budget.check_time(self._recall.elapsed)
-            self._budget.check_cost(worst_cost(self._backend.name, request))
+            self._budget.check_cost(worst_cost(backend.name, request))
         except BudgetSpent as spent:
             return {"stopped": str(spent)}
         self._tell_sent(call, request)
@@ -193,7 +244,7 @@ class Conversation:
                     listen(chunk.text)
 
         try:
-            reply = await complete(self._backend, request, on_chunk)
+            reply = await complete(backend, request, on_chunk)
         except TransportError as error:
             partial = {"partial": "".join(heard)} if heard else {}
             return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost, **partial}
@@ -204,92 +255,3 @@ class Conversation:
 
 def _calls(count: int) -> str:
     return "1 call" if count == 1 else f"{count} calls"
-
-
-class Talk:
-    """The effects that have to do with people and the model, the same in every kind of session.
-
-    Attributes:
-        model: the conversation with it.
-        plan: the steps.
-    """
-
-    def __init__(self, conversation: Conversation, plan: Plan, inbox: Inbox, emit: Emit) -> None:
-        self.model = conversation
-        self.plan = plan
-        self._inbox = inbox
-        self._emit = emit
-        self._words: list[str] = []
-        conversation.on_prompt(self._with_words)
-
-    def _open(self) -> None:
-        """Begin to take what the user says."""
-        self._inbox.open(self._obey)
-
-    def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
-        """A new line of the plan."""
-        step = self.plan.add(title, detail, after=after)
-        self._inbox.operation_done()
-        return step
-
-    def update_step(self, step: Step) -> Step:
-        """Show a step as it is now."""
-        self.plan.put(step)
-        self._inbox.operation_done()
-        return step
-
-    def proposed_steps(self) -> list[Step]:
-        """The steps that are still to come."""
-        steps = self.plan.proposed()
-        self._inbox.operation_done()
-        return steps
-
-    def note(self, text: str, *, warning: bool = False) -> None:
-        """A line of the story for people."""
-        self._emit(events.Note(level="warning" if warning else "info", text=text))
-
-    async def ask(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        reply_type: type[ReplyType],
-        check: Callable[[ReplyType], list[str]],
-        attempts: int = ATTEMPTS,
-        listener: Listener | None = None,
-    ) -> ReplyType:
-        """A validated reply of the model; the prompt carries what the user said."""
-        self._check_asking()
-        return await self.model.ask(purpose, messages, reply_type, check, attempts, listener)
-
-    def _check_asking(self) -> None:
-        """Whether there is anything left to ask for.
-
-        Raises:
-            BudgetSpent: a reply would be of no use any more.
-        """
-
-    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
-        proposal: Proposal = self.plan.propose(step, candidate, rationale)
-        self._inbox.operation_done()
-        return await self.plan.decide(proposal)
-
-    def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """A prompt with all that the user said so far behind its last message."""
-        words = list(self._words)
-        self._inbox.operation_done()
-        if not words:
-            return tuple(messages)
-        *before, last = messages
-        said = render("programmer", words="\n\n".join(words))
-        return (*before, Message(last.role, f"{last.content}\n\n{said}"))
-
-    def _obey(self, instruction: Instruction) -> None:
-        match instruction:
-            case Say():
-                self._words.append(instruction.text)
-                self._emit(events.UserSaid(text=instruction.text))
-            case Thaw():
-                self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
-            case _:
-                self.plan.obey(instruction)

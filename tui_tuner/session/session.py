@@ -15,6 +15,7 @@ from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Test
 from tui_tuner.report import FILE, SessionOutcome
 from tui_tuner.search import DEFAULT_METHOD, methods_of
+from tui_tuner.session.conversation import Models
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.events import (
     BaselineMeasured,
@@ -46,6 +47,7 @@ class Session(EventStream):
         evaluator: None in a replay.
         backend: None where there is no model, and in a replay.
         memory: None where it is off, and in a replay.
+        models: makes another model by its name; None where none can be had.
     """
 
     def __init__(
@@ -57,8 +59,9 @@ class Session(EventStream):
         *,
         max_tokens: int = 16384,
         memory: Memory | None = None,
+        models: Models | None = None,
     ) -> None:
-        super().__init__(run, backend, max_tokens, f"{run.problem.kernel.source} | {strategy.name}")
+        super().__init__(run, backend, max_tokens, f"{run.problem.kernel.source} | {strategy.name}", models)
         self._run = run
         self._strategy = strategy
         self._memory = memory
@@ -91,7 +94,7 @@ class Session(EventStream):
         for left_out in started.left_out:
             self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
         self._emit(BaselineMeasured(given=started.given))
-        plan = Plan(approver, self._recall, self._emit)
+        plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = SessionEffects(
             self._run,
             self._machine,
@@ -106,6 +109,9 @@ class Session(EventStream):
         self._effects, self._kept_best = effects, effects.incumbent
         try:
             reason = await self._run_strategy(effects)
+            while (successor := effects.take_successor()) is not None:
+                self._strategy = successor
+                reason = await self._run_strategy(effects)
         finally:
             await effects.bench.cancel_speculation()
         await self._finish(effects, reason)

@@ -9,9 +9,10 @@ from typing import Any
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Recall
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.conversation import Conversation, Talk
+from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Note
 from tui_tuner.session.plan import Emit, Inbox, Plan
+from tui_tuner.session.talk import Talk
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
@@ -166,11 +167,10 @@ class TensileEffects(Talk):
         inbox: Inbox,
         emit: Emit,
     ) -> None:
-        super().__init__(conversation, plan, inbox, emit)
+        super().__init__(conversation, plan, inbox, budget, emit)
         self._run = run
         self._benchmarks = benchmarks
         self._recall = recall
-        self._budget = budget
         self._gain = 1.0
         self._open()
 
@@ -198,7 +198,7 @@ class TensileEffects(Talk):
     def permutations_left(self) -> int | None:
         """How many more may be measured; None for no limit."""
         unlimited = self._run.options.max_evaluations >= UNLIMITED
-        return None if unlimited else self._budget.evaluations_left
+        return None if unlimited else self.budget.evaluations_left
 
     def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
         """Tell the best at every problem size, after a round."""
@@ -206,7 +206,7 @@ class TensileEffects(Talk):
         self._emit(WinnersChanged(round=number, winners=list(winners)))
 
     def _check_asking(self) -> None:
-        self._budget.check_target(self._gain)
+        self.budget.check_target(self._gain)
 
     async def refusal(self, configuration: BenchmarkConfiguration) -> str:
         """Why the installed Tensile itself would not take a configuration; empty if it would, or cannot be asked."""
@@ -218,4 +218,5 @@ class TensileEffects(Talk):
         Raises:
             BudgetSpent: the budget allows no further run.
         """
+        self._inbox.effect_begins()
         return await self._benchmarks.benchmark(number, configuration)
