@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
     from tui_tuner.resources import __version__ as __version__
+    from tui_tuner.session.controls import (
+        AskAbout,
+        GoOn,
+        Pause,
+        RaiseBudget,
+        SkipStep,
+        Stop,
+        UseModel,
+        UseStrategy,
+    )
     from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
     from tui_tuner.session_options import RoundOptions
     from tui_tuner.settings import Settings
@@ -49,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AddStep",
     "Argument",
+    "AskAbout",
     "AutonomousStrategy",
     "BuildFailed",
     "BuildTimedOut",
@@ -63,6 +74,7 @@ __all__ = [
     "Effects",
     "EvaluationFailed",
     "ExplicitStrategy",
+    "GoOn",
     "IllegalAccess",
     "ImplausibleTime",
     "InvalidConfiguration",
@@ -74,8 +86,10 @@ __all__ = [
     "NoneRight",
     "NotFaster",
     "OnePromptStrategy",
+    "Pause",
     "Problem",
     "Proposal",
+    "RaiseBudget",
     "Rejected",
     "RetryPolicy",
     "RoundOptions",
@@ -84,9 +98,11 @@ __all__ = [
     "Search",
     "SearchStrategy",
     "Settings",
+    "SkipStep",
     "SourceRefused",
     "Step",
     "StepState",
+    "Stop",
     "Strategy",
     "Test",
     "Thaw",
@@ -95,6 +111,8 @@ __all__ = [
     "TuningResult",
     "TuningStep",
     "UnusableKernel",
+    "UseModel",
+    "UseStrategy",
     "UserError",
     "WrongResult",
     "tune",
@@ -109,6 +127,16 @@ _HOMES = {
     "problem.tuning_step": ("TuningStep",),
     "resources": ("__version__",),
     "session_options": ("RoundOptions",),
+    "session.controls": (
+        "AskAbout",
+        "GoOn",
+        "Pause",
+        "RaiseBudget",
+        "SkipStep",
+        "Stop",
+        "UseModel",
+        "UseStrategy",
+    ),
     "session.plan": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),

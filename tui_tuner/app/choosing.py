@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,6 @@ from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS
-from tui_tuner.session.conversation import Models
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -165,6 +165,19 @@ async def model_of(
     return RetryingBackend(backend, policy) if given is None else BorrowedBackend(backend, policy), []
 
 
+def models_for(run: RunDirectory, settings: Settings) -> Callable[[str], Awaitable[Backend]]:
+    """Makes a model by its name, for a session that switches to it."""
+
+    async def model_named(name: str) -> Backend:
+        backend, notes = await model_of(run.options.model_copy(update={"llm": name}), settings)
+        backend = cached(backend, run, settings)
+        if backend is None:
+            raise ModelError("".join(notes) or f"'{name}' is no model", hint="name one, as in: ollama:qwen3")
+        return backend
+
+    return model_named
+
+
 def decided(options: SessionOptions, settings: Settings) -> SessionOptions:
     """The options with what the settings say of the memory, for the journal: a resume does the same."""
     memory = settings.memory.enabled if options.memory is None else options.memory
@@ -192,16 +205,3 @@ def cached(backend: Backend | None, run: RunDirectory, settings: Settings) -> Ba
     past = answered_in(run.journal.records, run.journal.path)
     answered = [(one.request.purpose, one.request.messages) for one in past]
     return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)
-
-
-def model_by_name(run: RunDirectory, settings: Settings) -> Models:
-    """What brings another model to a session under way."""
-
-    async def bring(name: str) -> Backend:
-        backend, notes = await model_of(run.options.model_copy(update={"llm": name}), settings)
-        model = cached(backend, run, settings)
-        if model is None:
-            raise ModelError("".join(notes) or f"'{name}' is no model", hint="name one, as in: ollama:qwen3")
-        return model
-
-    return bring

@@ -21,7 +21,7 @@ from tui_tuner.app.choosing import (
     choose_for,
     decided,
     memory_of,
-    model_by_name,
+    models_for,
     with_model,
 )
 from tui_tuner.app.showing import SessionSetup
@@ -141,7 +141,7 @@ def _setup(
         evaluator = evaluator or _evaluator(run, settings)
         model, memory = cached(chosen.backend, run, settings), memory_of(run.options, settings)
         limit = settings.model.max_tokens
-        models = model_by_name(run, settings)
+        models = models_for(run, settings)
         session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory, models=models)
     except BaseException:
         run.journal.close()

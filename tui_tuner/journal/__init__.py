@@ -7,6 +7,7 @@ Effects go through `Recall`: it answers from the journal where it can, and else 
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import io
 import json
@@ -58,7 +59,18 @@ class SessionClock:
         self._base = last
         self._now = now
         self._started: float | None = None
+        self._held: float | None = None
         self._shown = 0.0
+
+    def hold(self, held: bool) -> None:
+        """Stand still, or run on from there."""
+        now = self._now()
+        if held and self._held is None:
+            self._held = now
+        elif not held and self._held is not None:
+            if self._started is not None:
+                self._started += now - max(self._held, self._started)
+            self._held = None
 
     def show(self, elapsed: float) -> None:
         """Show the time of a record."""
@@ -79,7 +91,8 @@ class SessionClock:
         """Seconds since the session began."""
         if self._started is None:
             return self._shown
-        return self._base + self._now() - self._started
+        now = self._now() if self._held is None else max(self._held, self._started)
+        return self._base + now - self._started
 
 
 class Recall:
@@ -89,6 +102,20 @@ class Recall:
         self._journal = journal
         self._clock = clock
         self._asked: Counter[str] = Counter()
+        self._may_go_on = asyncio.Event()
+        self._may_go_on.set()
+
+    def hold(self, held: bool) -> None:
+        """Begin nothing new and let the clock stand still, or go on."""
+        self._clock.hold(held)
+        if held:
+            self._may_go_on.clear()
+        else:
+            self._may_go_on.set()
+
+    async def may_begin(self) -> None:
+        """Return once nothing holds the session."""
+        await self._may_go_on.wait()
 
     @property
     def elapsed(self) -> float:
@@ -136,6 +163,7 @@ class Recall:
         if result is not None:
             return result
         self.must_be_live()
+        await self.may_begin()
         result = await do()
         self.record(kind, content, result)
         return result
@@ -266,7 +294,7 @@ class Journal:
 
         The file keeps it.
         """
-        self._records = {key: record for key, record in self._records.items() if record.is_done}
+        self._records = {key: record for key, record in self._records.items() if not record.is_undone}
 
     def close(self) -> None:
         """Give the journal back."""

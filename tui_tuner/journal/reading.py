@@ -56,8 +56,13 @@ class Record:
 
     @property
     def is_done(self) -> bool:
-        """Whether the effect has a result; else there was no budget for it, or no model."""
-        return self.kind != "stopped" and _UNDONE.isdisjoint(self.result)
+        """Whether the effect has a result; else there was no budget for it, or no model, or the user skipped it."""
+        return not (self.is_undone or "skipped" in self.result)
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether there was no budget for the effect, or no model, so that it is to be tried again."""
+        return self.kind == "stopped" or not _UNDONE.isdisjoint(self.result)
 
     def fields(self) -> dict[str, Any]:
         """What its line says."""

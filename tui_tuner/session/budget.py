@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tui_tuner.format import dollar_words
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent
 
+_LIMITS = ("max_evaluations", "max_calls", "max_seconds", "max_cost")
+
 
 class Budget:
-    """Counts what was spent; a session asks before it spends more."""
+    """Counts what was spent; a session asks before it spends more.
+
+    Attributes:
+        raised: evaluations that the user added while the session ran.
+    """
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
         self.evaluations = 0
         self.model_calls = 0
         self.cost: float | None = 0.0
+        self.raised = 0
+        self._stopped = ""
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What may be spent: evaluations, calls of the model, seconds and US dollars by the names of the options."""
+        return self._options.model_dump(include=set(_LIMITS))
+
+    def raise_to(self, **wanted: float | None) -> None:
+        """Raise limits; one that is None, lower than now, or that there is not, stays."""
+        now = self.limits
+        higher = {
+            name: limit
+            for name, limit in wanted.items()
+            if limit is not None and now[name] is not None and limit > now[name]
+        }
+        self.raised += int(higher.get("max_evaluations", now["max_evaluations"])) - int(now["max_evaluations"])
+        self._options = self._options.model_copy(update=higher)
+
+    def stop(self, reason: str) -> None:
+        """Allow nothing more."""
+        self._stopped = reason
 
     @property
     def evaluations_left(self) -> int:
@@ -53,8 +83,10 @@ class Budget:
         """Whether there is time left.
 
         Raises:
-            BudgetSpent: there is none.
+            BudgetSpent: there is none, or the user has stopped the session.
         """
+        if self._stopped:
+            raise BudgetSpent(self._stopped)
         limit = self._options.max_seconds
         if limit is not None and elapsed >= limit:
             raise BudgetSpent(f"the time is up ({limit:.0f} s)")

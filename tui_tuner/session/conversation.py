@@ -1,4 +1,4 @@
-"""What a session says to the model: every call an effect of its own, and what becomes of one that fails."""
+"""What a session says to the model: a call, its recorded reply, which model it is, and what becomes of a failure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
+from tui_tuner.session.controls import Controls
 from tui_tuner.session.plan import Emit
-from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType
+from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType, StepSkipped
 from tui_tuner.strategies.steps import Helper, ModelTrouble, Remedy
 
 _REPLY = TypeAdapter(Reply)
@@ -28,9 +29,8 @@ GONE = 2
 _LEAST_FOR_A_PROMPT = 1024
 """Tokens that a prompt may have in any case, however small the context is."""
 _WITHOUT = "the session goes on without the model"
-
 Models = Callable[[str], Awaitable[Backend]]
-"""A model by its name, as `--llm` takes it; raises UserError where it cannot be used."""
+"""Makes the model of a name, as in `--llm`; raises UserError where it cannot be used."""
 
 
 class Conversation:
@@ -38,9 +38,10 @@ class Conversation:
 
     Args:
         backend: None where there is no model, and in a replay.
+        controls: end a call that the user skips.
         max_tokens: limit of each reply.
+        models: makes another model by its name; None where none can be had.
         required: whether the session is to end where the model turns out to be of no use.
-        models: brings another model; None where there is none to be had.
 
     Attributes:
         fault: why no reply could be used; empty where one could, or none was asked for.
@@ -54,16 +55,20 @@ class Conversation:
         recall: Recall,
         budget: Budget,
         emit: Emit,
+        controls: Controls,
         max_tokens: int,
         *,
-        required: bool = False,
         models: Models | None = None,
+        required: bool = False,
     ) -> None:
         self.fault = ""
         self.helper: Helper | None = None
         self.is_over = False
         self._models = models
         self._name = "" if backend is None else backend.name
+        self._wanted = ""
+        self._switched = ""
+        self._controls = controls
         self._required = required
         self._was_of_use = False
         self._backend = backend
@@ -83,14 +88,43 @@ class Conversation:
         """Let the messages of every call be completed, also where a refused reply is put back."""
         self._complete = complete
 
+    def use(self, name: str) -> None:
+        """Ask another model from the next call on."""
+        self._wanted = self._switched = name
+        self._unreachable = 0
+        self._emit(events.ModelChanged(model=name))
+
+    async def _present(self) -> Backend | None:
+        """The model to ask: the one that the user wants by now, if it can be had."""
+        name, self._wanted = self._wanted, ""
+        fault = await self._bring(name) if name else ""
+        if fault:
+            stays = "none" if self._backend is None else self._backend.name
+            self._emit(events.Note(level="warning", text=f"model '{name}': {fault}; asked is still {stays}"))
+            self._emit(events.ModelChanged(model=stays))
+        return self._backend
+
+    async def _bring(self, name: str) -> str:
+        """Let another model answer from now on; why it cannot, or nothing."""
+        if self._models is None:
+            return "no other model can be chosen here"
+        try:
+            backend = await self._models(name)
+        except UserError as error:
+            return f"{error.message}. {error.hint or ''}".strip()
+        await self.aclose()
+        self._backend, self._name = backend, backend.name
+        return ""
+
     async def prompt_tokens(self) -> int | None:
         """How many tokens a prompt may have beside its reply; None if unknown."""
 
         async def live() -> dict[str, Any]:
-            context = None if self._backend is None else self._backend.context_tokens
+            backend = await self._present()
+            context = None if backend is None else backend.context_tokens
             return {"prompt_tokens": None if context is None else max(_LEAST_FOR_A_PROMPT, context - self._max_tokens)}
 
-        result = await self._recall.once("context", {}, live)
+        result = await self._recall.once("context", {"model": self._switched} if self._switched else {}, live)
         tokens: int | None = result["prompt_tokens"]
         return tokens
 
@@ -149,12 +183,15 @@ class Conversation:
         content = self._recall.nth("ask", asdict(request))
         result = self._recall.known("ask", content)
         if result is None:
-            result = await self._recall.once("ask", content, lambda: self._live(call, request, listener))
+            result = await self._recall.once("ask", content, lambda: self._skippable(call, request, listener))
         elif "stopped" not in result:
             self._tell_sent(call, request)
         self._settle(call, result)
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
+        if "skipped" in result:
+            self._emit(events.CallFailed(call=call, reason=result["skipped"]))
+            raise StepSkipped(result["skipped"])
         if "failed" in result:
             self._budget.book_call(result["cost"])
             self._emit(events.CallFailed(call=call, reason=result["failed"]))
@@ -199,11 +236,21 @@ class Conversation:
 
     def _answered_by(self, model: str) -> None:
         if model != self._name:
-            self._name = model
+            self._name = self._switched = model
             self._emit(events.ModelChanged(model=model))
+
+    async def _skippable(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+        (result,) = await self._controls.run([self._live(call, request, listener)], ends_with_stop=True)
+        if isinstance(result, StepSkipped):
+            return {"skipped": str(result)}
+        if isinstance(result, BudgetSpent):
+            self._emit(events.CallFailed(call=call, reason=str(result)))
+            return {"stopped": str(result)}
+        return result
 
     async def _live(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
         """What became of a question, once the user wants no further try of it."""
+        await self._present()
         before: list[dict[str, Any]] = []
         first = self._name
         while True:
@@ -233,17 +280,12 @@ class Conversation:
             trouble = trouble.model_copy(update={"reason": fault})
 
     async def _switch(self, name: str) -> str:
-        """Let another model answer from now on; why it cannot, or nothing."""
-        if self._models is None:
-            return "no other model can be chosen here"
-        try:
-            backend = await self._models(name)
-        except UserError as error:
-            return f"{error.message}. {error.hint or ''}".strip()
-        await self.aclose()
-        self._backend = backend
-        self._answered_by(backend.name)
-        return ""
+        """Answer a failure with another model; why that cannot be, or nothing."""
+        fault = await self._bring(name)
+        if not fault:
+            self._switched = self._name
+            self._emit(events.ModelChanged(model=self._name))
+        return fault
 
     async def _try(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
         if self._backend is None:

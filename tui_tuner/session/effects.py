@@ -8,7 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.format import configuration_words, factor_interval
 from tui_tuner.journal import Recall
 from tui_tuner.memory import Memory, Recollection
 from tui_tuner.memory.entry import (
@@ -26,6 +28,7 @@ from tui_tuner.report import SessionOutcome
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
+from tui_tuner.session.controls import UseStrategy
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.evaluations import JournaledSearch, KernelBench
 from tui_tuner.session.machine import Machine
@@ -33,8 +36,10 @@ from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Thaw
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Talk
 from tui_tuner.session_options import SessionOptions
-from tui_tuner.strategies.base import Incumbent
-from tui_tuner.strategies.steps import Decision, Step
+from tui_tuner.strategies.base import BudgetSpent, Incumbent, Strategy
+from tui_tuner.strategies.choose import strategy_named
+from tui_tuner.strategies.rewriting.failures import Rejected
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 from tui_tuner.subjects import Source
 
 
@@ -43,7 +48,6 @@ class SessionEffects(Talk):
 
     Attributes:
         options: what the user chose.
-        budget: what is spent and what is left.
         bench: the device and all that was evaluated on it.
         remembering: the memory of earlier sessions.
         tuned_baseline: the kernel as given with its own tunables tuned, where that made it faster.
@@ -60,7 +64,7 @@ class SessionEffects(Talk):
         inbox: Inbox,
         emit: Emit,
     ) -> None:
-        super().__init__(conversation, plan, inbox, emit)
+        super().__init__(conversation, plan, inbox, budget, emit)
         self._run = run
         self._recall = recall
         self._search_process = machine.search_process
@@ -68,14 +72,14 @@ class SessionEffects(Talk):
         self._kept_free: set[str] = set()
         self.options: SessionOptions = run.options
         self.seed: int = run.options.seed
-        self.budget = budget
-        self.bench = KernelBench(machine, recall, budget, emit, run.options.delta, self._best_ms)
+        self.bench = KernelBench(machine, recall, budget, emit, plan.controls, run.options.delta, self._best_ms)
         self.remembering = SessionMemory(run, recall)
         self.problem: Problem = self.bench.problem
         self.baseline: Candidate = baseline(self.problem)
         self.incumbent = Incumbent(self.baseline, self.bench.given, (1.0, 1.0, 1.0))
         self.tuned_baseline: Incumbent | None = None
         self._refused: list[Evaluation] = []
+        self._successor: Strategy | None = None
         self._open()
 
     @property
@@ -116,7 +120,31 @@ class SessionEffects(Talk):
             self._emit(events.ParametersFrozen(frozen=wanted))
         self._inbox.operation_done()
 
+    def take_successor(self) -> Strategy | None:
+        """The strategy that the user wants to go on with, if there is one; what was planned before is given up."""
+        successor, self._successor = self._successor, None
+        if successor is not None:
+            self.plan.give_up(f"the strategy is {successor.name} from here on")
+            self._emit(events.StrategyChanged(strategy=successor.name))
+        return successor
+
+    def _check_strategy(self) -> None:
+        """Whether the strategy is still the one that is wanted; it ends between two of its steps.
+
+        Raises:
+            BudgetSpent: it is not.
+        """
+        if self._successor is not None and not self.plan.under_way:
+            raise BudgetSpent("another strategy goes on")
+
+    def update_step(self, step: Step) -> Step:
+        """Show a step as it is now."""
+        if step.state is StepState.RUNNING:
+            self._check_strategy()
+        return super().update_step(step)
+
     def _check_asking(self) -> None:
+        self._check_strategy()
         self.budget.check_target(self.incumbent.speedup[0])
         self.budget.check_evaluations()
 
@@ -128,15 +156,42 @@ class SessionEffects(Talk):
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
         """Build, verify and measure; the kernel is kept as a file."""
+        self._inbox.effect_begins()
+        self._check_strategy()
         self._run.keep_kernel(candidate)
         self.budget.check_target(self.incumbent.speedup[0])
         return await self.bench.evaluate(candidate, configurations)
 
-    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
+    async def approve(
+        self,
+        step: Step,
+        candidate: Source | None = None,
+        rationale: str = "",
+        *,
+        about: ApprovalLevel | None = None,
+    ) -> Decision:
         """Put a step to the user; a proposed kernel is kept as a file."""
+        self._check_strategy()
         if candidate is not None:
             self._run.keep_kernel(candidate)
-        return await super().approve(step, candidate, rationale)
+        return await super().approve(step, candidate, rationale, about=about)
+
+    async def _have_accepted(self, evaluation: Evaluation, comparison: Comparison) -> None:
+        """Ask whether what is faster becomes the incumbent, where the user wants to be asked about that.
+
+        Raises:
+            Rejected: it does not.
+        """
+        under_way = self.plan.under_way
+        if self.plan.controls.level is not ApprovalLevel.ACCEPT or not under_way:
+            return
+        faster = factor_interval((comparison.ratio, comparison.low, comparison.high))
+        words = f"{faster} over the best so far, {configuration_words(evaluation.configuration)}: take it as the best?"
+        decision = await super().approve(under_way[0], rationale=words, about=ApprovalLevel.ACCEPT)
+        if decision.action != "approve":
+            self._refused.append(evaluation)
+            raise Rejected(decision.message)
+        self.plan.put(under_way[0])
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against the incumbent; it becomes the incumbent if it is faster."""
@@ -144,6 +199,7 @@ class SessionEffects(Talk):
         if not self.bench.is_faster(comparison):
             self._refused.append(evaluation)
             return comparison
+        await self._have_accepted(evaluation, comparison)
         before = self.incumbent.speedup
         speedup = (before[0] * comparison.ratio, before[1] * comparison.low, before[2] * comparison.high)
         self.incumbent = Incumbent(candidate, evaluation, speedup)
@@ -155,15 +211,28 @@ class SessionEffects(Talk):
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against any other, interleaved and on fresh data."""
+        self._inbox.effect_begins()
         return await self.bench.compare(incumbent, candidate, evaluation)
 
     def _obey(self, instruction: Instruction) -> None:
+        if isinstance(instruction, UseStrategy):
+            self._follow(instruction)
+            return
         if not isinstance(instruction, Thaw):
             super()._obey(instruction)
             return
         self._kept_free.add(instruction.name)
         if self._frozen.pop(instruction.name, None) is not None:
             self._emit(events.ParametersFrozen(frozen=dict(self._frozen)))
+
+    def _follow(self, wanted: UseStrategy) -> None:
+        """Go on with another strategy once the present step is done."""
+        try:
+            self._successor = strategy_named(wanted.name, wanted.options)
+        except SettingsError as error:
+            self.note(f"{error.message}; the strategy stays", warning=True)
+            return
+        self.note(f"strategy {self._successor.name} goes on once the present step is done")
 
     def _best_ms(self) -> float | None:
         timing = self.incumbent.evaluation.timing

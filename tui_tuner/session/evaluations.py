@@ -13,7 +13,7 @@ import asyncio
 import math
 import os
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -25,8 +25,9 @@ from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
+from tui_tuner.session.controls import Controls
 from tui_tuner.session.machine import Machine
-from tui_tuner.strategies.base import BudgetSpent, Incumbent
+from tui_tuner.strategies.base import BudgetSpent, Incumbent, StepSkipped
 
 _KIND = "propose"
 
@@ -103,10 +104,11 @@ class _Speculation:
 
 
 class KernelBench:
-    """Implements `tui_tuner.strategies.base.BenchView`: evaluates and compares, and knows what came of it.
+    """Implements `tui_tuner.strategies.views.BenchView`: evaluates and compares, and knows what came of it.
 
     Args:
         machine: started.
+        controls: end what the user skips.
         delta: least relative gain that counts.
         best_ms: tells the incumbent's time, so that hopeless configurations are cut short.
 
@@ -126,6 +128,7 @@ class KernelBench:
         recall: Recall,
         budget: Budget,
         emit: Callable[[events.Event], None],
+        controls: Controls,
         delta: float,
         best_ms: Callable[[], float | None],
     ) -> None:
@@ -140,6 +143,7 @@ class KernelBench:
         self._recall = recall
         self._budget = budget
         self._emit = emit
+        self._controls = controls
         self._delta = delta
         self._best_ms = best_ms
         self.fastest: tuple[Candidate, Evaluation] | None = None
@@ -161,16 +165,29 @@ class KernelBench:
 
         Raises:
             BudgetSpent: the budget did not reach for all.
+            StepSkipped: the user ended it before all were done.
         """
         known = self._by_candidate[candidate.id]
         new = {_name(c): c for c in configurations if _name(c) not in known}
         allowed = list(new.values())[: self._budget.evaluations_left]
         at_once = asyncio.Semaphore(self._at_once)
-        outcomes = await _all([self._one(candidate, c, at_once) for c in allowed])
+        content = self._recall.nth("skipped", {"candidate": candidate.id, "configurations": [*map(_name, allowed)]})
+        skipped = self._recall.known("skipped", content)
+        done = range(len(allowed)) if skipped is None else skipped["done"]
+        jobs = [
+            self._one(candidate, c, at_once) if index in done else self._left_out(candidate, c)
+            for index, c in enumerate(allowed)
+        ]
+        outcomes = await self._controls.run(jobs)
         for outcome in outcomes:
             if isinstance(outcome, Evaluation):
                 known[_name(outcome.configuration)] = outcome
+        if skipped is not None:
+            raise StepSkipped(skipped["reason"])
         for outcome in outcomes:
+            if isinstance(outcome, StepSkipped):
+                done = [index for index, each in enumerate(outcomes) if isinstance(each, Evaluation)]
+                self._recall.record("skipped", content, {"reason": str(outcome), "done": done})
             if isinstance(outcome, BudgetSpent):
                 raise outcome
         if len(allowed) < len(new):
@@ -238,6 +255,11 @@ class KernelBench:
         self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
         return evaluation
 
+    async def _left_out(self, candidate: Candidate, configuration: Configuration) -> BudgetSpent:
+        """Nothing, of an evaluation that was skipped before; it had a number."""
+        self._begun(candidate, configuration)
+        return StepSkipped()
+
     @property
     def _fastest_ms(self) -> float | None:
         timing = None if self.fastest is None else self.fastest[1].timing
@@ -255,6 +277,7 @@ class KernelBench:
         return number, lambda: self._live(number, candidate, configuration)
 
     async def _live(self, number: int, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
+        await self._recall.may_begin()
         self._budget.check_time(self._recall.elapsed)
         self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
         evaluator = await self._machine.evaluator()
@@ -266,19 +289,6 @@ class KernelBench:
 
     def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
         return {"candidate": candidate.id, "configuration": configuration, **self._machine.context}
-
-
-async def _all(
-    evaluations: list[Coroutine[Any, Any, Evaluation | BudgetSpent]],
-) -> list[Evaluation | BudgetSpent]:
-    """Results of all; the first error cancels the others and is passed on as it is."""
-    tasks = [asyncio.ensure_future(evaluation) for evaluation in evaluations]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _name(configuration: Configuration) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_val
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.subjects import loaded, subjects
 
 
@@ -113,6 +113,44 @@ class UserSaid(Event):
 
     type: Literal["user_said"] = "user_said"
     text: str
+
+
+class PauseChanged(Event):
+    """The user holds the session, or lets it go on."""
+
+    type: Literal["pause_changed"] = "pause_changed"
+    paused: bool
+
+
+class BudgetChanged(Event):
+    """What may be spent from now on, all of it; see `SessionStarted`."""
+
+    type: Literal["budget_changed"] = "budget_changed"
+    max_evaluations: int
+    max_calls: int
+    max_seconds: float | None = None
+    max_cost: float | None = None
+
+
+class ModelChanged(Event):
+    """Which model is asked from now on."""
+
+    type: Literal["model_changed"] = "model_changed"
+    model: str
+
+
+class StrategyChanged(Event):
+    """Which strategy goes on."""
+
+    type: Literal["strategy_changed"] = "strategy_changed"
+    strategy: str
+
+
+class ApprovalLevelChanged(Event):
+    """What the user is asked about from now on."""
+
+    type: Literal["approval_level_changed"] = "approval_level_changed"
+    level: ApprovalLevel
 
 
 class CandidateProposed(Event):
@@ -242,13 +280,6 @@ class HelpGiven(Event):
 
     type: Literal["help_given"] = "help_given"
     remedy: Remedy
-
-
-class ModelChanged(Event):
-    """Another model answers from now on."""
-
-    type: Literal["model_changed"] = "model_changed"
-    model: str
 
 
 class ReplyRefused(Event):

@@ -7,31 +7,41 @@ strategy is run again from the journal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from tui_tuner.journal import Recall
 from tui_tuner.session import events
-from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
+from tui_tuner.session.controls import (
+    AskAbout,
+    Controls,
+    GoOn,
+    Pause,
+    RaiseBudget,
+    SkipStep,
+    Stop,
+    Told,
+    UseModel,
+    UseStrategy,
+)
+from tui_tuner.strategies.base import BudgetSpent, StepSkipped
+from tui_tuner.strategies.steps import ApprovalLevel, Approver, Decision, Proposal, Step, StepState
 from tui_tuner.subjects import Source
 
 Title = Annotated[str, Field(min_length=1)]
 
 
-class _Instruction(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Say(_Instruction):
+class Say(Told):
     """Words for the model; every prompt from now on carries them."""
 
     type: Literal["say"] = "say"
     text: str
 
 
-class AddStep(_Instruction):
+class AddStep(Told):
     """A step of the user's own.
 
     Attributes:
@@ -44,7 +54,7 @@ class AddStep(_Instruction):
     before: int | None = None
 
 
-class EditStep(_Instruction):
+class EditStep(Told):
     """Other words for a step that is still to come."""
 
     type: Literal["edit_step"] = "edit_step"
@@ -53,7 +63,7 @@ class EditStep(_Instruction):
     detail: str
 
 
-class MoveStep(_Instruction):
+class MoveStep(Told):
     """Another place for a step that is still to come: before another one, or at the end."""
 
     type: Literal["move_step"] = "move_step"
@@ -61,43 +71,46 @@ class MoveStep(_Instruction):
     before: int | None = None
 
 
-class DeleteStep(_Instruction):
+class DeleteStep(Told):
     """Take a step that is still to come out of the plan; it stays visible as skipped."""
 
     type: Literal["delete_step"] = "delete_step"
     step: int
 
 
-class Thaw(_Instruction):
+class Thaw(Told):
     """Search a frozen tunable again, and do not freeze it any more."""
 
     type: Literal["thaw"] = "thaw"
     name: str
 
 
-Instruction = Annotated[
-    Say | AddStep | EditStep | MoveStep | DeleteStep | Thaw,
-    Field(discriminator="type"),
-]
-
-
-_INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
+PlanInstruction = AddStep | EditStep | MoveStep | DeleteStep
+Control = Pause | GoOn | SkipStep | Stop | RaiseBudget | UseModel | UseStrategy | AskAbout
+Instruction = Annotated[Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
+"""All that a session can be told; as JSON it can be told from another program, see `INSTRUCTION`."""
+INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
 _KIND = "told"
 
 Obey = Callable[[Instruction], None]
 
 
 class Inbox:
-    """Takes instructions at any time and hands each on at a definite place among the operations."""
+    """Takes instructions at any time and hands each on at a definite place among the operations.
+
+    A place is the number of operations done, and of effects begun since the last of them.
+    """
 
     def __init__(self, recall: Recall) -> None:
         self._recall = recall
         self._operations = 0
+        self._effects = 0
+        self._rests = False
         self._held: list[Instruction] = []
         self._obey: Obey | None = None
         recorded = self._recorded()
         self._count = len(recorded)
-        self._pending = sorted(recorded, key=lambda told: int(told["at"]))
+        self._pending = sorted(recorded, key=_place)
 
     def _recorded(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -108,43 +121,66 @@ class Inbox:
     def open(self, obey: Obey) -> None:
         """Begin to hand instructions on."""
         self._obey = obey
-        self._hand_on()
+        self._hand_on(at_a_place=True)
 
     def tell(self, instruction: Instruction) -> bool:
         """Take an instruction; False if the session is a replay, which nobody can change."""
         if not self._recall.writable:
             return False
         self._held.append(instruction)
-        self._hand_on()
+        self._hand_on(at_a_place=self._rests)
         return True
 
     def operation_done(self) -> None:
         """Count an operation of the strategy; what was told right after it takes effect now."""
-        self._operations += 1
-        self._hand_on()
+        self._operations, self._effects = self._operations + 1, 0
+        self._hand_on(at_a_place=True)
 
-    def _hand_on(self) -> None:
+    def effect_begins(self) -> None:
+        """Count an effect; what was told before it, and waits, takes effect now."""
+        self._effects += 1
+        self._hand_on(at_a_place=True)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """While the strategy waits for a person, and reads nothing."""
+        self._rests = True
+        try:
+            yield
+        finally:
+            self._rests = False
+
+    def _hand_on(self, *, at_a_place: bool) -> None:
         if self._obey is None:
             return
-        while self._pending and self._pending[0]["at"] <= self._operations:
-            self._obey(_INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
+        while self._pending and _place(self._pending[0]) <= (self._operations, self._effects):
+            self._obey(INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
         if not self._recall.is_live:
             return  # new ones wait until all that was recorded is gone through
-        while self._held:
-            instruction = self._held.pop(0)
+        ready = [each for each in self._held if at_a_place or not each.waits]
+        self._held = [each for each in self._held if each not in ready]
+        for instruction in ready:
             self._count += 1
             result = {"at": self._operations, "instruction": instruction.model_dump(mode="json")}
+            if self._effects:
+                result["then"] = self._effects
             self._recall.record(_KIND, {"number": self._count}, result)
             self._obey(instruction)
 
 
+def _place(told: dict[str, Any]) -> tuple[int, int]:
+    return int(told["at"]), int(told.get("then", 0))
+
+
 Emit = Callable[[events.Event], None]
+_UNDER_WAY = (StepState.AWAITING, StepState.RUNNING)
 
 
 class Plan:
     """The steps of a session; those still to come are the user's to change."""
 
-    def __init__(self, approver: Approver, recall: Recall, emit: Emit) -> None:
+    def __init__(self, approver: Approver, recall: Recall, emit: Emit, controls: Controls) -> None:
+        self.controls = controls
         self._approver = approver
         self._recall = recall
         self._emit = emit
@@ -170,7 +206,17 @@ class Plan:
         """The steps that made a new best, in their order."""
         return [step for i in self._order if (step := self._steps[i]).state is StepState.ACCEPTED]
 
-    def obey(self, instruction: AddStep | EditStep | MoveStep | DeleteStep) -> None:
+    @property
+    def under_way(self) -> list[Step]:
+        """The steps that are begun and not done."""
+        return [step for i in self._order if (step := self._steps[i]).state in _UNDER_WAY]
+
+    def give_up(self, reason: str) -> None:
+        """Skip whatever is not done."""
+        for step in (*self.under_way, *self.proposed()):
+            self.put(step.now(StepState.SKIPPED, reason=reason))
+
+    def obey(self, instruction: PlanInstruction) -> None:
         """Change the plan as the user wants it; what is under way or done stays as it is."""
         match instruction:
             case AddStep():
@@ -203,20 +249,34 @@ class Plan:
             self._emit(events.PlanOrdered(order=list(self._order)))
         return step
 
-    def propose(self, step: Step, candidate: Source | None, rationale: str) -> Proposal:
+    def propose(self, step: Step, candidate: Source | None, rationale: str, about: ApprovalLevel) -> Proposal:
         """Show that a step awaits the user."""
         if candidate is not None:
             self._emit(events.CandidateProposed(step=step.id, candidate=candidate, rationale=rationale))
-        return Proposal(step=self.put(step.now(StepState.AWAITING)), candidate=candidate, rationale=rationale)
+        awaiting = self.put(step.now(StepState.AWAITING))
+        return Proposal(step=awaiting, candidate=candidate, rationale=rationale, about=about)
 
     async def decide(self, proposal: Proposal) -> Decision:
-        """The user's decision; one that is recorded is not asked for again."""
-        content = self._recall.nth("approve", proposal.model_dump(mode="json"))
-        decision = Decision.model_validate(await self._recall.once("approve", content, lambda: self._live(proposal)))
+        """The user's decision; one that is recorded is not asked for again.
+
+        Raises:
+            BudgetSpent: the session is to stop.
+        """
+        content = proposal.model_dump(mode="json", exclude={"about"})
+        if proposal.about is ApprovalLevel.ACCEPT:
+            content["about"] = ApprovalLevel.ACCEPT.value
+        result = await self._recall.once("approve", self._recall.nth("approve", content), lambda: self._live(proposal))
+        if "stopped" in result:
+            raise BudgetSpent(result["stopped"])
+        decision = Decision.model_validate(result)
         self._emit(events.ApprovalGiven(step=proposal.step.id, decision=decision))
         return decision
 
     async def _live(self, proposal: Proposal) -> dict[str, Any]:
+        if not self.controls.level.asks(proposal.about):
+            return Decision(action="approve").model_dump(mode="json")
         self._emit(events.ApprovalAsked(proposal=proposal))
-        decision = await self._approver.decide(proposal)
-        return decision.model_dump(mode="json")
+        (decision,) = await self.controls.run([self._approver.decide(proposal)], ends_with_stop=True)
+        if isinstance(decision, StepSkipped):
+            decision = Decision(action="skip")
+        return {"stopped": str(decision)} if isinstance(decision, BudgetSpent) else decision.model_dump(mode="json")

@@ -48,7 +48,7 @@ class Session(EventStream):
         evaluator: None in a replay.
         backend: None where there is no model, and in a replay.
         memory: None where it is off, and in a replay.
-        models: brings another model in the place of one that fails.
+        models: makes another model by its name; None where none can be had.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Session(EventStream):
         for left_out in started.left_out:
             self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
         self._emit(BaselineMeasured(given=started.given))
-        plan = Plan(approver, self._recall, self._emit)
+        plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = SessionEffects(
             self._run,
             self._machine,
@@ -110,6 +110,9 @@ class Session(EventStream):
         self._effects, self._kept_best = effects, effects.incumbent
         try:
             reason = await self._run_strategy(effects)
+            while (successor := effects.take_successor()) is not None:
+                self._strategy = successor
+                reason = await self._run_strategy(effects)
         finally:
             await effects.bench.cancel_speculation()
         await self._finish(effects, reason)

@@ -13,6 +13,7 @@ from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.session.budget import Budget
+from tui_tuner.session.controls import AtOnce, Controls
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.plan import Inbox, Instruction
@@ -55,7 +56,7 @@ class EventStream(ABC):
         backend: None where there is no model, and in a replay.
         max_tokens: limit of each reply.
         title: a few words for the terminal's title.
-        models: brings another model in the place of one that fails; None where there is none to be had.
+        models: makes another model by its name; None where none can be had.
     """
 
     def __init__(
@@ -67,14 +68,16 @@ class EventStream(ABC):
         self._resumed = journal.writable and journal.last_elapsed > 0
         self._recall = Recall(journal, SessionClock(journal.last_elapsed))
         self._budget = Budget(kept.options)
+        self._controls = Controls(self._recall, self._budget, self._emit)
         self._conversation = Conversation(
             backend,
             self._recall,
             self._budget,
             self._emit,
+            self._controls,
             max_tokens,
-            required=kept.options.require_model,
             models=models,
+            required=kept.options.require_model,
         )
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -112,12 +115,21 @@ class EventStream(ABC):
             self._driven.cancel()
 
     def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says at any time: words for the model, changes of the plan.
+        """Take what the user says at any time: words for the model, changes of the plan, controls.
 
         Returns:
             False if the session is a replay, which nobody can change.
         """
+        if isinstance(instruction, AtOnce):
+            if self._recall.writable:
+                self._controls.act(instruction)
+            return self._recall.writable
         return self._inbox.tell(instruction)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the user holds it."""
+        return self._controls.paused
 
     def _emit(self, event: Event) -> None:
         self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))

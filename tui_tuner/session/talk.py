@@ -1,4 +1,4 @@
-"""What a strategy has of the model and of the user: questions, the plan, steps to approve, and the user's own words."""
+"""What a strategy of any kind may do that has to do with people and the model, and what its user tells it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from tui_tuner.llm import Message
 from tui_tuner.prompts import render
 from tui_tuner.session import events
+from tui_tuner.session.budget import Budget
+from tui_tuner.session.controls import AskAbout, RaiseBudget, UseModel, UseStrategy
 from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Say, Thaw
+from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, PlanInstruction, Say, Thaw
 from tui_tuner.strategies.base import ATTEMPTS, Listener, ReplyType
-from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, Step
 from tui_tuner.subjects import Source
 
 
@@ -20,11 +22,13 @@ class Talk:
     Attributes:
         model: the conversation with it.
         plan: the steps.
+        budget: what is spent and what is left.
     """
 
-    def __init__(self, conversation: Conversation, plan: Plan, inbox: Inbox, emit: Emit) -> None:
+    def __init__(self, conversation: Conversation, plan: Plan, inbox: Inbox, budget: Budget, emit: Emit) -> None:
         self.model = conversation
         self.plan = plan
+        self.budget = budget
         self._inbox = inbox
         self._emit = emit
         self._words: list[str] = []
@@ -66,6 +70,7 @@ class Talk:
         listener: Listener | None = None,
     ) -> ReplyType:
         """A validated reply of the model; the prompt carries what the user said."""
+        self._inbox.effect_begins()
         self._check_asking()
         return await self.model.ask(purpose, messages, reply_type, check, attempts, listener)
 
@@ -76,11 +81,20 @@ class Talk:
             BudgetSpent: a reply would be of no use any more.
         """
 
-    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
-        proposal: Proposal = self.plan.propose(step, candidate, rationale)
+    async def approve(
+        self,
+        step: Step,
+        candidate: Source | None = None,
+        rationale: str = "",
+        *,
+        about: ApprovalLevel | None = None,
+    ) -> Decision:
+        """Put a step to the user, if they want to be asked about such a thing."""
+        about = about or (ApprovalLevel.STEP if candidate is None else ApprovalLevel.KERNEL)
+        proposal: Proposal = self.plan.propose(step, candidate, rationale, about)
         self._inbox.operation_done()
-        return await self.plan.decide(proposal)
+        with self._inbox.resting():
+            return await self.plan.decide(proposal)
 
     def _with_words(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """A prompt with all that the user said so far behind its last message."""
@@ -97,7 +111,16 @@ class Talk:
             case Say():
                 self._words.append(instruction.text)
                 self._emit(events.UserSaid(text=instruction.text))
+            case RaiseBudget():
+                self.budget.raise_to(**instruction.model_dump(exclude={"type"}))
+                self._emit(events.BudgetChanged(**self.budget.limits))
+            case UseModel():
+                self.model.use(instruction.name)
+            case AskAbout():
+                self.plan.controls.ask_about(instruction.level)
+            case _ if isinstance(instruction, PlanInstruction):
+                self.plan.obey(instruction)
             case Thaw():
                 self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
-            case _:
-                self.plan.obey(instruction)
+            case UseStrategy():
+                self._emit(events.Note(text="there is no other strategy here"))

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import question, render
-from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed
+from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, facts_from_memory, history_facts
 from tui_tuner.strategies.rewriting.development import (
     StartingPoint,
@@ -33,7 +33,7 @@ from tui_tuner.strategies.rewriting.development import (
     situation,
 )
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.steps import Decision, Step, StepState
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
 ENABLING_FROM = 0.5
 """An enabling step may make the kernel this much slower by itself: down to half the speed."""
@@ -115,6 +115,8 @@ class _PlanRun:
                 return False
             except BudgetSpent as spent:
                 session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
+                if isinstance(spent, StepSkipped):
+                    return False
                 raise
             if not reply.steps:
                 session.update_step(step.now(StepState.DONE, reason=f"nothing left to try: {reply.summary}"))
@@ -132,7 +134,7 @@ class _PlanRun:
     async def _put_to_user(self, step: Step, reply: PlanReply) -> Decision:
         """Show the planned steps and ask; those of a plan that is not wanted are taken back."""
         steps = [self._propose(planned) for planned in reply.steps]
-        decision = await self.session.approve(step, rationale=reply.summary)
+        decision = await self.session.approve(step, rationale=reply.summary, about=ApprovalLevel.PLAN)
         if decision.action != "approve":
             reason = f"plan rejected by hand: {decision.message}" if decision.message else "plan not wanted"
             for proposed in steps:
@@ -167,6 +169,9 @@ class _PlanRun:
             reply = await ask(session, step, self._start(intent).candidate, self.outcomes)
         except ModelFailed as failed:
             self._ends(step.now(StepState.REJECTED, reason=f"could not be validated: {failed}"), told=UNANSWERED)
+            return False
+        except StepSkipped as skipped:
+            self._ends(step.now(StepState.SKIPPED, reason=str(skipped)))
             return False
         if not reply.valid:
             self._ends(step.now(StepState.SKIPPED, reason=f"no tuning step: {reply.reason}"))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.llm import Message
 from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
@@ -18,7 +17,8 @@ from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient
 from tui_tuner.session_options import SearchOptions
 from tui_tuner.strategies import PLACES
-from tui_tuner.strategies.steps import Decision, Factor, Step
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Factor, Step
+from tui_tuner.strategies.views import BenchView, BudgetView, ModelView, Proposals
 from tui_tuner.subjects import Source
 
 ATTEMPTS = 3
@@ -31,6 +31,10 @@ Listener = Callable[[], Callable[[str], None]]
 
 class BudgetSpent(Exception):
     """No more evaluations, calls, time or money; or the target is met. What is known stays known."""
+
+
+class StepSkipped(BudgetSpent):
+    """The user ended what ran; a search ends with what it found, and the strategy goes on with its next step."""
 
 
 class ModelGone(BudgetSpent):
@@ -99,88 +103,6 @@ class Incumbent:
     speedup: Factor
 
 
-class Proposals(Protocol):
-    """The choices of a search, journaled."""
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def __aiter__(self) -> Self: ...
-
-    async def __anext__(self) -> list[Configuration]:
-        """The configurations to evaluate next."""
-        ...
-
-    async def tell(self, times: Sequence[float | None]) -> None:
-        """Tell the time of each configuration of the last batch, ms; None where it failed."""
-        ...
-
-
-class ModelView(Protocol):
-    """What is known of the model."""
-
-    async def prompt_tokens(self) -> int | None:
-        """How many tokens a prompt may have; None if unknown."""
-        ...
-
-
-class BudgetView(Protocol):
-    """What is spent and what is left."""
-
-    @property
-    def evaluations_left(self) -> int:
-        """How many more evaluations are allowed."""
-        ...
-
-    @property
-    def model_calls(self) -> int:
-        """How often the model was called so far."""
-        ...
-
-
-class BenchView(Protocol):
-    """The device, and all that was evaluated on it."""
-
-    @property
-    def device(self) -> DeviceInfo:
-        """The device."""
-        ...
-
-    @property
-    def members(self) -> Sequence[Configuration] | None:
-        """The only configurations of the kernel as given that there are, as in a recording; None for all valid ones."""
-        ...
-
-    @property
-    def given(self) -> Evaluation:
-        """The kernel as given, in its default configuration."""
-        ...
-
-    @property
-    def devices(self) -> int:
-        """How many devices measure side by side."""
-        ...
-
-    def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
-        """All that was evaluated of a candidate so far."""
-        ...
-
-    def is_faster(self, comparison: Comparison) -> bool:
-        """Whether a comparison makes the challenger the incumbent."""
-        ...
-
-    def speculate(self, candidate: Candidate, configuration: Configuration) -> None:
-        """Begin with an evaluation that will probably be asked for; that changes no result, only the time."""
-        ...
-
-    async def cancel_speculation(self) -> None:
-        """End those evaluations that were begun and that nobody asked for."""
-        ...
-
-
 class Dialogue(Protocol):
     """What a session of any kind offers that has to do with people and the model; all of it journaled."""
 
@@ -224,8 +146,19 @@ class Dialogue(Protocol):
         """
         ...
 
-    async def approve(self, step: Step, candidate: Source | None = None, rationale: str = "") -> Decision:
-        """Put a step to the user."""
+    async def approve(
+        self,
+        step: Step,
+        candidate: Source | None = None,
+        rationale: str = "",
+        *,
+        about: ApprovalLevel | None = None,
+    ) -> Decision:
+        """Put a step to the user, if they want to be asked about such a thing.
+
+        Args:
+            about: what is decided; None for a kernel where there is a candidate, else for a step.
+        """
         ...
 
 
@@ -304,6 +237,7 @@ class Effects(Dialogue, Protocol):
 
         Raises:
             BudgetSpent: the budget does not reach for all of them; those done are in `bench.evaluations_of`.
+            StepSkipped: the user ended it; those done are there as well.
         """
         ...
 
@@ -312,7 +246,11 @@ class Effects(Dialogue, Protocol):
         ...
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
-        """Time a configuration against the incumbent on fresh data; it becomes the incumbent if it is faster."""
+        """Time a configuration against the incumbent on fresh data; it becomes the incumbent if it is faster.
+
+        Raises:
+            Rejected: it is faster, and the user, who wants to be asked, does not want it.
+        """
         ...
 
 

@@ -33,7 +33,7 @@ from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import question, render
-from tui_tuner.strategies.base import Effects, ModelFailed
+from tui_tuner.strategies.base import Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
 from tui_tuner.strategies.rewriting.development import (
     StartingPoint,
@@ -187,6 +187,8 @@ class _StepListRun:
         except ModelFailed as failed:
             rejected = step.now(StepState.REJECTED, reason=f"could not be judged: {failed}")
             return _StepRecord(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)
+        except StepSkipped as skipped:
+            return self._skipped(step, str(skipped))
         if reply.already_done:
             return self._skipped(step, f"done already: {reply.reason}", before=True)
         if not reply.worth_doing:

@@ -74,7 +74,7 @@ async def search_parameters(
     Raises:
         ModelFailed: a model was to choose, it gave nothing, and the fallback is `error`.
     """
-    methods = methods or methods_of(session.options.search or DEFAULT_METHOD)
+    methods, raised = methods or methods_of(session.options.search or DEFAULT_METHOD), session.budget.raised
     most = min(max_evaluations, session.budget.evaluations_left)
     if most < 1:
         return best_of(session.bench.evaluations_of(candidate))
@@ -87,6 +87,9 @@ async def search_parameters(
             most -= await _search_by_rounds(session, candidate, most, methods, step)
         if methods.local is not None and most > 0:
             await _search_locally(session, candidate, most, methods, again=again)
+            while (added := session.budget.raised - raised) > 0:  # what the user adds meanwhile is for this search
+                raised += added
+                await _search_locally(session, candidate, added, methods, again=True)
     except BudgetSpent as spent:
         session.note(f"search ends: {spent}")
     if methods.rounds:

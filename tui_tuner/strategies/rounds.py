@@ -23,7 +23,7 @@ from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.prompts.ranking import MeasuredConfiguration
 from tui_tuner.session_options import RoundOptions
-from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed
+from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import best_of, memory_facts
 from tui_tuner.strategies.round_prompt import Round, SearchKnowledge, measured_in
 from tui_tuner.strategies.round_question import RoundQuestion
@@ -149,6 +149,8 @@ class Rounds:
         if self._model_is_there:
             try:
                 chooser = await question.ask()
+            except StepSkipped:
+                raise
             except BudgetSpent as spent:
                 self._model_is_there = False
                 reason = str(spent)

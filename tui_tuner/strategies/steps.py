@@ -59,10 +59,26 @@ class Step(BaseModel):
         return self.model_copy(update={"state": state, "reason": reason, "factor": factor, "detail": detail})
 
 
+class ApprovalLevel(StrEnum):
+    """What the user is asked about: each level also about what stands before it."""
+
+    NOTHING = "nothing"
+    PLAN = "plan"
+    STEP = "step"
+    KERNEL = "kernel"
+    ACCEPT = "accept"  # whether a kernel that was timed as faster becomes the incumbent
+
+    def asks(self, about: ApprovalLevel) -> bool:
+        """Whether the user is asked about this."""
+        levels = [*ApprovalLevel]
+        return levels.index(about) <= levels.index(self)
+
+
 class Proposal(BaseModel):
     """What is about to be done, for the user to decide on.
 
     Attributes:
+        about: what is decided.
         candidate: what is to be evaluated; None for a step that changes no source.
         rationale: the model's own words on why.
     """
@@ -72,6 +88,7 @@ class Proposal(BaseModel):
     step: Step
     candidate: AnySource | None = None
     rationale: str = ""
+    about: ApprovalLevel = ApprovalLevel.KERNEL
 
 
 class Decision(BaseModel):

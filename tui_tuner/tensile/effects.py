@@ -167,11 +167,10 @@ class TensileEffects(Talk):
         inbox: Inbox,
         emit: Emit,
     ) -> None:
-        super().__init__(conversation, plan, inbox, emit)
+        super().__init__(conversation, plan, inbox, budget, emit)
         self._run = run
         self._benchmarks = benchmarks
         self._recall = recall
-        self._budget = budget
         self._gain = 1.0
         self._open()
 
@@ -199,7 +198,7 @@ class TensileEffects(Talk):
     def permutations_left(self) -> int | None:
         """How many more may be measured; None for no limit."""
         unlimited = self._run.options.max_evaluations >= UNLIMITED
-        return None if unlimited else self._budget.evaluations_left
+        return None if unlimited else self.budget.evaluations_left
 
     def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
         """Tell the best at every problem size, after a round."""
@@ -207,7 +206,7 @@ class TensileEffects(Talk):
         self._emit(WinnersChanged(round=number, winners=list(winners)))
 
     def _check_asking(self) -> None:
-        self._budget.check_target(self._gain)
+        self.budget.check_target(self._gain)
 
     async def refusal(self, configuration: BenchmarkConfiguration) -> str:
         """Why the installed Tensile itself would not take a configuration; empty if it would, or cannot be asked."""
@@ -219,4 +218,5 @@ class TensileEffects(Talk):
         Raises:
             BudgetSpent: the budget allows no further run.
         """
+        self._inbox.effect_begins()
         return await self._benchmarks.benchmark(number, configuration)

@@ -73,7 +73,7 @@ class TensileSession(EventStream):
         started = await self._benchmarks.start()
         self._emit(DeviceReady(device=self._device(started), sandbox=_SANDBOX))
         self._tell_notices()
-        plan = Plan(approver, self._recall, self._emit)
+        plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = TensileEffects(
             self._run,
             self._benchmarks,

@@ -10,7 +10,7 @@ from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import device_facts, launch_facts, measurement_facts, question, render, size_facts
-from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, ask_and_read
+from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, StepSkipped, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import freeze_settled, narrowed, search_parameters, space_of, unfreeze
 from tui_tuner.strategies.rewriting.failures import (
@@ -121,6 +121,8 @@ async def develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPo
     step = session.update_step(step.now(StepState.RUNNING))
     try:
         return await _develop(session, step, job, policy)
+    except StepSkipped as skipped:
+        return Outcome(session.update_step(step.now(StepState.SKIPPED, reason=str(skipped))))
     except BudgetSpent as spent:
         session.update_step(step.now(StepState.SKIPPED, reason=str(spent)))
         raise
