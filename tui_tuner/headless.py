@@ -23,7 +23,7 @@ from tui_tuner.format import (
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
-from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step, StepState
+from tui_tuner.strategies.steps import Approver, Decision, ModelTrouble, Proposal, Remedy, Step, StepState
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.text import clean
 
@@ -148,18 +148,24 @@ class Lines:
 
 
 async def run_headless(
-    session: EventStream, *, json: bool, out: TextIO | None = None, err: TextIO | None = None
+    session: EventStream,
+    *,
+    json: bool,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+    approver: Approver | None = None,
 ) -> ExitCode:
     """Run to the end.
 
     Args:
+        approver: decides on the steps; None to approve all.
         json: as of `Lines`, like `out` and `err`.
 
     Raises:
         UserError: something that the user must mend.
     """
     lines = Lines(session.subject, json=json, out=out, err=err)
-    async with aclosing(session.events(ApproveAll())) as stream:
+    async with aclosing(session.events(approver or ApproveAll())) as stream:
         async for event in stream:
             lines.take(event)
     return lines.end()

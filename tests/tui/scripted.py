@@ -57,6 +57,7 @@ class ScriptedRun:
     closed: bool = False
     told: list[Instruction] = field(default_factory=list)
     is_replay: bool = False
+    goes_on: bool = False
 
     def tell(self, instruction: Instruction) -> bool:
         if not self.is_replay:

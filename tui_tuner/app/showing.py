@@ -13,7 +13,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
 from tui_tuner.resources import log_directory, settings_file
@@ -66,14 +66,19 @@ class FrontEnd:
         auto: without a screen, every step approved.
         output: `text` or `json` with `auto`, None for text.
         theme: of the screen, None for that of the settings.
+        approve_by: without a screen, `all` to approve every step, `attach` to wait for who is attached.
     """
 
     auto: bool
     output: str | None = None
     theme: str | None = None
+    approve_by: str = "all"
 
-    def check(self) -> None:
+    def check(self, without: str = "add --auto to run without one") -> None:
         """Whether a session can be shown like this.
+
+        Args:
+            without: what to do where there is no terminal.
 
         Raises:
             SettingsError: it cannot.
@@ -83,7 +88,7 @@ class FrontEnd:
         if self.output is not None:
             raise SettingsError("--output needs --auto", hint="the screen prints nothing")
         if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
-            raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
+            raise SettingsError("there is no terminal for the screen", hint=without)
 
 
 async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
@@ -97,18 +102,23 @@ async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     """
     front_end.check()
     if front_end.auto:
-        return await _as_lines(begin, json=front_end.output == "json")
+        return await _as_lines(begin, json=front_end.output == "json", attended=front_end.approve_by == "attach")
     return await _on_the_screen(begin, front_end.theme, title)
 
 
-async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
-    from tui_tuner.headless import run_headless
+async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
+    from tui_tuner.app.attaching import AnswersElsewhere, HangUp
+    from tui_tuner.headless import ApproveAll, run_headless
 
     setup = await begin()
     _tell_notes(setup)
-    signals = EndingSignals(setup.session.interrupt)
+    signals = EndingSignals(setup.session.interrupt, but=signal.SIGHUP if attended else None)
+    approver: Approver = ApproveAll()
+    if attended:
+        approver = AnswersElsewhere(_attach_line(setup.run))
+        HangUp(lambda: setup.run.path)
     try:
-        code = await run_headless(setup.session, json=json)
+        code = await run_headless(setup.session, json=json, approver=approver)
     except UserError:
         setup.forget_if_empty()
         raise
@@ -138,19 +148,20 @@ class EndingSignals:
 
     Args:
         interrupt: ends the session where it is, with the reason.
+        but: one that is left as it is.
 
     Attributes:
         came: whether one came.
         code: what the shell is told.
     """
 
-    def __init__(self, interrupt: Callable[[str], None]) -> None:
+    def __init__(self, interrupt: Callable[[str], None], *, but: signal.Signals | None = None) -> None:
         self.came = False
         self.code = ExitCode.INTERRUPTED
         self._interrupt = interrupt
         self._task = asyncio.current_task()
         for name in _SIGNALS:
-            if signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
+            if name is not but and signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
                 asyncio.get_running_loop().add_signal_handler(name, self._end, name)
 
     def _end(self, name: signal.Signals) -> None:
@@ -165,7 +176,7 @@ class EndingSignals:
 async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
-    starting, look = StartingSession(begin, title), _screen_table()
+    starting, look = StartingSession(begin, title), screen_table()
     try:
         app = TunerApp(starting, theme=theme or look.get("theme"), keymap=look.get("keys"), starting=True)
     except SettingsError as error:
@@ -185,11 +196,16 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
 
 
 async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
+    from tui_tuner.app.attaching import HangUp
     from tui_tuner.tui.app import ScreenBroken
 
+    hang_up = HangUp(lambda: None if starting.setup is None else starting.setup.run.path, app.leave_terminal)
     try:
         status = await app.run_async()
     except ScreenBroken as broken:
+        if hang_up.came:
+            hang_up.tell_story()
+            return await _without_a_terminal(app, starting)
         return await _without_the_screen(app, starting, broken)
     from tui_tuner.headless import EXIT_CODES, exit_code_of
 
@@ -213,6 +229,31 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     return signals.code if signals.came else lines.end()
 
 
+async def _without_a_terminal(app: TunerApp, starting: StartingSession) -> ExitCode:
+    """Go on with a session whose terminal is gone; a step waits for who attaches."""
+    from tui_tuner.app.attaching import AnswersElsewhere
+    from tui_tuner.headless import Lines
+
+    lines = Lines(app.subject)
+    signals = EndingSignals(starting.interrupt, but=signal.SIGHUP)
+    told = _attach_line(starting.setup.run) if starting.setup is not None else print
+    try:
+        await app.go_on(lines.hear, lines.take, AnswersElsewhere(told))
+    except asyncio.CancelledError:
+        return signals.code
+    return signals.code if signals.came else lines.end()
+
+
+def _attach_line(run: KeptRun) -> Callable[[str], None]:
+    """What tells that a step waits, and how it is answered."""
+
+    def tell(line: str) -> None:
+        path = shlex.quote(str(run.path))
+        print(f"{clean(line)}; answer it with: tuner-tui attach {path}", file=sys.stderr, flush=True)  # noqa: T201
+
+    return tell
+
+
 def _logged(broken: ScreenBroken) -> str:
     """Where the traceback is written, or why it is not."""
     file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
@@ -224,7 +265,7 @@ def _logged(broken: ScreenBroken) -> str:
     return f"log: {file}"
 
 
-def _screen_table() -> dict[str, Any]:
+def screen_table() -> dict[str, Any]:
     """What the settings say of the screen, nothing where they cannot be read: who begins the session says why."""
     file = settings_file()
     try:
@@ -243,6 +284,8 @@ class StartingSession:
         title: a few words for the terminal's title.
         setup: the session; None until it is put together.
     """
+
+    goes_on: ClassVar[bool] = False
 
     def __init__(self, begin: Begin, title: str) -> None:
         self.title = title

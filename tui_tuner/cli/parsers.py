@@ -51,6 +51,16 @@ COMMANDS_BY_NAME = {
             "Show a run again from its journal; needs neither GPU nor model.",
             "tui_tuner.cli.session_commands:add_replay",
         ),
+        Command(
+            "attach",
+            "Watch a run that another terminal drives, and answer its questions.",
+            "tui_tuner.cli.session_commands:add_attach",
+        ),
+        Command(
+            "watch",
+            "Print the story of a run that another terminal drives, as it comes.",
+            "tui_tuner.cli.session_commands:add_watch",
+        ),
         Command("runs", "List the runs of a directory.", "tui_tuner.cli.tools:add_runs"),
         Command(
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"
@@ -213,6 +223,8 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
     """How the session is shown."""
     front_end = parser.add_argument_group("front end")
     front_end.add_argument("--auto", action="store_true", help="no screen: approve every step, print lines")
+    by = "without a screen: `all` approves every step (--auto), `attach` waits for `tuner-tui attach`"
+    front_end.add_argument("--approve-by", choices=("all", "attach"), help=by)
     front_end.add_argument("--output", choices=("text", "json"), help="with --auto (default text)")
     front_end.add_argument("--theme", metavar="NAME", help="theme of the screen")
 
@@ -221,7 +233,8 @@ def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
     """How the session is to be shown."""
     from tui_tuner.app.showing import FrontEnd
 
-    return FrontEnd(chosen.auto, chosen.output, chosen.theme)
+    by = chosen.approve_by
+    return FrontEnd(chosen.auto or by is not None, chosen.output, chosen.theme, by or "all")
 
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:

@@ -178,3 +178,43 @@ async def replay(chosen: argparse.Namespace) -> int:
         return setup
 
     return await show(begin, front_end_of(chosen), str(chosen.run))
+
+
+def add_attach(parser: argparse.ArgumentParser) -> None:
+    """The options of watching a run on the screen."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    parser.add_argument("--theme", metavar="NAME", help="theme of the screen")
+    parser.set_defaults(command=attach)
+
+
+async def attach(chosen: argparse.Namespace) -> int:
+    """Watch a run, and answer its questions.
+
+    Raises:
+        UserError: nobody drives it, or there is no terminal.
+    """
+    from tui_tuner.app.attaching import attach
+    from tui_tuner.app.showing import FrontEnd, screen_table
+
+    FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
+    look = screen_table()
+    return await attach(chosen.run, chosen.theme or look.get("theme"), look.get("keys"))
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    """The options of printing a run as it comes."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    parser.add_argument("--output", choices=("text", "json"), help="default text")
+    parser.add_argument("--answer", action="store_true", help="put its questions to you, a line each")
+    parser.set_defaults(command=watch)
+
+
+async def watch(chosen: argparse.Namespace) -> int:
+    """Print a run as it comes.
+
+    Raises:
+        UserError: nobody drives it.
+    """
+    from tui_tuner.app.attaching import watch
+
+    return await watch(chosen.run, json=chosen.output == "json", answer=chosen.answer)

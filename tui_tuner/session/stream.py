@@ -7,7 +7,7 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
@@ -16,6 +16,7 @@ from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AtOnce, Controls
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
+from tui_tuner.session.live import LiveRun
 from tui_tuner.session.plan import Inbox, Instruction
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
@@ -59,6 +60,8 @@ class EventStream(ABC):
         models: makes another model by its name; None where none can be had.
     """
 
+    goes_on: ClassVar[bool] = False
+
     def __init__(
         self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str, models: Models | None = None
     ) -> None:
@@ -82,6 +85,7 @@ class EventStream(ABC):
         self._inbox = Inbox(self._recall)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._driven: asyncio.Task[None] | None = None
+        self._live: LiveRun | None = None
         self._interruption = ""
 
     @property
@@ -92,10 +96,15 @@ class EventStream(ABC):
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Run while iterated; closing the iterator interrupts the session and leaves it resumable.
 
+        Others may watch and answer, see `tui_tuner.session.live`, unless this is a replay.
+
         Raises:
             UserError: something that the user must mend; what was found stays in the journal.
         """
         self._conversation.helper = approver if isinstance(approver, Helper) else None
+        if self._kept.journal.writable:
+            approver = self._live = LiveRun(self._kept.path, approver, self.tell)
+            self._live.open()
         self._driven = task = asyncio.create_task(self._drive(approver))
         task.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:
@@ -106,6 +115,8 @@ class EventStream(ABC):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
+            if self._live is not None:
+                self._live.close()
             await self._close()
 
     def interrupt(self, reason: str) -> None:
@@ -132,7 +143,10 @@ class EventStream(ABC):
         return self._controls.paused
 
     def _emit(self, event: Event) -> None:
-        self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))
+        event = event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)})
+        self._queue.put_nowait(event)
+        if self._live is not None:
+            self._live.publish(event)
 
     async def _drive(self, approver: Approver) -> None:
         self._emit(self._started())

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tui_tuner.tui.subject import EventSource, SubjectView
 
 INTERRUPTED = "interrupted"
+LEFT = "left"
+"""The status of a run that goes on without who watched it."""
 _TURN_S = 0.005
 """So long at most events are taken before the screen has its turn."""
 
@@ -176,6 +178,11 @@ class TunerApp(App[str]):
         super()._handle_exception(error)
         self._exit_renderables.clear()  # the traceback is for the log, with none of the session's values in it
 
+    def leave_terminal(self) -> None:
+        """End the screen and not the session, whose terminal is gone; see `go_on`."""
+        self._broken = self._broken or EOFError("the terminal is gone")
+        self.exit()
+
     async def on_unmount(self) -> None:
         """End the session with the app, unless only the screen is broken."""
         if self._broken is None:
@@ -276,6 +283,8 @@ class TunerApp(App[str]):
             return
         if self.finished is not None:
             self.exit(self.finished.status)
+        elif self._run_shown.goes_on:
+            self.exit(LEFT)
         elif isinstance(self.screen, QuitDialog):
             self.screen.dismiss(True)
         else:

@@ -83,9 +83,11 @@ class EventSource(Protocol):
 
     Attributes:
         title: a few words for the terminal's title.
+        goes_on: whether it does without the screen, as where another process drives it.
     """
 
     title: str
+    goes_on: ClassVar[bool]
 
     @property
     def subject(self) -> Subject:

@@ -1,0 +1,121 @@
+"""Terminals that come and go: watching a session that another process drives, and a session whose terminal is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import termios
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+
+from tui_tuner.errors import ExitCode
+from tui_tuner.headless import AskInLines, Lines
+from tui_tuner.session.live import WatchedRun
+from tui_tuner.strategies.steps import Approver, Decision, Proposal
+
+STORY = "story.log"
+"""Where in its directory a run goes on to tell its story once its terminal is gone."""
+
+
+class AnswersElsewhere:
+    """Answers nothing here: a step waits until somebody who is attached answers it.
+
+    Args:
+        told: is told in a line that a step waits.
+    """
+
+    def __init__(self, told: Callable[[str], object]) -> None:
+        self._told = told
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """Wait until this is cancelled.
+
+        Raises:
+            asyncio.CancelledError: somebody answered elsewhere.
+        """
+        self._told(f"step {proposal.step.id} awaits an answer: {proposal.step.title}")
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        return await answer
+
+
+async def attach(path: Path, theme: str | None, keymap: dict[str, str] | None) -> ExitCode:
+    """Show a run that another process drives on the screen, and answer its questions.
+
+    Raises:
+        UserError: there is no such run, or the keys in the settings cannot be used.
+    """
+    from tui_tuner.tui.app import TunerApp
+
+    status = await TunerApp(WatchedRun(path), theme=theme, keymap=keymap, starting=True).run_async()
+    return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
+
+
+async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
+    """Print the story of a run that another process drives, as it comes.
+
+    Args:
+        answer: whether its questions are put to the user here.
+
+    Raises:
+        JournalError: there is no such run.
+    """
+    run = WatchedRun(path)
+    lines = Lines(run.subject, json=json)
+    approver: Approver = AskInLines() if answer else AnswersElsewhere(lambda line: lines.say(0.0, line))
+    async with aclosing(run.events(approver)) as stream:
+        async for event in stream:
+            lines.take(event)
+    return lines.end()
+
+
+class HangUp:
+    """What a session does when its terminal is gone: it goes on.
+
+    Args:
+        run: tells the run's directory, once there is one.
+        leave: is called then; None where nothing is to be left, and only its story goes elsewhere.
+
+    Attributes:
+        came: whether it is gone.
+    """
+
+    def __init__(self, run: Callable[[], Path | None], leave: Callable[[], object] | None = None) -> None:
+        self.came = False
+        self._run = run
+        self._leave = leave or self.tell_story
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hung_up)
+
+    def _hung_up(self) -> None:
+        if self.came:
+            return
+        self.came = True
+        if not _has_terminal():
+            _redirect(Path(os.devnull))  # the last that is drawn must not end in an error
+        self._leave()
+
+    def tell_story(self) -> None:
+        """Let all that is printed from now on go to the run's story."""
+        run = self._run()
+        _redirect(Path(os.devnull) if run is None else run / STORY)
+
+
+def _has_terminal() -> bool:
+    try:
+        termios.tcgetattr(sys.stdin.fileno())
+    except (OSError, ValueError, termios.error):
+        return False
+    return True
+
+
+def _redirect(file: Path) -> None:
+    reading = os.open(os.devnull, os.O_RDONLY)
+    writing = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(reading, 0)
+    for number in (1, 2):
+        os.dup2(writing, number)
+    os.close(reading)
+    os.close(writing)

@@ -1,0 +1,249 @@
+"""A session that runs, as other terminals see it: they follow its events, answer its questions, and speak to it.
+
+Files in `RUN/live/`, which only its user may enter; so it works wherever the run directory can be seen, on another node
+of a cluster too, and either side may be killed at any time.
+
+    events.jsonl   a line an event, and a line where a question is put or is settled; locked while the session runs
+    said/          a file a word of a watcher; a question's answer has its name, so that one of them answers
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import io
+import json
+import os
+import shutil
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from tui_tuner.errors import JournalError
+from tui_tuner.journal.reading import header_of, journal_of
+from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
+from tui_tuner.session.plan import Instruction
+from tui_tuner.strategies.steps import Approver, Decision, Proposal
+from tui_tuner.subjects import Subject, subject_of
+
+_DIRECTORY, _EVENTS, _SAID = "live", "events.jsonl", "said"
+_LISTEN_S = 0.2
+"""How often a session looks for what was said, and a watcher for events."""
+_LONGEST = 4 << 20
+"""Bytes of what a watcher says; a kernel is less."""
+GONE = "the process that drove it is gone"
+"""Why a session that is watched ended without a last event."""
+_INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
+
+
+class LiveRun:
+    """The side of the session: publishes what happens, and puts questions here and elsewhere at once.
+
+    Where its files cannot be written, nobody can watch and the session goes on.
+
+    Args:
+        run: the run's directory.
+        approver: who is asked here.
+        tell: takes an instruction that a watcher gives.
+    """
+
+    def __init__(self, run: Path, approver: Approver, tell: Callable[[Instruction], object]) -> None:
+        self._directory = run / _DIRECTORY
+        self._approver = approver
+        self._tell = tell
+        self._asked: dict[str, asyncio.Future[Decision]] = {}
+        self._numbers = count(1)
+        self._token = f"{time.time_ns():x}-{os.getpid()}"
+        self._file: io.FileIO | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """Begin anew; what earlier processes left there is void."""
+        with suppress(OSError):
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory.mkdir(mode=0o700)
+            (self._directory / _SAID).mkdir(mode=0o700)
+            unseen = self._directory / f".{_EVENTS}"
+            self._file = unseen.open("xb", buffering=0)
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            unseen.rename(self._directory / _EVENTS)  # nobody finds it before it is locked
+            self._listening = asyncio.create_task(self._listen(), name="watchers")
+
+    def publish(self, event: Event) -> None:
+        """Let watchers see an event."""
+        self._write({"event": event.model_dump(mode="json")})
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        """The first answer, from here or from a watcher; without anybody it is waited for."""
+        here = asyncio.ensure_future(self._approver.decide(proposal))
+        name = f"{self._token}-{next(self._numbers)}"
+        try:
+            await asyncio.wait({here}, timeout=0)  # an approver who needs no time asks nobody
+            if here.done():
+                return here.result()
+            said = self._asked[name] = asyncio.get_running_loop().create_future()
+            self._write({"question": name, "proposal": proposal.model_dump(mode="json")})
+            await asyncio.wait({here, said}, return_when=asyncio.FIRST_COMPLETED)
+            return said.result() if said.done() else here.result()
+        finally:
+            here.cancel()
+            await asyncio.wait({here})
+            if self._asked.pop(name, None) is not None:
+                self._write({"settled": name})
+
+    def close(self) -> None:
+        """Say nothing more; watchers learn of it by the lock."""
+        if self._listening is not None:
+            self._listening.cancel()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        if self._file is None:
+            return
+        left = memoryview(json.dumps(content).encode() + b"\n")
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:  # as of a full disk: whoever watches is told that nothing more comes
+            self._file.close()
+            self._file = None
+
+    async def _listen(self) -> None:
+        while True:
+            await asyncio.sleep(_LISTEN_S)
+            with suppress(OSError):
+                for file in sorted((self._directory / _SAID).glob("*.json"), key=lambda file: file.name):
+                    self._take(file)
+
+    def _take(self, file: Path) -> None:
+        """Hear one word, which is gone then; what is none is left alone."""
+        with file.open("rb") as stream:
+            text = stream.read(_LONGEST)
+        file.unlink()
+        with suppress(ValidationError):
+            if file.name.startswith("tell-"):
+                self._tell(_INSTRUCTION.validate_json(text))
+            elif (answer := self._asked.get(file.stem)) is not None and not answer.done():
+                answer.set_result(Decision.model_validate_json(text))
+
+
+def is_driven(run: Path) -> bool:
+    """Whether a process drives this run now, and lets others watch."""
+    try:
+        with (run / _DIRECTORY / _EVENTS).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+class WatchedRun:
+    """The side of a watcher: a session that another process drives, followed from its first event on.
+
+    Args:
+        path: the run's directory, or its journal.
+
+    Attributes:
+        title: a few words for the terminal's title.
+
+    Raises:
+        JournalError: there is no run, or nobody drives it.
+    """
+
+    goes_on: ClassVar[bool] = True
+
+    def __init__(self, path: Path) -> None:
+        header = header_of(path)
+        self.path = journal_of(path).parent
+        self.title = f"{self.path.name} | watched"
+        self._subject = subject_of(header)
+        self._answering: dict[str, asyncio.Task[None]] = {}
+        self._numbers = count(1)
+        self._effort = [0, 0]
+        if not is_driven(self.path):
+            hint = f"`tuner-tui resume {path}` goes on with it, `tuner-tui replay {path}` shows it again"
+            raise JournalError("no process drives this run now", hint=hint, file=path)
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        return self._subject
+
+    async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
+        """What happened and what happens, until the session or its process ends; leaving it changes nothing.
+
+        Args:
+            approver: is asked what the session asks; it is told by cancellation that another answered.
+        """
+        try:
+            with (self.path / _DIRECTORY / _EVENTS).open("rb") as file:
+                async for line in self._lines(file):
+                    event = self._heard(line, approver)
+                    if event is not None:
+                        yield event
+                    if isinstance(event, SessionFinished):
+                        return
+            evaluations, calls = self._effort
+            yield SessionFinished(status="interrupted", reason=GONE, evaluations=evaluations, model_calls=calls)
+        finally:
+            for task in self._answering.values():
+                task.cancel()
+
+    def tell(self, instruction: Instruction) -> bool:
+        """Pass on what the user says; False if nobody drives the run any more."""
+        name = f"tell-{time.time_ns():020}-{os.getpid()}-{next(self._numbers)}"
+        return is_driven(self.path) and self._say(name, instruction.model_dump_json())
+
+    async def _lines(self, file: io.BufferedReader) -> AsyncGenerator[bytes, None]:
+        """The whole lines of the file as they come, to the last one of a process that is gone."""
+        begun = b""
+        while True:
+            driven = is_driven(self.path)  # looked at first: what was written before it ended is still read
+            while line := file.readline():
+                begun += line
+                if begun.endswith(b"\n"):
+                    yield begun
+                    begun = b""
+            if not driven:
+                return
+            await asyncio.sleep(_LISTEN_S / 2)
+
+    def _heard(self, line: bytes, approver: Approver) -> Event | None:
+        content = json.loads(line)
+        if "question" in content:
+            name, proposal = content["question"], Proposal.model_validate(content["proposal"])
+            self._answering[name] = asyncio.create_task(self._answer(name, proposal, approver))
+        elif "settled" in content:
+            self._answering.pop(content["settled"]).cancel()
+        else:
+            event = Event.model_validate(content["event"])
+            self._effort[0] += isinstance(event, EvaluationFinished)
+            self._effort[1] = max(self._effort[1], event.call if isinstance(event, PromptSent) else 0)
+            return event
+        return None
+
+    async def _answer(self, name: str, proposal: Proposal, approver: Approver) -> None:
+        decision = await approver.decide(proposal)
+        self._say(name, decision.model_dump_json())
+
+    def _say(self, name: str, text: str) -> bool:
+        """Lay a word down whole; False if another has that name already, as when another answered first."""
+        said = self.path / _DIRECTORY / _SAID
+        unseen = said / f".{name}-{os.getpid()}"
+        try:
+            unseen.write_text(text, encoding="utf-8")
+            os.link(unseen, said / f"{name}.json")
+        except OSError:
+            return False
+        finally:
+            unseen.unlink(missing_ok=True)
+        return True
