@@ -15,6 +15,7 @@ from tomlkit import TOMLDocument
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem, Value
+from tui_tuner.resources import write_whole
 
 FILE = "result.json"
 
@@ -74,14 +75,8 @@ class SessionOutcome(BaseModel):
     def write(self, directory: Path) -> Path:
         """Write result.json, whole or not at all."""
         path = directory / FILE
-        _replace(path, self.model_dump_json(indent=2) + "\n")
+        write_whole(path, self.model_dump_json(indent=2) + "\n")
         return path
-
-
-def _replace(path: Path, text: str) -> None:
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
 
 
 def count_failures(evaluations: Iterable[Evaluation]) -> dict[str, int]:
@@ -101,10 +96,10 @@ def write_best(
     source = directory / f"best{problem.kernel.source.suffix}"
     if candidate.source:
         text = with_definitions(candidate.source, configuration) if problem.is_compiled else candidate.source
-        _replace(source, text)
+        write_whole(source, text)
     table = directory / "best.toml"
     document = tuned_problem(source, problem, problem_text, candidate, configuration)
-    _replace(table, tomlkit.dumps(document))
+    write_whole(table, tomlkit.dumps(document))
 
 
 def write_as_written(directory: Path, kernel: str, written: str) -> None:
@@ -118,7 +113,7 @@ def write_as_written(directory: Path, kernel: str, written: str) -> None:
         text = (
             f'"""The tuned configuration of {kernel}, ready to paste."""\n\nimport {framework}\n\nconfig = {written}\n'
         )
-        _replace(directory / "best_config.py", text)
+        write_whole(directory / "best_config.py", text)
 
 
 def with_definitions(source: str, configuration: Configuration) -> str:

@@ -7,14 +7,16 @@ Effects go through `Recall`: it answers from the journal where it can, and else 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import json
 import os
+import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -149,12 +151,13 @@ class Recall:
 class Journal:
     """Effects by key; opened for appending, or read-only for a replay."""
 
-    def __init__(self, path: Path, content: JournalContent, file: io.FileIO | None) -> None:
+    def __init__(self, path: Path, content: JournalContent, file: io.FileIO | None, made: Sequence[Path] = ()) -> None:
         self.path = path
         self.header = content.header
         self.last_elapsed = content.last_elapsed
         self._records = {record.key: record for record in content.records}
         self._file = file
+        self._made = made
 
     @classmethod
     def create(cls, path: Path, header: Mapping[str, Any]) -> Journal:
@@ -164,22 +167,20 @@ class Journal:
             JournalError: the file exists or cannot be written.
         """
         content = {"journal": VERSION, **header}
+        made = [directory for directory in path.parents if not directory.exists()]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("xb", buffering=0)
-        except FileExistsError as error:
-            raise JournalError(
-                "a run is there already", hint="resume it, or name another --run-dir", file=path
-            ) from error
         except OSError as error:
-            raise JournalError(f"cannot be written: {error.strerror}", file=path) from error
+            _remove(made)
+            raise _no_place(path, error) from error
         _lock(file, path)
-        journal = cls(path, JournalContent(content, [], 0), file)
+        journal = cls(path, JournalContent(content, [], 0), file, made)
         try:
             journal._write(content)
-        except JournalError:
-            path.unlink(missing_ok=True)
-            raise
+        except JournalError as error:
+            journal.discard()
+            raise JournalError(error.message, hint="make room, or name another --run-dir", file=path) from error
         return journal
 
     @classmethod
@@ -198,7 +199,7 @@ class Journal:
         Raises:
             JournalError: there is none, it is no journal, or another process goes on with it.
         """
-        with file_faults(path):
+        with file_faults(path), _write_faults(path):
             file = path.open("r+b", buffering=0)
         _lock(file, path)
         try:
@@ -263,6 +264,12 @@ class Journal:
             self._file.close()
             self._file = None
 
+    def discard(self) -> None:
+        """Remove a journal that nothing came of, with the directories that were made for it and all in them."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+        _remove(self._made)
+
     def _write(self, content: Mapping[str, Any]) -> None:
         if self._file is None:
             raise JournalError("is open for reading only", file=self.path)
@@ -275,6 +282,37 @@ class Journal:
             self.close()  # nothing may be written behind a line that is not whole
             hint = "make room or mend what is wrong there, then resume the run"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=self.path) from error
+
+
+@contextmanager
+def _write_faults(path: Path) -> Iterator[None]:
+    """That a journal cannot be gone on with where it is, in words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        hint = "copy its directory to where you may write and resume it there; `tuner-tui replay` shows it as it is"
+        raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=path) from error
+
+
+def _no_place(path: Path, error: OSError) -> JournalError:
+    """Why a run cannot be begun at a place."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        file = next((place for place in path.parents if place.exists()), path)
+        if not file.is_dir():
+            return JournalError("is a file: a run needs a directory", hint="name another --run-dir", file=file)
+        return JournalError("a run is there already", hint="resume it, or name another --run-dir", file=path)
+    return JournalError(f"cannot be written: {error.strerror}", hint="name another --run-dir", file=path)
+
+
+def _remove(made: Sequence[Path]) -> None:
+    """Remove directories that were made, the innermost with all in it, the others where they are empty."""
+    for directory in made[:1]:
+        shutil.rmtree(directory, ignore_errors=True)
+    with suppress(OSError):
+        for directory in made[1:]:
+            directory.rmdir()
 
 
 def _line(content: Mapping[str, Any]) -> bytes:
