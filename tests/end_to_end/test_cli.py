@@ -248,7 +248,7 @@ def test_a_mark_of_byte_order_is_no_mistake_and_a_nul_character_is_called_one(
 ) -> None:
     sound = Path("scale.toml").read_bytes()
     Path("scale.toml").write_bytes(b"\xef\xbb\xbf" + sound + b"x = 1\n")
-    assert "defaults" in here("scale.cu", *NO_MODEL).err, "it is read as far as its own mistake"
+    assert "there is no tunable 'x'" in here("scale.cu", *NO_MODEL).err, "it is read as far as its own mistake"
     Path("scale.toml").write_bytes(sound + b"\0\n")
     last = sound.count(b"\n") + 1
     assert f"scale.toml:{last}: there is a NUL character" in here("scale.cu", *NO_MODEL).err
