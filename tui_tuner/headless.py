@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json as json_module
 import sys
 from contextlib import aclosing
 from typing import Literal, Protocol, TextIO
+
+from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.results import Evaluation
@@ -129,7 +132,7 @@ class Lines:
     def take(self, event: events.Event) -> None:
         """Tell an event."""
         if self._json and not event.transient:
-            print(event.model_dump_json(), file=self._out, flush=True)
+            print(_json_line(event), file=self._out, flush=True)
         line = self.hear(event)
         if line is not None:
             self.say(event.elapsed, line)
@@ -145,6 +148,14 @@ class Lines:
         if not self._json:
             print(clean(self._story.result(self._last)), file=self._out, flush=True)
         return exit_code_of(self._last)
+
+
+def _json_line(event: events.Event) -> str:
+    """An event as JSON, where a path or a model's words hold what is no text too."""
+    try:
+        return event.model_dump_json()
+    except PydanticSerializationError:
+        return json_module.dumps(event.model_dump())
 
 
 async def run_headless(

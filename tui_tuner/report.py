@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import dropwhile
 from pathlib import Path
 from typing import Literal
 
 import tomlkit
 from pydantic import BaseModel, ConfigDict
 from tomlkit import TOMLDocument
+from tomlkit.items import Table
 
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Configuration, Problem, Value
+from tui_tuner.format import factor_in_lines, time_words
+from tui_tuner.problem.candidate import Candidate, geometry
+from tui_tuner.problem.model import Configuration, Launch, Problem, Value
+from tui_tuner.resources import write_whole
+from tui_tuner.text import clean
 
 FILE = "result.json"
 
@@ -74,14 +81,8 @@ class SessionOutcome(BaseModel):
     def write(self, directory: Path) -> Path:
         """Write result.json, whole or not at all."""
         path = directory / FILE
-        _replace(path, self.model_dump_json(indent=2) + "\n")
+        write_whole(path, self.model_dump_json(indent=2) + "\n")
         return path
-
-
-def _replace(path: Path, text: str) -> None:
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
 
 
 def count_failures(evaluations: Iterable[Evaluation]) -> dict[str, int]:
@@ -95,16 +96,15 @@ def title_of(candidate: Candidate) -> str:
 
 
 def write_best(
-    directory: Path, problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration
+    directory: Path, problem: Problem, problem_text: str, candidate: Candidate, outcome: SessionOutcome
 ) -> None:
     """Write best.<ext> and best.toml; only the latter where the kernel's source is not known."""
     source = directory / f"best{problem.kernel.source.suffix}"
     if candidate.source:
-        text = with_definitions(candidate.source, configuration) if problem.is_compiled else candidate.source
-        _replace(source, text)
+        write_whole(source, best_text(problem, candidate, outcome))
     table = directory / "best.toml"
-    document = tuned_problem(source, problem, problem_text, candidate, configuration)
-    _replace(table, tomlkit.dumps(document))
+    document = tuned_problem(source, problem, problem_text, candidate, outcome.best.configuration)
+    write_whole(table, tomlkit.dumps(document))
 
 
 def write_as_written(directory: Path, kernel: str, written: str) -> None:
@@ -118,13 +118,51 @@ def write_as_written(directory: Path, kernel: str, written: str) -> None:
         text = (
             f'"""The tuned configuration of {kernel}, ready to paste."""\n\nimport {framework}\n\nconfig = {written}\n'
         )
-        _replace(directory / "best_config.py", text)
+        write_whole(directory / "best_config.py", text)
 
 
-def with_definitions(source: str, configuration: Configuration) -> str:
-    """The source with its tunables defined, each still open to a definition on the command line."""
+def best_text(problem: Problem, candidate: Candidate, outcome: SessionOutcome) -> str:
+    """The tuned kernel ready to paste: what was measured where, its tunables defined, and the source."""
+    if not problem.is_compiled:
+        return candidate.source
+    comment = "".join(f"// {line}".rstrip() + "\n" for line in measured_lines(problem, candidate, outcome))
+    return comment + definitions(outcome.best.configuration) + _without_comment(candidate.source)
+
+
+def definitions(configuration: Configuration) -> str:
+    """The tunables as macros, each still open to a definition on the command line."""
     lines = [f"#ifndef {name}\n#define {name} {macro_value(value)}\n#endif" for name, value in configuration.items()]
-    return "".join(f"{line}\n" for line in lines) + source
+    return "".join(f"{line}\n" for line in lines)
+
+
+_TUNED_BY = "Tuned by tuner-tui"
+
+
+def _without_comment(source: str) -> str:
+    """The source without what an earlier tuning said of its own."""
+    lines = source.splitlines(keepends=True)
+    if not source.startswith(f"// {_TUNED_BY}"):
+        return source
+    return "".join(dropwhile(lambda line: line.startswith("//"), lines))
+
+
+def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutcome) -> Iterator[str]:
+    """What was measured where, and how the best is launched; a line each, for a comment."""
+    device, unit = outcome.device, outcome.time_unit
+    sizes = kind_named(device.kind).sized(problem).sizes
+    of = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    place = ", ".join(filter(None, (device.backend, device.toolchain)))
+    given, best = outcome.paired_times or (_median(outcome.baseline), _median(outcome.best))
+    how = "timed in turns on fresh data" if outcome.confirmed else "not yet timed in turns"
+    yield f"{_TUNED_BY} {outcome.program} on {' '.join(clean(f'{device.name} ({place})').split())}"
+    yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"
+    yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {how}"
+    launched = geometry(candidate.launch, sizes, outcome.best.configuration)
+    yield f"there launched with grid {launched.grid}, block {launched.block}, {launched.shared_bytes} B shared memory"
+
+
+def _median(evaluation: Evaluation) -> float:
+    return math.nan if evaluation.timing is None else evaluation.timing.median
 
 
 def macro_value(value: Value) -> str:
@@ -143,10 +181,7 @@ def tuned_problem(
         kernel["source"] = source.name
     kernel["name"] = candidate.kernel
     if problem.is_compiled:
-        launch = tomlkit.table()
-        for key, value in candidate.launch.model_dump(exclude_none=True).items():
-            launch[key] = value
-        document["launch"] = launch
+        document["launch"] = launch_table(candidate.launch)
     tunables = tomlkit.table()
     for name, value in configuration.items():
         tunables[name] = [value]
@@ -156,6 +191,13 @@ def tuned_problem(
     if problem.reference is not None:
         document["reference"]["python"] = _seen_from(directory, problem, problem.reference.python)
     return document
+
+
+def launch_table(launch: Launch) -> Table:
+    """A launch as the problem file has it."""
+    table = tomlkit.table()
+    table.update(launch.model_dump(exclude_none=True))
+    return table
 
 
 def _seen_from(directory: Path, problem: Problem, reference: str) -> str:

@@ -1,4 +1,4 @@
-"""The program itself: its name, its version, and where files lie: those that travel with it, and the user's."""
+"""The program itself: its name, its version, where files lie, and how one is written whole."""
 
 from __future__ import annotations
 
@@ -36,6 +36,27 @@ def settings_file() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path(APPLICATION) / "config.toml"
+
+
+def is_named(file: Path) -> bool:
+    """Whether the user says where the settings are, by `$TUNER_TUI_CONFIG`, so that this file must be there."""
+    named = os.environ.get("TUNER_TUI_CONFIG")
+    return bool(named) and file == Path(named or "")
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file whole, or leave what was there as it was.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    new = file.with_name(f".{file.name}.new")
+    try:
+        new.write_text(text, encoding="utf-8", errors="surrogateescape")
+        new.replace(file)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def log_directory() -> Path:

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm import ModelSettings
-from tui_tuner.problem.toml_file import key_lines, line_of
-from tui_tuner.resources import APPLICATION, settings_file
+from tui_tuner.problem.toml_file import key_lines, line_of, not_toml
+from tui_tuner.resources import APPLICATION, is_named, settings_file
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
@@ -107,17 +107,22 @@ def load_settings(file: Path | None = None) -> Settings:
     """
     file = file or settings_file()
     if not file.exists():
+        if is_named(file):
+            hint = "write it with `tuner-tui config > FILE`, or unset TUNER_TUI_CONFIG, which names it"
+            raise SettingsError("there is no such file of settings", hint=hint, file=file)
         return Settings()
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
         content = tomli.loads(text)
         settings = _with_subjects(content).model_validate(content)
     except tomli.TOMLDecodeError as error:
-        raise SettingsError(f"this is not TOML: {error.msg}", file=file, line=error.lineno) from error
+        raise SettingsError(not_toml(error, text), file=file, line=error.lineno) from error
     except ValidationError as error:
         raise _mistake(error, text, file) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cannot be read: {error}", file=file) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError("this is not UTF-8 text", hint="save it as UTF-8", file=file) from error
+    except OSError as error:
+        raise SettingsError(f"cannot be read: {error.strerror}", file=file) from error
     _check_strategies(settings, text, file)
     return settings
 

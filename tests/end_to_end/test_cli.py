@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -85,6 +87,8 @@ def edit(file: str, old: str, new: str) -> None:
         (["scale.cu", "--auto", "--device", "opencl"], "does not run on 'opencl'"),
         (["ini", "scale.cu"], "did you mean 'init'?"),
         (["rsume"], "did you mean 'resume'?"),
+        (["scale.cu", "--auto", "--theme", "nosuch"], "--theme is for the screen"),
+        (["scale.cu", "--auto", "--strategy", "search", "--llm", "olama"], "did you mean 'ollama'?"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_named_and_begins_no_run(
@@ -202,6 +206,60 @@ def test_steps_are_for_a_strategy_that_has_some(here: TuneHere) -> None:
     assert "strategy 'autonomous': steps: " in ended.err
 
 
+def test_a_settings_file_that_is_named_must_be_there(here: TuneHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUNER_TUI_CONFIG", "absent.toml")
+    ended = here("scale.cu", *NO_MODEL)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "absent.toml: there is no such file of settings" in ended.err
+    assert here("config").out.startswith("# absent.toml (is not there: the defaults)\n")
+
+
+@pytest.mark.parametrize("place", ["a file", "a file/run"])
+def test_a_run_directory_that_is_a_file_is_called_so(here: TuneHere, place: str) -> None:
+    Path("a file").touch()
+    ended = here("scale.cu", *NO_MODEL, "--run-dir", place)
+
+    assert ended.code == 1
+    assert "a file: is a file: a run needs a directory\n  name another --run-dir" in ended.err
+
+
+def test_a_failed_start_leaves_nothing_behind(here: TuneHere) -> None:
+    Path("there").mkdir()
+    before = {*Path().rglob("*")}
+    for where in ([], ["--run-dir", "new/run"], ["--run-dir", "there/run"]):
+        assert here("scale.cu", "--auto", "--device", "cuda", "--llm", "none", *where).code == 1
+    assert {*Path().rglob("*")} == before
+
+
+def test_characters_that_a_terminal_lacks_and_names_that_are_no_text_are_shown_escaped(tmp_path: Path) -> None:
+    names = ("kärnel.cu", os.fsdecode(b"sc\xffale.cu"))
+    for name in names:
+        (tmp_path / name).write_text(SOURCE)
+    ended = [tuner_tui_process("init", name, cwd=tmp_path, PYTHONIOENCODING="ascii") for name in names]
+
+    assert [done.code for done in ended] == [0, 0], ended
+    assert ended[0].out.startswith("wrote k\\xe4rnel.toml")
+    assert (tmp_path / os.fsdecode(b"sc\xffale.toml")).exists()
+
+
+def test_a_mark_of_byte_order_is_no_mistake_and_a_nul_character_is_called_one(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = Path("scale.toml").read_bytes()
+    Path("scale.toml").write_bytes(b"\xef\xbb\xbf" + sound + b"x = 1\n")
+    assert "there is no tunable 'x'" in here("scale.cu", *NO_MODEL).err, "it is read as far as its own mistake"
+    Path("scale.toml").write_bytes(sound + b"\0\n")
+    last = sound.count(b"\n") + 1
+    assert f"scale.toml:{last}: there is a NUL character" in here("scale.cu", *NO_MODEL).err
+    Path("scale.toml").write_bytes(sound.decode().encode("utf-16"))
+    assert "this is not UTF-8 text\n  save it as UTF-8" in here("scale.cu", *NO_MODEL).err
+
+    Path("mine.toml").write_bytes(b"\xef\xbb\xbf[session]\nseed = 3\n")
+    monkeypatch.setenv("TUNER_TUI_CONFIG", "mine.toml")
+    assert "seed = 3" in here("config").out
+
+
 def test_without_a_terminal_auto_is_asked_for_before_a_run_is_begun(here: TuneHere) -> None:
     for arguments in (["scale.cu"], ["resume", "run"], ["replay", "run"]):
         ended = here(*arguments)
@@ -299,14 +357,15 @@ def test_runs_lists_what_can_be_resumed_and_says_where_there_is_none(here: TuneH
     assert tuned.code == 3, tuned.err
     lines = here("runs", "place").out.splitlines()
 
-    assert len(lines) == 2
-    assert "place/broken" in lines[0]
-    assert "no journal" in lines[0]
-    assert lines[1].startswith("place/run ")
-    assert lines[1].endswith("finished")
-    assert "search" in lines[1]
+    assert len(lines) == 3
+    assert "place/broken" in lines[1]
+    assert "no journal" in lines[1]
+    assert lines[2].startswith("place/run ")
+    assert lines[2].endswith("finished")
+    assert "search" in lines[2]
+    assert json.loads(here("runs", "place", "--json").out)[1]["device"].startswith("CPU emulator")
     (Path("place/run") / "result.json").unlink()
-    assert here("runs", "place").out.splitlines()[1].endswith("resumable")
+    assert here("runs", "place").out.splitlines()[2].endswith("resumable")
     taken = here("scale.cu", *NO_MODEL, "--run-dir", "place/run")
     assert taken.code == 1
     assert "place/run/journal.jsonl: a run is there already" in taken.err

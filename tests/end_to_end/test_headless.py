@@ -105,6 +105,45 @@ def test_the_tuned_kernel_can_be_tuned_on_from_its_own_problem_file(text: Finish
     assert after["baseline"]["timing"]["median"] < before["baseline"]["timing"]["median"] / 2
 
 
+def test_what_a_run_found_is_given_out_by_commands(text: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(*arguments: object) -> str:
+        ended = tuner_tui(*arguments, cwd=text.directory)
+        assert (ended.code, ended.err) == (0, ""), ended.err
+        return ended.out
+
+    assert said("show", text.run).startswith("scale.cu on CPU emulator")
+    assert said("best", text.run) == (text.run / "best.cu").read_text()
+    assert said("best", text.run, "--as", "problem") == (text.run / "best.toml").read_text()
+    assert json.loads(said("best", text.run, "--as", "configuration")) == {"block_size_x": 64, "passes": 25}
+    assert "grid_x(" in said("best", text.run, "--as", "header")
+    assert said("best", text.run, "--as", "patch").startswith("--- a/scale.cu\n+++ b/scale.cu\n")
+    assert said("export", text.run).count("\n") == 4
+    assert len(json.loads(said("export", text.run, "--as", "cache"))["cache"]) == 3
+    assert len(json.loads(said("export", text.run, "--as", "t4"))["results"]) == 3
+    wrong = tuner_tui("export", text.run, "--kernel", "no", cwd=text.directory)
+    assert (wrong.code, "the run has no kernel 'no'" in wrong.err) == (2, True)
+    nothing = tuner_tui("best", "--last", cwd=text.directory)
+    assert (nothing.code, "there are no runs here" in nothing.err) == (1, True)
+    both = tuner_tui("show", text.run, "--last", cwd=text.directory)
+    assert (both.code, "name a RUN, or --last" in both.err) == (2, True)
+
+
+def test_the_best_is_written_into_the_users_files_and_the_newest_run_gone_on_with(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    first = tuner_tui("scale.cu", *NO_MODEL, cwd=tmp_path)
+    assert first.code == 0, first.err
+    applied = tuner_tui("best", "--last", "--apply", cwd=tmp_path)
+
+    assert applied.code == 0, applied.err
+    assert applied.out.startswith("--- a/scale.cu")
+    assert applied.err == "wrote scale.cu\nwrote scale.toml\n"
+    assert "#define passes 25" in (tmp_path / "scale.cu").read_text()
+    assert "passes = 25" in (tmp_path / "scale.toml").read_text()
+    again = tuner_tui("resume", "--last", "--auto", cwd=tmp_path)
+    assert again.code == 0, again.err
+    assert again.out == first.out
+
+
 def test_every_line_of_the_json_stream_is_an_event_from_the_start_to_the_end(stream: Finished) -> None:
     events = events_of(stream)
 
@@ -154,8 +193,9 @@ def test_a_kernel_that_does_not_build_is_exit_code_1_with_the_compilers_words(tm
     assert ended.code == 1
     assert ended.out == ""
     assert "scale.cu: the kernel as given does not build" in ended.err
-    assert "kernel.cu:4:54: error: " in ended.err
-    assert not (tmp_path / "run" / "result.json").exists()
+    assert "scale.cu:4:54: error: " in ended.err
+    assert "kernel.cu" not in ended.err
+    assert not (tmp_path / "run").exists()
 
     write_kernel(tmp_path, passes=[25])
     mended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)

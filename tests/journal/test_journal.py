@@ -166,3 +166,29 @@ def test_what_was_not_done_is_tried_again_and_stays_in_the_file(tmp_path: Path) 
 
     assert [record.kind for record in journal.records] == ["a"]
     assert [record.is_done for record in read_journal(path).records] == [True, False, False, False]
+
+
+def test_a_journal_that_nothing_came_of_goes_with_what_was_made_for_it_alone(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "a/b/journal.jsonl", {})
+    (tmp_path / "a/b/builds").mkdir()
+    journal.discard()
+    assert not [*tmp_path.iterdir()]
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes").touch()
+    Journal.create(tmp_path / "mine/journal.jsonl", {}).discard()
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_run_where_nothing_can_be_written_is_told_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    journal_with(tmp_path / "j", "a")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(JournalError, match=f"cannot be written: {os.strerror(number)}\n.*copy its directory"):
+        Journal.reopen(tmp_path / "j")

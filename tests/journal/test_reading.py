@@ -9,7 +9,7 @@ import pytest
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Journal
-from tui_tuner.journal.reading import Record, header_of, journal_of, list_runs, read_journal
+from tui_tuner.journal.reading import Record, header_of, journal_of, read_journal
 
 HEADER = {"journal": 1, "model": None, "created": "2026-01-01", "options": {"strategy": "search"}}
 
@@ -71,20 +71,8 @@ def test_a_header_is_read_without_the_records(tmp_path: Path) -> None:
 
 
 def test_runs_can_be_listed_without_any_package_but_the_standard_library(tmp_path: Path) -> None:
-    code = "import sys; before = {*sys.modules}; import tui_tuner.journal; print(*({*sys.modules} - before))"
+    code = "import sys; before = {*sys.modules}; import tui_tuner.journal.runs; print(*({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "tui_tuner" in loaded
     assert loaded - sys.stdlib_module_names == {"tui_tuner"}
-
-
-def test_runs_are_listed_with_what_is_wrong_with_them(tmp_path: Path) -> None:
-    written(tmp_path / "a/journal.jsonl", HEADER)
-    written(tmp_path / "b/journal.jsonl", {"journal": 1})
-    written(tmp_path / "c/journal.jsonl", HEADER, [], line("a"))
-    (tmp_path / "a/result.json").write_text("{}")
-    assert list_runs(tmp_path) == [
-        {"run": f"{tmp_path}/a", "created": "2026-01-01", "strategy": "search", "model": None, "finished": True},
-        {"run": f"{tmp_path}/b", "error": "its header lacks 'created'"},
-        {"run": f"{tmp_path}/c", "error": "is damaged here"},
-    ]

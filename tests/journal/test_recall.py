@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
+from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import read_journal
+from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 
 
 def recall_of(journal: Journal, now: Iterator[float]) -> Recall:

@@ -88,6 +88,7 @@ def milliseconds(candidate: Candidate, configuration: Configuration) -> float:
 class FakeEvaluator:
     """Counts what it is asked; the time is a function of the configuration."""
 
+    doing = ""
     spread = 0.01
     """Half an interval, relative to the time."""
 

@@ -14,7 +14,7 @@ from tests.waiting import reached
 from tui_tuner.errors import ModelError
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.headless import ApproveAll
-from tui_tuner.journal import SessionClock
+from tui_tuner.journal.recall import SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem

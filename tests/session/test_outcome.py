@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import json
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.results import Comparison
-from tui_tuner.headless import ApproveAll
+from tui_tuner.headless import ApproveAll, Lines
 from tui_tuner.llm import Chunk, Request
-from tui_tuner.problem.model import Problem
-from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.problem.model import Problem, Test
+from tui_tuner.resources import write_whole
+from tui_tuner.session import session as session_module
+from tui_tuner.session.events import Event, Note, SessionFinished
 from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.subjects import KERNEL
 
 
 def on_disk(directory: Path) -> dict[str, Any]:
@@ -153,3 +164,64 @@ async def test_a_replay_writes_nothing(tmp_path: Path) -> None:
     assert (last.status, last.reason) == ("interrupted", "the record ends here")
     assert not on_disk(tmp_path)
     assert not (run.path / "best.cu").exists()
+
+
+class Slow(FakeEvaluator):
+    """Starts once it has been told of twice that it does not."""
+
+    doing = "the reference of scale (at most 300 s)"
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.told_twice = asyncio.Event()
+
+    async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
+        await self.told_twice.wait()
+        return await super().start(proposed)
+
+
+async def test_a_start_that_takes_long_says_what_it_is_at_until_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "LONG_S", 0.001)
+    monkeypatch.setattr(session_module, "MUCH_BYTES", 0)
+    run = new_run(tmp_path, strategy="search")
+    evaluator = Slow(run.problem)
+    told = []
+    async with aclosing(session_of(run, evaluator).events(ApproveAll())) as stream:
+        async for event in stream:
+            told += [event.text] if isinstance(event, Note) else []
+            if told[1:] == ["still at it: the reference of scale (at most 300 s)"] * 2:
+                evaluator.told_twice.set()
+
+    assert told[0].endswith("the kernel as given (its arrays take 0.0 GiB)")
+    assert evaluator.starts == 1
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "best.cu", "old")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(tmp_path / "best.cu", "new")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("best.cu", "old")]
+
+
+def test_an_event_with_a_path_that_is_no_text_is_a_line_of_json(tmp_path: Path) -> None:
+    out = io.StringIO()
+    path = os.fsdecode(b"r\xfd")
+    Lines(KERNEL, json=True, out=out, err=io.StringIO()).take(Note(text=path))
+    assert json.loads(out.getvalue())["text"] == path
+
+
+def test_arrays_that_no_memory_holds_are_refused_before_they_are_filled(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    run.journal.close()
+    problem = run.problem.model_copy(update={"sizes": {"n": 2**44}})
+    with pytest.raises(ProblemError, match=r"its arrays take 131072.0 GiB at the timed size, this machine has "):
+        asyncio.run(check_given(problem, [], None, None))  # type: ignore[arg-type]  # it comes to neither

@@ -12,7 +12,7 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, reply, session_of,
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.headless import ApproveAll
-from tui_tuner.journal import Recall, RecordEnds, SessionClock
+from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
 from tui_tuner.session.events import Event, PromptSent

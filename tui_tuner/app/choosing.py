@@ -12,7 +12,7 @@ from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.llm import Backend
-from tui_tuner.llm.choose import choose
+from tui_tuner.llm.choose import choose, parse_spec
 from tui_tuner.llm.prices import price_of
 from tui_tuner.llm.replay import CachedBackend, answered_in
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
@@ -74,6 +74,8 @@ async def choose_for(
     Raises:
         UserError: there is no such strategy, option or model.
     """
+    if given.backend is None:
+        parse_spec(options.llm)  # a name that is none is told, also where no model is asked
     parts = _named(options, settings, given)
     if parts.strategy.rewrites and (not problem.is_compiled or recorded_file(options.device)):
         parts = _replaced(parts, LLM_SEARCH, "only configurations of this kernel can be chosen here")

@@ -100,7 +100,11 @@ async def begin_session(
     model = None if chosen.backend is None else chosen.backend.name
     path = run_path or default_path(written.file)
     run = create(path, written.problem, written.file, chosen.options, model, problem_text=written.text)
-    return replace(_setup(run, chosen, settings, given.evaluator), is_new=True)
+    try:
+        return replace(_setup(run, chosen, settings, given.evaluator), is_new=True)
+    except BaseException:
+        run.journal.discard()
+        raise
 
 
 async def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> KernelSessionSetup:

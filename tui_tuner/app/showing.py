@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
+from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.resources import log_directory, settings_file
 from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import clean
@@ -45,13 +45,9 @@ class SessionSetup:
     is_new: bool = False
 
     def forget_if_empty(self) -> None:
-        """A new run that failed before its first result is none: its place is free for the next try."""
-        from tui_tuner.journal import Journal
-
-        journal = self.run.journal.path
-        with suppress(JournalError):
-            if self.is_new and Journal.read(journal).last_elapsed == 0:
-                journal.unlink()
+        """A new run that failed before its first result is none: nothing of it is left behind."""
+        if self.is_new and not self.run.journal.records:
+            self.run.journal.discard()
 
 
 Begin = Callable[[], Awaitable[SessionSetup]]
@@ -83,6 +79,8 @@ class FrontEnd:
         Raises:
             SettingsError: it cannot.
         """
+        if self.auto and self.theme is not None:
+            raise SettingsError("--theme is for the screen, and --auto has none", hint="leave one of them out")
         if self.auto:
             return
         if self.output is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Coroutine, Sequence
@@ -18,6 +19,7 @@ COMMANDS = ", ".join(parsers.COMMANDS_BY_NAME)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code. A user's mistake is one message and never a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _show_what_cannot_be_encoded()
     try:
         _refuse_misspelt_command(words)
         chosen = CommandLine().parse(words)
@@ -32,6 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_output()
         return ExitCode.INTERRUPTED
+
+
+def _show_what_cannot_be_encoded() -> None:
+    """Let no character end the program: a terminal's character set may lack it, a file's name may be no text."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _in_a_loop(command: Coroutine[Any, Any, int]) -> int:

@@ -61,6 +61,15 @@ COMMANDS_BY_NAME = {
             "Print the story of a run that another terminal drives, as it comes.",
             "tui_tuner.cli.session_commands:add_watch",
         ),
+        Command("show", "Say what a run tried and found.", "tui_tuner.cli.run_commands:add_show"),
+        Command(
+            "best",
+            "Print the best that a run found: kernel, header, patch; or write it into your files.",
+            "tui_tuner.cli.run_commands:add_best",
+        ),
+        Command(
+            "export", "Print all that a run measured, for other programs.", "tui_tuner.cli.run_commands:add_export"
+        ),
         Command("runs", "List the runs of a directory.", "tui_tuner.cli.tools:add_runs"),
         Command(
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"

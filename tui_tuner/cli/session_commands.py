@@ -21,6 +21,7 @@ from tui_tuner.cli.parsers import (
     option,
     with_strategy_options,
 )
+from tui_tuner.cli.run_commands import add_run, run_of
 from tui_tuner.errors import SettingsError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import __version__
@@ -97,7 +98,7 @@ def _is_recorded(device: str | None) -> bool:
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
     """The options of going on with a run."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    add_run(parser)
     for subject in subjects().values():
         for own in subject.resume_options:
             parser.add_argument(f"--{own.name}", type=Path, metavar=own.metavar, help=own.help)
@@ -115,6 +116,8 @@ async def resume(chosen: argparse.Namespace) -> int:
         UserError: something that the user must mend.
     """
     from tui_tuner.app.showing import show
+
+    chosen.run = run_of(chosen)
 
     async def begin() -> SessionSetup:
         from tui_tuner.session_options import SessionOptions

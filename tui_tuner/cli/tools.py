@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
-from tui_tuner.journal.reading import RUNS, list_runs
+from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
-from tui_tuner.resources import DEFAULT_SETTINGS, samples_directory, settings_file
+from tui_tuner.resources import DEFAULT_SETTINGS, samples_directory, settings_file, write_whole
 from tui_tuner.subjects import loaded, subjects_with_settings
 from tui_tuner.text import suggestion
 
@@ -43,7 +43,7 @@ def init(chosen: argparse.Namespace) -> int:
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
     try:
-        target.write_text(text, encoding="utf-8")
+        write_whole(target, text)
     except OSError as error:
         raise ProblemError(f"cannot be written: {error.strerror}", file=target) from None
     tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {chosen.kernel_file}")
@@ -95,17 +95,28 @@ def _write_template(file: Path, *, force: bool) -> Path:
 def add_runs(parser: argparse.ArgumentParser) -> None:
     """The options of listing runs."""
     parser.add_argument("directory", type=Path, nargs="?", default=RUNS, metavar="DIR", help=f"default {RUNS}")
+    parser.add_argument("--json", action="store_true", help="as one JSON array")
+    unused = "remove runs that have nothing on record, and what finished ones have built"
+    parser.add_argument("--clean", action="store_true", help=unused)
     parser.set_defaults(command=runs)
 
 
 def runs(chosen: argparse.Namespace) -> int:
-    """List the runs of a directory."""
+    """List the runs of a directory, or remove what is of no use of them."""
+    from tui_tuner.journal.runs import clean_runs, list_runs, run_lines
+
+    if chosen.clean:
+        for line in clean_runs(chosen.directory):
+            tell(line)
+        return ExitCode.FINISHED
     found = list_runs(chosen.directory)
-    if not found:
+    if chosen.json:
+        tell(json.dumps([run.fields for run in found], indent=2))
+    elif found:
+        for line in run_lines(found):
+            tell(line)
+    else:
         print(f"no runs in {chosen.directory}", file=sys.stderr)  # noqa: T201
-    for run in found:
-        state = run.get("error") or ("finished" if run["finished"] else "resumable")
-        tell(f"{run['run']}  {run.get('created', '')}  {run.get('strategy', '')}  {run.get('model') or '-'}  {state}")
     return ExitCode.FINISHED
 
 
@@ -169,7 +180,7 @@ def config(_: argparse.Namespace) -> int:
         text = settings_text(load_settings(file))
     else:
         text = default_settings_text()
-    tell(f"# {file}\n{text}")
+    tell(f"# {file}{'' if file.exists() else ' (is not there: the defaults)'}\n{text}")
     return ExitCode.FINISHED
 
 

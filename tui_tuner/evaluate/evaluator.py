@@ -42,6 +42,11 @@ class MachineReport:
 class Evaluator(Protocol):
     """Builds, verifies and measures; many calls may wait at once."""
 
+    @property
+    def doing(self) -> str:
+        """What the device is at, in words; empty where that is not known."""
+        ...
+
     async def sized_problem(self) -> Problem | None:
         """The problem at the sizes of the device that `start` takes, known without taking it.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +52,8 @@ async def check_given(problem: Problem, proposed: Sequence[Test], make: MakeExec
         ProblemError: it does not build or run, or it fails a check that was not only proposed.
     """
 
+    _refuse_beyond_memory(problem)
+
     async def rehearse(trial: Problem) -> str | None:
         return await _rehearse(trial, make, place)
 
@@ -66,6 +70,18 @@ async def check_given(problem: Problem, proposed: Sequence[Test], make: MakeExec
             await place.close()  # and what the runner has allocated goes with it
     build, answer = await _prepare(problem, 1, make, place)
     return GivenKernel(problem, build, answer, [], dropped)
+
+
+def _refuse_beyond_memory(problem: Problem) -> None:
+    """Refuse what could not be held, before minutes go by in filling arrays.
+
+    Raises:
+        ProblemError: inputs and expected outputs are larger than the memory of this machine.
+    """
+    needed, there = array_bytes(problem, {}), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        message = f"its arrays take {needed / 2**30:.1f} GiB at the timed size, this machine has {there / 2**30:.1f}"
+        raise ProblemError(message, hint="choose smaller [sizes]", file=problem.directory / problem.kernel.source)
 
 
 async def _rehearse(trial: Problem, make: MakeExecutable, place: Place) -> str | None:
@@ -113,8 +129,9 @@ async def _built(problem: Problem, make: MakeExecutable) -> Failure | tuple[Buil
     build, executable = built
     if executable is None:
         failure = build.failure
-        detail = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
         source = problem.directory / problem.kernel.source
+        words = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
+        detail = re.sub(rf"\bkernel{re.escape(source.suffix)}(?=:)", source.name, words)  # as builds call every source
         raise ProblemError(f"the kernel as given does not build: {detail}", file=source)
     return build, executable
 

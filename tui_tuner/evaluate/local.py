@@ -54,6 +54,11 @@ class LocalEvaluator:
         self._roofline: Roofline | None = None
         self._choice: tuple[DeviceSelection, str] | None = None
 
+    @property
+    def doing(self) -> str:
+        """What the first device is at."""
+        return self._places.first.doing
+
     async def sized_problem(self) -> Problem:
         """The problem at the sizes of the device that `start` takes."""
         selection, _ = await self._chosen()

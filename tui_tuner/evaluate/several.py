@@ -85,6 +85,11 @@ class Places:
     _end: Exception | None = None
 
     @property
+    def doing(self) -> str:
+        """What the first is at."""
+        return self.first.doing
+
+    @property
     def titles(self) -> list[str]:
         """The devices that take part, as the user names them."""
         return [member.title for member in self._members]

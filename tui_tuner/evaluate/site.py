@@ -23,6 +23,11 @@ class PlaceLost(Exception):
 class Place(Protocol):
     """Where one device is: a runner of this machine, or of another one."""
 
+    @property
+    def doing(self) -> str:
+        """What it is at, in words; empty where that is not known."""
+        ...
+
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
         ...

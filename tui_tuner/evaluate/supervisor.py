@@ -66,6 +66,7 @@ class RunnerProcess:
         self._reader = reader
         self._writer = writer
         self._answers: TypeAdapter[RunnerAnswer] = TypeAdapter(RunnerAnswer)
+        self.doing = ""
 
     @classmethod
     async def start(cls, log: Path, read: Sequence[Path] | None = None) -> RunnerProcess:
@@ -107,6 +108,7 @@ class RunnerProcess:
                 if not isinstance(answer, Phase):
                     return _raise_failed(answer)
                 doing, limit_s = answer.text, answer.limit_s
+                self.doing = f"{doing} (at most {limit_s:.0f} s)"
         except TimeoutError:
             await self.kill()
             failure = Failure(kind=FailureKind.TIMEOUT, message=f"{doing}: no end after {limit_s:.0f} s")
@@ -154,8 +156,14 @@ class Supervisor:
         self._log = log
         self._read: Sequence[Path] | None = None
         self._process: RunnerProcess | None = None
+        self._asked: RunnerProcess | None = None
         self._opening: list[RunnerRequest] = []
         self._lock = asyncio.Lock()
+
+    @property
+    def doing(self) -> str:
+        """What the runner said last that it does, and how long that may take."""
+        return "" if self._asked is None else self._asked.doing
 
     def confine(self, read: Sequence[Path] | None) -> None:
         """Let runners that are still to start read only this; None leaves them unconfined."""
@@ -182,7 +190,7 @@ class Supervisor:
         """
         async with self._lock:
             process = self._process or await self._start()
-            self._process = None
+            self._process, self._asked = None, process
             try:
                 answer = await process.ask(request)
             except UserError:

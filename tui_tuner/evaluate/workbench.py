@@ -248,7 +248,8 @@ class Workbench:
         return error
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
-        self._say("fresh inputs", DATA_LIMIT_S)
+        reference = self._problem.reference
+        self._say(f"fresh inputs{f', and the reference {reference.python}' if reference else ''}", DATA_LIMIT_S)
         return self._datasets.make(index, textures)
 
     def _run_baseline(self, arguments: list[KernelArgument], index: int, label: str) -> dict[int, np.ndarray]:

@@ -2,20 +2,19 @@
 
 A line is flushed to the disk before its result is used. Who goes on with a run holds a lock on its journal.
 
-Effects go through `Recall`: it answers from the journal where it can, and else has them done and recorded.
+Effects go through `recall.Recall`: it answers from the journal where it can, and else has them done and recorded.
 """
 
 from __future__ import annotations
 
-import asyncio
+import errno
 import fcntl
 import io
 import json
 import os
-import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,175 +24,24 @@ from tui_tuner.journal.reading import (
     JournalContent,
     Record,
     file_faults,
-    key_of,
     parse_journal,
     read_journal,
     sealed,
     sound_part,
 )
 
-READABLE = ("ask", "approve")
-"""Effects whose question stands in the journal beside its hash."""
-
-
-class RecordEnds(Exception):
-    """A replay has come to the end of what was recorded."""
-
-
-def system_clock() -> float:
-    """Seconds of a clock that only goes forward."""
-    return time.monotonic()
-
-
-class SessionClock:
-    """Seconds since a session began, the pauses between a stop and its resume left out.
-
-    It shows the recorded time while known effects are gone through, and runs on from there.
-
-    Args:
-        last: seconds of the last record; the clock runs on from it.
-        now: tells the seconds that go by.
-    """
-
-    def __init__(self, last: float, now: Callable[[], float] = system_clock) -> None:
-        self._base = last
-        self._now = now
-        self._started: float | None = None
-        self._held: float | None = None
-        self._shown = 0.0
-
-    def hold(self, held: bool) -> None:
-        """Stand still, or run on from there."""
-        now = self._now()
-        if held and self._held is None:
-            self._held = now
-        elif not held and self._held is not None:
-            if self._started is not None:
-                self._started += now - max(self._held, self._started)
-            self._held = None
-
-    def show(self, elapsed: float) -> None:
-        """Show the time of a record."""
-        self._shown = max(self._shown, elapsed)
-
-    def go_on(self) -> None:
-        """Start to run, at the first effect that is not known."""
-        if self._started is None:
-            self._started = self._now()
-
-    @property
-    def runs(self) -> bool:
-        """Whether it runs on from the last record."""
-        return self._started is not None
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the session began."""
-        if self._started is None:
-            return self._shown
-        now = self._now() if self._held is None else max(self._held, self._started)
-        return self._base + now - self._started
-
-
-class Recall:
-    """The journal and the clock of a session, as its effects use them."""
-
-    def __init__(self, journal: Journal, clock: SessionClock) -> None:
-        self._journal = journal
-        self._clock = clock
-        self._asked: Counter[str] = Counter()
-        self._may_go_on = asyncio.Event()
-        self._may_go_on.set()
-
-    def hold(self, held: bool) -> None:
-        """Begin nothing new and let the clock stand still, or go on."""
-        self._clock.hold(held)
-        if held:
-            self._may_go_on.clear()
-        else:
-            self._may_go_on.set()
-
-    async def may_begin(self) -> None:
-        """Return once nothing holds the session."""
-        await self._may_go_on.wait()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the session began."""
-        return self._clock.elapsed
-
-    @property
-    def writable(self) -> bool:
-        """Whether this is no replay."""
-        return self._journal.writable
-
-    @property
-    def is_live(self) -> bool:
-        """Whether all that was recorded is gone through and something new happens."""
-        return self._clock.runs
-
-    def recorded(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The recorded result, whenever it came about; the clock stays where it is."""
-        record = self._journal.get(key_of(kind, content))
-        return None if record is None else record.result
-
-    def nth(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The content with a count of how often it was asked before: the same question may be put twice."""
-        plain = key_of(kind, content)
-        self._asked[plain] += 1
-        return {**content, "occurrence": self._asked[plain]}
-
-    def known(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The recorded result, if there is one."""
-        record = self._journal.get(key_of(kind, content))
-        if record is None:
-            return None
-        self._clock.show(record.elapsed)
-        return record.result
-
-    async def once(
-        self, kind: str, content: Mapping[str, Any], do: Callable[[], Awaitable[dict[str, Any]]]
-    ) -> dict[str, Any]:
-        """The recorded result, or that of `do`, recorded before it is returned.
-
-        Raises:
-            RecordEnds: it is not known, and this is a replay.
-        """
-        result = self.known(kind, content)
-        if result is not None:
-            return result
-        self.must_be_live()
-        await self.may_begin()
-        result = await do()
-        self.record(kind, content, result)
-        return result
-
-    def record(self, kind: str, content: Mapping[str, Any], result: dict[str, Any]) -> None:
-        """Record a result."""
-        shown = dict(content) if kind in READABLE else None
-        self._journal.append(Record(kind, key_of(kind, content), round(self._clock.elapsed, 3), result, shown))
-
-    def must_be_live(self) -> None:
-        """From here on something new happens.
-
-        Raises:
-            RecordEnds: this is a replay.
-        """
-        if not self._journal.writable:
-            raise RecordEnds
-        self._clock.go_on()
-
 
 class Journal:
     """Effects by key; opened for appending, or read-only for a replay."""
 
-    def __init__(self, path: Path, content: JournalContent, file: io.FileIO | None) -> None:
+    def __init__(self, path: Path, content: JournalContent, file: io.FileIO | None, made: Sequence[Path] = ()) -> None:
         self.path = path
         self.header = content.header
         self.last_elapsed = content.last_elapsed
         self._records = {record.key: record for record in content.records}
         self._digest = content.digest
         self._file = file
+        self._made = made
 
     @classmethod
     def create(cls, path: Path, header: Mapping[str, Any]) -> Journal:
@@ -203,22 +51,20 @@ class Journal:
             JournalError: the file exists or cannot be written.
         """
         content = {"journal": VERSION, **header}
+        made = [directory for directory in path.parents if not directory.exists()]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("xb", buffering=0)
-        except FileExistsError as error:
-            raise JournalError(
-                "a run is there already", hint="resume it, or name another --run-dir", file=path
-            ) from error
         except OSError as error:
-            raise JournalError(f"cannot be written: {error.strerror}", file=path) from error
+            _remove(made)
+            raise _no_place(path, error) from error
         _lock(file, path)
-        journal = cls(path, JournalContent(content, [], 0, ""), file)
+        journal = cls(path, JournalContent(content, [], 0, ""), file, made)
         try:
             journal._write(content)
-        except JournalError:
-            path.unlink(missing_ok=True)
-            raise
+        except JournalError as error:
+            journal.discard()
+            raise JournalError(error.message, hint="make room, or name another --run-dir", file=path) from error
         return journal
 
     @classmethod
@@ -237,7 +83,7 @@ class Journal:
         Raises:
             JournalError: there is none, it is no journal, or another process goes on with it.
         """
-        with file_faults(path):
+        with file_faults(path), _write_faults(path):
             file = path.open("r+b", buffering=0)
         _lock(file, path)
         try:
@@ -302,6 +148,12 @@ class Journal:
             self._file.close()
             self._file = None
 
+    def discard(self) -> None:
+        """Remove a journal that nothing came of, with the directories that were made for it and all in them."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+        _remove(self._made)
+
     def _write(self, content: Mapping[str, Any]) -> None:
         if self._file is None:
             raise JournalError("is open for reading only", file=self.path)
@@ -358,6 +210,37 @@ def _write_aside(path: Path, rest: bytes) -> Path:
         aside.unlink(missing_ok=True)
         raise JournalError(f"cannot be written: {error.strerror}", file=aside) from error
     return aside
+
+
+@contextmanager
+def _write_faults(path: Path) -> Iterator[None]:
+    """That a journal cannot be gone on with where it is, in words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        hint = "copy its directory to where you may write and resume it there; `tuner-tui replay` shows it as it is"
+        raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=path) from error
+
+
+def _no_place(path: Path, error: OSError) -> JournalError:
+    """Why a run cannot be begun at a place."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        file = next((place for place in path.parents if place.exists()), path)
+        if not file.is_dir():
+            return JournalError("is a file: a run needs a directory", hint="name another --run-dir", file=file)
+        return JournalError("a run is there already", hint="resume it, or name another --run-dir", file=path)
+    return JournalError(f"cannot be written: {error.strerror}", hint="name another --run-dir", file=path)
+
+
+def _remove(made: Sequence[Path]) -> None:
+    """Remove directories that were made, the innermost with all in it, the others where they are empty."""
+    for directory in made[:1]:
+        shutil.rmtree(directory, ignore_errors=True)
+    with suppress(OSError):
+        for directory in made[1:]:
+            directory.rmdir()
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

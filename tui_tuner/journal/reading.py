@@ -197,36 +197,6 @@ def header_of(path: Path) -> dict[str, Any]:
         return _header(stream.readline(), file)
 
 
-def list_runs(directory: Path) -> list[dict[str, Any]]:
-    """Every run in a directory: path, when it was created, strategy, model, whether it has a result; or its fault."""
-    return [_run(file) for file in sorted(directory.glob(f"*/{FILE}"))]
-
-
-def _run(file: Path) -> dict[str, Any]:
-    run = {"run": str(file.parent)}
-    try:
-        header = read_journal(file).header
-        return run | {
-            "created": header["created"],
-            "strategy": header["options"]["strategy"],
-            "model": header["model"],
-            "finished": _is_finished(file.parent / "result.json"),
-        }
-    except JournalError as error:
-        return run | {"error": error.message}
-    except KeyError as error:
-        return run | {"error": f"its header lacks {error}"}
-
-
-def _is_finished(result: Path) -> bool:
-    """Whether a session came to its end: before, its result is what it had found so far."""
-    try:
-        content = json.loads(result.read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, dict) and content.get("status") != "interrupted"
-
-
 @contextmanager
 def file_faults(path: Path) -> Iterator[None]:
     """What goes wrong while a journal is opened and read, in words."""

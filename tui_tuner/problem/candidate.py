@@ -36,7 +36,7 @@ def geometry(launch: Launch, sizes: Mapping[str, int], configuration: Configurat
         ExpressionError: an expression fails or a number is outside what any device launches.
     """
     names = {**sizes, **configuration}
-    block = _three([_positive(e, names, "block size") for e in _block_expressions(launch, configuration)])
+    block = _three([_positive(e, names, "block size") for e in block_expressions(launch, configuration)])
     grid = _three(_grid(launch, names, block))
     for axis, blocks, limit in zip(AXES, grid, GRID_LIMITS, strict=True):
         if blocks > limit:
@@ -47,7 +47,8 @@ def geometry(launch: Launch, sizes: Mapping[str, int], configuration: Configurat
     return Geometry(grid, block, shared_bytes)
 
 
-def _block_expressions(launch: Launch, configuration: Configuration) -> list[Expression]:
+def block_expressions(launch: Launch, configuration: Configuration) -> list[Expression]:
+    """The threads of a block along x, y, z as far as they are given, as expressions."""
     if launch.block_size is not None:
         return launch.block_size
     return [f"block_size_{axis}" if f"block_size_{axis}" in configuration else 1 for axis in AXES]

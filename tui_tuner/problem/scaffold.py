@@ -34,7 +34,7 @@ def scaffold(source_path: Path, kernel: str | None) -> str:
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
     try:
-        source = source_path.read_text("utf-8")
+        source = source_path.read_text("utf-8-sig")
     except OSError as error:
         raise ProblemError(f"{source_path} cannot be read: {error.strerror}", hint="give a kernel's file") from None
     except UnicodeDecodeError:

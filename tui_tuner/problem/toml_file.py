@@ -20,11 +20,11 @@ def read_text(file: Path) -> str:
         ProblemError: it cannot be read, or is no UTF-8.
     """
     try:
-        return file.read_text("utf-8")
+        return file.read_text("utf-8-sig")  # editors of another system put a mark before the text
     except OSError as error:
         raise ProblemError(f"{file} cannot be read: {error.strerror}", file=file) from None
     except UnicodeDecodeError:
-        raise ProblemError("this is not UTF-8 text", file=file) from None
+        raise ProblemError("this is not UTF-8 text", hint="save it as UTF-8", file=file) from None
 
 
 def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
@@ -39,9 +39,15 @@ def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
     try:
         return tomli.loads(text), KeyLocations.of(text, file)
     except tomli.TOMLDecodeError as error:
-        raise ProblemError(
-            f"this is not TOML: {error.msg}", hint='text needs quotes: name = "matmul"', file=file, line=error.lineno
-        ) from None
+        hint = None if "\0" in text else 'text needs quotes: name = "matmul"'
+        raise ProblemError(not_toml(error, text), hint=hint, file=file, line=error.lineno) from None
+
+
+def not_toml(error: tomli.TOMLDecodeError, text: str) -> str:
+    """What keeps a text from being TOML, in words."""
+    if "\0" in text.splitlines()[error.lineno - 1]:
+        return "there is a NUL character, which no text has: the file is damaged, or is none"
+    return f"this is not TOML: {error.msg}"
 
 
 KeyPath = tuple[str | int, ...]

@@ -56,7 +56,13 @@ class PythonOptions:
 
 
 class PythonEvaluator:
-    """Evaluates configurations of one kernel; a candidate's text is always that of the user's file."""
+    """Evaluates configurations of one kernel; a candidate's text is always that of the user's file.
+
+    Attributes:
+        doing: nothing: its process does not tell.
+    """
+
+    doing = ""
 
     def __init__(self, problem: Problem, options: PythonOptions) -> None:
         self._problem = problem

@@ -217,6 +217,8 @@ EmbeddedRequest = EmbeddedStart | EmbeddedEvaluation | EmbeddedComparison
 class BatchingEvaluator:
     """Implements `tui_tuner.evaluate.results.Evaluator`; another thread does the work, a batch at a time."""
 
+    doing = ""
+
     def __init__(self) -> None:
         self._asked: queue.Queue[EmbeddedRequest | None] = queue.Queue()
         self._next: EmbeddedRequest | None = None

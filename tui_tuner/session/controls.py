@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.journal import Recall
+from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.strategies.base import BudgetSpent, StepSkipped

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import ModelError, UserError
-from tui_tuner.journal import Recall
+from tui_tuner.journal.recall import Recall
 from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import estimate_messages, worst_cost

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words, factor_interval
-from tui_tuner.journal import Recall
+from tui_tuner.journal.recall import Recall
 from tui_tuner.memory import Memory, Recollection
 from tui_tuner.memory.entry import (
     MOST_HELPED,

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.journal import Recall
+from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import SearchClient

@@ -13,7 +13,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
 from tui_tuner.evaluate.recorded.recording import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
-from tui_tuner.journal import Recall, RecordEnds
+from tui_tuner.journal.recall import Recall, RecordEnds
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.search.connection import SearchProcess
 
@@ -39,6 +39,17 @@ class Machine:
         self._live = False
         self._lock = asyncio.Lock()
         self._started: MachineReport | None = None
+
+    async def sized(self) -> Problem | None:
+        """The problem at the sizes of the device, known without taking it; None where that is not known.
+
+        Raises:
+            UserError: there is no such device.
+        """
+        recorded = self._recall.recorded("device", {})
+        if recorded is not None:
+            return self._sized(recorded["device"]["kind"])
+        return await self._have_evaluator().sized_problem() if self._recall.writable else None
 
     async def untested(self) -> Problem | None:
         """The problem at the sizes of the device, if tests can be proposed for it before `start`.
@@ -81,6 +92,11 @@ class Machine:
             jobs=result.get("jobs", 0),
         )
         return self._started
+
+    @property
+    def doing(self) -> str:
+        """What the device is at, in words; empty where that is not known."""
+        return "" if self._evaluator is None else self._evaluator.doing
 
     @property
     def started(self) -> MachineReport:

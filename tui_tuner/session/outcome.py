@@ -53,8 +53,7 @@ def outcome_so_far(
 
 def write_outcome(outcome: SessionOutcome, best: Incumbent, effects: SessionEffects, run: RunDirectory) -> str:
     """Write best.* and result.json, each file whole or not at all; the path of the latter."""
-    configuration = best.evaluation.configuration
-    write_best(run.path, effects.problem, run.problem_text, best.candidate, configuration)
+    write_best(run.path, effects.problem, run.problem_text, best.candidate, outcome)
     write_as_written(run.path, best.candidate.kernel, best.evaluation.as_written)
     return str(outcome.write(run.path))
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from tui_tuner.journal import Recall
+from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
 from tui_tuner.session.controls import (
     AskAbout,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from contextlib import suppress
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
-from tui_tuner.journal import RecordEnds
+from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm import Backend
 from tui_tuner.memory import Memory
 from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Test
 from tui_tuner.report import FILE, SessionOutcome
 from tui_tuner.search import DEFAULT_METHOD, methods_of
@@ -39,6 +41,10 @@ from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.single_step import tune_incumbent_last
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import KERNEL, Subject
+
+LONG_S = 10.0
+"""Silence that people wonder about."""
+MUCH_BYTES = 2**29
 
 
 class Session(EventStream):
@@ -82,8 +88,12 @@ class Session(EventStream):
             await super()._close()
 
     async def _tune(self, approver: Approver) -> None:
-        self._emit(Note(text="taking the device; checking and timing the kernel as given"))
-        started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
+        self._emit(Note(text=f"taking the device; checking and timing the kernel as given{await self._memory_words()}"))
+        telling = asyncio.create_task(self._tell_what_takes_long())
+        try:
+            started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
+        finally:
+            telling.cancel()
         self._emit(DeviceReady(device=started.device, sandbox=started.sandbox, devices=[*started.devices]))
         if started.note:
             self._emit(Note(level="warning", text=started.note))
@@ -116,6 +126,21 @@ class Session(EventStream):
         finally:
             await effects.bench.cancel_speculation()
         await self._finish(effects, reason)
+
+    async def _memory_words(self) -> str:
+        """What the arrays take at the timed size: where that is much, preparing them takes its time."""
+        if array_bytes(self._run.problem, {}) < MUCH_BYTES:
+            return ""
+        sized = await self._machine.sized()
+        nbytes = 0 if sized is None else array_bytes(sized, {})
+        return f" (its arrays take {nbytes / 2**30:.1f} GiB)" if nbytes >= MUCH_BYTES else ""
+
+    async def _tell_what_takes_long(self) -> None:
+        """Name what the device is at, at every turn of a while that is long for people."""
+        while True:
+            await asyncio.sleep(LONG_S)
+            if self._machine.doing:
+                self._emit(Note(text=f"still at it: {self._machine.doing}"))
 
     def _first_method(self) -> str | None:
         """The method that the strategy begins with, where that is one which takes its time to load."""

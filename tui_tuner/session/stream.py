@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
 from tui_tuner.errors import MachineError, UserError, machine_faults
-from tui_tuner.journal import Journal, Recall, RecordEnds, SessionClock
+from tui_tuner.journal import Journal
+from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AtOnce, Controls

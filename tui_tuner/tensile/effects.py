@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_tuner.errors import JournalError
-from tui_tuner.journal import Recall
+from tui_tuner.journal.recall import Recall
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.events import Note

@@ -100,7 +100,10 @@ class RemotePlace:
         slot: where it is; None before it is started.
         tools: of its machine; None before it is opened.
         building: how many builds are under way there.
+        doing: nothing: what a machine far away is at is not told meanwhile.
     """
+
+    doing = ""
 
     def __init__(self, problem: Problem, connection: Connection) -> None:
         self._problem = problem

@@ -29,6 +29,8 @@ class RecordedEvaluator:
         file: a cache file of kernel_tuner.
     """
 
+    doing = ""
+
     def __init__(self, problem: Problem, file: Path) -> None:
         self._problem = problem
         self._file = file

@@ -1,0 +1,140 @@
+"""The best as files for one's own program: a kernel to paste, a header that compiles, a patch that applies."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.errors import JournalError, ProblemError
+from tui_tuner.exports import ToldRun, outcome_of
+from tui_tuner.exports.launch_header import launch_header
+from tui_tuner.exports.patch import apply_patch, patch_text
+from tui_tuner.exports.summary import summary_lines
+from tui_tuner.problem.candidate import Candidate, geometry
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Launch
+from tui_tuner.report import best_text
+
+LAUNCHES = (
+    Launch(problem_size=["n", "m"], grid_div_x=["block_size_x", "tile"], grid_div_y=["2"]),
+    Launch(
+        grid=["ceil(n / block_size_x)", "max(n // 7, m % 5 + 1, 2)", "3 if wide else 1"],
+        block_size=["block_size_x", "min(m, 4)"],
+        shared_memory="4 * block_size_x ** 2 if n >= 100 and not layout == 'row' else 0",
+    ),
+    Launch(
+        grid=["abs(n - 2 * m) + 1"],
+        block_size=["block_size_x // 3"],
+        shared_memory="ceil_div(n, tile) * 4 if m in (1, 2) else 8",
+    ),
+)
+VALUES = {"block_size_x": 48, "tile": 4, "wide": True, "layout": "column"}
+SIZES = {"n": 1000, "m": 333}
+
+
+def test_the_kernel_to_paste_says_what_was_measured_where_and_says_it_once(told: ToldRun) -> None:
+    text = best_text(told.run.problem, told.best, told.outcome)
+
+    assert text == (told.run.path / "best.cu").read_text()
+    assert text.startswith("// Tuned by tuner-tui ")
+    head = text[: text.index("#ifndef")]
+    for part in ("Fake GPU", "n = 4096", "over the kernel as given", "grid (4, 1, 1), block (128, 1, 1)"):
+        assert part in head
+    assert "#define work_per_thread 8" in text
+    again = told.best.model_copy(update={"source": text})
+    assert best_text(told.run.problem, again, told.outcome).count("Tuned by") == 1
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+def test_a_header_compiles_and_launches_like_the_program(launch: Launch, tmp_path: Path) -> None:
+    tunables = {name: [value] for name, value in VALUES.items()}
+    kernel = Candidate(source="", kernel="ns::scale<float>", launch=launch, tunables=tunables)
+    (tmp_path / "best.h").write_text(launch_header(kernel, VALUES, SIZES, ["a comment"]))
+    lines = ["#include <best.h>", "using namespace tuned_ns_scale_float;"]
+    for n, m in ((1000, 333), (7, 100000), (96, 2)):
+        expected = geometry(launch, {"n": n, "m": m}, VALUES)
+        lines.append(f'static_assert(shared_bytes({n}, {m}) == {expected.shared_bytes}, "");')
+        for name, numbers in (("grid", expected.grid), ("block", expected.block)):
+            for axis, number in zip("xyz", numbers, strict=True):
+                lines.append(f'static_assert({name}_{axis}({n}, {m}) == {number}, "");')
+    lines += ['static_assert(tile == 4 && block_size_x == 48, "");', "int main() {}"]
+    (tmp_path / "main.cpp").write_text("\n".join(lines))
+    compiler = shutil.which("g++") or pytest.skip("there is no g++")
+    options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-isystem", tmp_path]
+    done = subprocess.run([compiler, *options, tmp_path / "main.cpp"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def copied(told: ToldRun, directory: Path, *, ends: bytes = b"\n", bom: bytes = b"") -> ToldRun:
+    """The same run about files that are elsewhere, with other line ends."""
+    problem = told.run.problem.model_copy(update={"directory": directory})
+    for name, text in (("scale.cu", problem.source_text), ("scale.toml", told.run.problem_text)):
+        (directory / name).write_bytes(bom + text.encode().replace(b"\n", ends))
+    return dataclasses.replace(told, run=dataclasses.replace(told.run, problem=problem))
+
+
+@pytest.mark.parametrize(("ends", "bom"), [(b"\n", b""), (b"\r\n", b"\xef\xbb\xbf")])
+def test_git_applies_the_patch_and_the_kernel_is_tuned_on_from_there(
+    told: ToldRun, tmp_path: Path, ends: bytes, bom: bytes
+) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for directory in (mine, theirs):
+        directory.mkdir()
+    patch = patch_text(copied(told, theirs, ends=ends, bom=bom))
+    (tmp_path / "best.patch").write_bytes(patch.encode())
+    subprocess.run(["git", "apply", "--whitespace=nowarn", tmp_path / "best.patch"], cwd=theirs, check=True)
+
+    told_lines = [*apply_patch(copied(told, mine, ends=ends, bom=bom))]
+
+    assert len(told_lines) == 2
+    for name in ("scale.cu", "scale.toml"):
+        assert (mine / name).read_bytes() == (theirs / name).read_bytes()
+        assert (mine / name).read_bytes().startswith(bom)
+        assert (mine / name).read_bytes().count(b"\n") == (mine / name).read_bytes().count(ends)
+    problem = load_problem(mine / "scale.cu")
+    assert problem.default_configuration == told.outcome.best.configuration
+    assert problem.tunables == told.best.tunables
+    assert geometry(problem.launch, problem.sizes, problem.default_configuration).grid == (4, 1, 1)
+
+
+def test_a_last_line_without_an_end_is_patched_too(told: ToldRun, tmp_path: Path) -> None:
+    changed = copied(told, tmp_path)
+    bare = changed.run.problem.source_text.rstrip("\n")
+    problem = changed.run.problem.model_copy(update={"source_text": bare})
+    (tmp_path / "scale.cu").write_text(bare)
+    patch = patch_text(dataclasses.replace(changed, run=dataclasses.replace(changed.run, problem=problem)))
+
+    assert "\\ No newline at end of file" in patch
+    subprocess.run(["git", "apply", "-"], input=patch, text=True, cwd=tmp_path, check=True)
+    assert "#define work_per_thread 8" in (tmp_path / "scale.cu").read_text()
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_written(told: ToldRun, tmp_path: Path) -> None:
+    changed = copied(told, tmp_path)
+    (tmp_path / "scale.toml").write_text("# mine\n" + told.run.problem_text)
+    before = (tmp_path / "scale.cu").read_bytes()
+
+    with pytest.raises(ProblemError, match=r"scale.toml: the file is not what it was when the run began"):
+        [*apply_patch(changed)]
+    assert (tmp_path / "scale.cu").read_bytes() == before
+
+
+def test_a_run_is_told_in_lines(told: ToldRun) -> None:
+    lines = [*summary_lines(told)]
+
+    assert lines[0] == f"scale.cu on Fake GPU: finished ({told.outcome.reason})"
+    text = "\n".join(lines)
+    for part in ("as given  ", "best      ", "speed-up  ", "step 1 ", "2 launch failure", "1 model call", told.best.id):
+        assert part in text, part
+
+
+def test_a_run_without_a_result_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="found nothing yet\n  tuner-tui resume"):
+        outcome_of(tmp_path)
+    (tmp_path / "result.json").write_text('{"format": 1}')
+    with pytest.raises(JournalError, match=r"result.json: cannot be read"):
+        outcome_of(tmp_path)

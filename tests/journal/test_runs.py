@@ -1,0 +1,85 @@
+"""What is told of the runs of a directory, which is the newest, and which are of no use."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.errors import JournalError
+from tui_tuner.journal import Journal
+from tui_tuner.journal.reading import Record
+from tui_tuner.journal.runs import clean_runs, list_runs, newest_run, run_lines
+
+NOW = datetime(2026, 1, 3, 12, tzinfo=UTC)
+
+
+def run_at(path: Path, created: str, *kinds: str, **result: object) -> Path:
+    problem = '[kernel]\nsource = "scale.cu"\nname = "scale"\n'
+    header = {"created": created, "options": {"strategy": "search"}, "model": None, "problem": problem}
+    journal = Journal.create(path / "journal.jsonl", header)
+    for number, kind in enumerate(kinds):
+        journal.append(Record(kind, str(number), 1.0, {"device": {"name": "a GPU"}} if kind == "device" else {}))
+    journal.close()
+    if result:
+        (path / "result.json").write_text(json.dumps(result))
+    return path
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_a_list_says_what_a_run_is_about_and_how_far_it_came(tmp_path: Path) -> None:
+    run_at(
+        tmp_path / "a",
+        "2026-01-01T12:00:00+00:00",
+        "device",
+        "evaluate",
+        "evaluate",
+        status="finished",
+        speedup=[1.5, 1.4, 1.6],
+    )
+    run_at(tmp_path / "b", "2026-01-03T11:30:00+00:00", "device", status="interrupted")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/journal.jsonl").write_text("no journal\n")
+
+    head, a, b, c = run_lines(list_runs(tmp_path), NOW)
+
+    assert head.split() == ["run", "kernel", "device", "strategy", "model", "evaluations", "speed-up", "age", "state"]
+    assert cells(a)[0] == str(tmp_path / "a")
+    assert cells(a)[1:] == ["scale.cu", "a GPU", "search", "-", "2", "1.50x", "2 d", "finished"]
+    assert cells(b)[-4:] == ["0", "-", "30 min", "resumable"]
+    assert c.endswith("is no journal")
+
+
+def test_the_newest_run_is_the_one_that_was_begun_last(tmp_path: Path) -> None:
+    newest = run_at(tmp_path / "a", "2026-01-02T00:00:00+00:00")
+    run_at(tmp_path / "b", "2026-01-01T00:00:00+00:00")
+
+    assert newest_run(tmp_path) == newest
+    with pytest.raises(JournalError, match="there are no runs here"):
+        newest_run(tmp_path / "elsewhere")
+
+
+def test_only_what_is_of_no_use_is_removed(tmp_path: Path) -> None:
+    empty = run_at(tmp_path / "empty", "2026-01-01T00:00:00+00:00")
+    taken = run_at(tmp_path / "taken", "2026-01-01T00:00:00+00:00")
+    begun = run_at(tmp_path / "begun", "2026-01-01T00:00:00+00:00", "device")
+    done = run_at(tmp_path / "done", "2026-01-01T00:00:00+00:00", "device", status="no_improvement")
+    for run in (begun, done):
+        (run / "builds").mkdir()
+        (run / "builds/kernel.so").write_bytes(b"x" * 2**20)
+    at_work = Journal.reopen(taken / "journal.jsonl")
+
+    told = [*clean_runs(tmp_path)]
+    at_work.close()
+
+    assert not empty.exists()
+    assert taken.exists()
+    assert (begun / "builds/kernel.so").exists()
+    assert (done / "result.json").exists()
+    assert not (done / "builds").exists()
+    assert told == [f"{done}: removed its builds, 1.0 MiB", f"{empty}: removed: nothing was on record"]

@@ -1,0 +1,144 @@
+"""The commands that give out what a run found: in words, as a kernel, a patch or a header, as data for programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_tuner.cli.parsers import tell
+from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.journal.reading import RUNS
+
+if TYPE_CHECKING:
+    from tui_tuner.exports import ToldRun
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Which run is meant."""
+    parser.add_argument("run", type=Path, nargs="?", metavar="RUN", help="the run's directory")
+    parser.add_argument("--last", action="store_true", help=f"the newest run in {RUNS} instead of RUN")
+
+
+def run_of(chosen: argparse.Namespace) -> Path:
+    """The run that is meant.
+
+    Raises:
+        SettingsError: none is named, or two are.
+        JournalError: there is no newest one.
+    """
+    from tui_tuner.journal.runs import newest_run
+
+    if chosen.last == (chosen.run is not None):
+        raise SettingsError("name a RUN, or --last for the newest one", hint="`tuner-tui runs` lists them")
+    run: Path = newest_run(RUNS) if chosen.last else chosen.run
+    return run
+
+
+async def _told(chosen: argparse.Namespace) -> ToldRun:
+    from tui_tuner.exports import told_run
+
+    return await told_run(run_of(chosen))
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """The options of telling a run."""
+    add_run(parser)
+    parser.set_defaults(command=show)
+
+
+async def show(chosen: argparse.Namespace) -> int:
+    """Say what a run tried and found."""
+    from tui_tuner.exports.summary import summary_lines
+
+    for line in summary_lines(await _told(chosen)):
+        tell(line)
+    return ExitCode.FINISHED
+
+
+_KINDS = ("kernel", "problem", "header", "patch", "configuration")
+
+
+def add_best(parser: argparse.ArgumentParser) -> None:
+    """The options of giving out the best."""
+    add_run(parser)
+    what = (
+        "the tuned kernel (default), its problem file, a C++ header with launch parameters, a patch, or values as JSON"
+    )
+    parser.add_argument("--as", choices=_KINDS, dest="kind", default="kernel", help=what)
+    parser.add_argument("--apply", action="store_true", help="show the patch, and write it into your files")
+    parser.set_defaults(command=best)
+
+
+async def best(chosen: argparse.Namespace) -> int:
+    """Print the best that a run found, ready to use; with `--apply` put it where the kernel is."""
+    from tui_tuner.exports.patch import apply_patch, patch_text
+
+    told = await _told(chosen)
+    if chosen.apply:
+        _print(patch_text(told))
+        for line in apply_patch(told):
+            print(line, file=sys.stderr)  # noqa: T201
+        return ExitCode.FINISHED
+    _print(_best_as(chosen.kind, told))
+    return ExitCode.FINISHED
+
+
+def _best_as(kind: str, told: ToldRun) -> str:
+    from tui_tuner.exports.launch_header import launch_header
+    from tui_tuner.exports.patch import patch_text
+    from tui_tuner.report import best_text, measured_lines
+
+    values, kernel = told.outcome.best.configuration, told.best
+    match kind:
+        case "problem":
+            return (told.run.path / "best.toml").read_text(encoding="utf-8")
+        case "header":
+            comment = [*measured_lines(told.run.problem, kernel, told.outcome)]
+            return launch_header(kernel, values, told.problem.sizes, comment)
+        case "patch":
+            return patch_text(told)
+        case "configuration":
+            return json.dumps(values, indent=2) + "\n"
+    return best_text(told.run.problem, kernel, told.outcome)
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """The options of giving out all that was measured."""
+    add_run(parser)
+    formats = "csv (default, all kernels), cache (a cache file of kernel_tuner), t4 (its results format)"
+    parser.add_argument("--as", choices=("csv", "cache", "t4"), dest="kind", default="csv", help=formats)
+    only = "id of the kernel whose evaluations are meant (default the best); show lists them"
+    parser.add_argument("--kernel", metavar="ID", help=only)
+    parser.set_defaults(command=export)
+
+
+async def export(chosen: argparse.Namespace) -> int:
+    """Print all that a run measured, for other programs.
+
+    Raises:
+        SettingsError: there is no such kernel.
+    """
+    from tui_tuner.exports.measurements import cache_file, csv_file, t4_file
+    from tui_tuner.text import suggestion
+
+    told = await _told(chosen)
+    if chosen.kernel is not None and chosen.kernel not in told.candidates:
+        hint = suggestion(chosen.kernel, told.candidates, "kernels")
+        raise SettingsError(f"the run has no kernel '{chosen.kernel}'", hint=hint)
+    kernel = told.best if chosen.kernel is None else told.candidates[chosen.kernel]
+    makers = {
+        "csv": lambda: csv_file(told),
+        "cache": lambda: cache_file(told, kernel),
+        "t4": lambda: t4_file(told, kernel),
+    }
+    _print(makers[chosen.kind]())
+    return ExitCode.FINISHED
+
+
+def _print(text: str) -> None:
+    """Data as it is, for a file: nothing of it is changed for a terminal's sake."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

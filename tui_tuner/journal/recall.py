@@ -1,0 +1,163 @@
+"""Effects by their keys: what the journal knows is answered from it, what it does not know is done and recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from tui_tuner.journal import Journal
+from tui_tuner.journal.reading import Record, key_of
+
+_READABLE = ("ask", "approve")
+"""Effects whose question stands in the journal beside its hash."""
+
+
+class RecordEnds(Exception):
+    """A replay has come to the end of what was recorded."""
+
+
+def system_clock() -> float:
+    """Seconds of a clock that only goes forward."""
+    return time.monotonic()
+
+
+class SessionClock:
+    """Seconds since a session began, the pauses between a stop and its resume left out.
+
+    It shows the recorded time while known effects are gone through, and runs on from there.
+
+    Args:
+        last: seconds of the last record; the clock runs on from it.
+        now: tells the seconds that go by.
+    """
+
+    def __init__(self, last: float, now: Callable[[], float] = system_clock) -> None:
+        self._base = last
+        self._now = now
+        self._started: float | None = None
+        self._held: float | None = None
+        self._shown = 0.0
+
+    def hold(self, held: bool) -> None:
+        """Stand still, or run on from there."""
+        now = self._now()
+        if held and self._held is None:
+            self._held = now
+        elif not held and self._held is not None:
+            if self._started is not None:
+                self._started += now - max(self._held, self._started)
+            self._held = None
+
+    def show(self, elapsed: float) -> None:
+        """Show the time of a record."""
+        self._shown = max(self._shown, elapsed)
+
+    def go_on(self) -> None:
+        """Start to run, at the first effect that is not known."""
+        if self._started is None:
+            self._started = self._now()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs on from the last record."""
+        return self._started is not None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        if self._started is None:
+            return self._shown
+        now = self._now() if self._held is None else max(self._held, self._started)
+        return self._base + now - self._started
+
+
+class Recall:
+    """The journal and the clock of a session, as its effects use them."""
+
+    def __init__(self, journal: Journal, clock: SessionClock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._asked: Counter[str] = Counter()
+        self._may_go_on = asyncio.Event()
+        self._may_go_on.set()
+
+    def hold(self, held: bool) -> None:
+        """Begin nothing new and let the clock stand still, or go on."""
+        self._clock.hold(held)
+        if held:
+            self._may_go_on.clear()
+        else:
+            self._may_go_on.set()
+
+    async def may_begin(self) -> None:
+        """Return once nothing holds the session."""
+        await self._may_go_on.wait()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        return self._clock.elapsed
+
+    @property
+    def writable(self) -> bool:
+        """Whether this is no replay."""
+        return self._journal.writable
+
+    @property
+    def is_live(self) -> bool:
+        """Whether all that was recorded is gone through and something new happens."""
+        return self._clock.runs
+
+    def recorded(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The recorded result, whenever it came about; the clock stays where it is."""
+        record = self._journal.get(key_of(kind, content))
+        return None if record is None else record.result
+
+    def nth(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The content with a count of how often it was asked before: the same question may be put twice."""
+        plain = key_of(kind, content)
+        self._asked[plain] += 1
+        return {**content, "occurrence": self._asked[plain]}
+
+    def known(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The recorded result, if there is one."""
+        record = self._journal.get(key_of(kind, content))
+        if record is None:
+            return None
+        self._clock.show(record.elapsed)
+        return record.result
+
+    async def once(
+        self, kind: str, content: Mapping[str, Any], do: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """The recorded result, or that of `do`, recorded before it is returned.
+
+        Raises:
+            RecordEnds: it is not known, and this is a replay.
+        """
+        result = self.known(kind, content)
+        if result is not None:
+            return result
+        self.must_be_live()
+        await self.may_begin()
+        result = await do()
+        self.record(kind, content, result)
+        return result
+
+    def record(self, kind: str, content: Mapping[str, Any], result: dict[str, Any]) -> None:
+        """Record a result."""
+        shown = dict(content) if kind in _READABLE else None
+        self._journal.append(Record(kind, key_of(kind, content), round(self._clock.elapsed, 3), result, shown))
+
+    def must_be_live(self) -> None:
+        """From here on something new happens.
+
+        Raises:
+            RecordEnds: this is a replay.
+        """
+        if not self._journal.writable:
+            raise RecordEnds
+        self._clock.go_on()

@@ -1,0 +1,173 @@
+"""The runs of a directory: what each is about and how far it came, which is the newest, and what can be removed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tui_tuner.errors import JournalError
+from tui_tuner.journal import Journal
+from tui_tuner.journal.reading import FILE, JournalContent, read_journal
+
+RESULT = "result.json"
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """What a list says of a run.
+
+    Attributes:
+        state: "finished", "resumable", or "damaged" where its journal cannot be read.
+        created: when it was begun, in ISO 8601.
+        records: how many effects its journal holds, of whatever kind.
+        evaluations: how many of them are evaluations.
+        speedup: of the best over the kernel as given; None before there is one.
+        error: why the journal cannot be read.
+    """
+
+    run: str
+    state: str
+    created: str = ""
+    kernel: str = ""
+    device: str = ""
+    strategy: str = ""
+    model: str | None = None
+    records: int = 0
+    evaluations: int = 0
+    speedup: float | None = None
+    error: str = ""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+    def age(self, now: datetime) -> str:
+        """How long ago it was begun, as in 12 min; empty where that is not known."""
+        try:
+            seconds = (now - datetime.fromisoformat(self.created)).total_seconds()
+        except (ValueError, TypeError):
+            return ""
+        for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+            if seconds >= length:
+                return f"{seconds // length:.0f} {unit}"
+        return f"{max(seconds, 0):.0f} s"
+
+
+def list_runs(directory: Path) -> list[ListedRun]:
+    """Every run in a directory, by its name."""
+    return [_listed(file) for file in sorted(directory.glob(f"*/{FILE}"))]
+
+
+def newest_run(directory: Path) -> Path:
+    """The run that was begun last.
+
+    Raises:
+        JournalError: there is none.
+    """
+    runs = [run for run in list_runs(directory) if run.created]
+    if not runs:
+        raise JournalError("there are no runs here", hint="name the directory of a run", file=directory)
+    return Path(max(runs, key=lambda run: run.created).run)
+
+
+def run_lines(runs: list[ListedRun], now: datetime | None = None) -> Iterator[str]:
+    """The runs as a table with a head."""
+    now = now or datetime.now(UTC)
+    rows = [_HEAD, *(_row(run, now) for run in runs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+_HEAD = ("run", "kernel", "device", "strategy", "model", "evaluations", "speed-up", "age", "state")
+
+
+def _row(run: ListedRun, now: datetime) -> tuple[str, ...]:
+    faster = "-" if run.speedup is None else f"{run.speedup:.2f}x"
+    words = (run.kernel, run.device, run.strategy, run.model or "")
+    return (
+        run.run,
+        *(word or "-" for word in words),
+        str(run.evaluations),
+        faster,
+        run.age(now) or "-",
+        run.error or run.state,
+    )
+
+
+def _listed(file: Path) -> ListedRun:
+    run = str(file.parent)
+    try:
+        content = read_journal(file)
+    except JournalError as error:
+        return ListedRun(run, "damaged", error=error.message)
+    header, result = content.header, _result(file.parent)
+    return ListedRun(
+        run,
+        # before a session came to its end, its result is what it had found so far
+        "finished" if result is not None and result.get("status") != "interrupted" else "resumable",
+        created=str(header.get("created") or ""),
+        kernel=_kernel(header),
+        device=_device(content),
+        strategy=str(_part(header, "options").get("strategy") or ""),
+        model=header.get("model"),
+        records=len(content.records),
+        evaluations=sum(record.kind == "evaluate" for record in content.records),
+        speedup=_speedup(result or {}),
+    )
+
+
+def _result(run: Path) -> dict[str, Any] | None:
+    with suppress(OSError, ValueError):
+        content = json.loads((run / RESULT).read_bytes())
+        return content if isinstance(content, dict) else None
+    return None
+
+
+def _kernel(header: Mapping[str, Any]) -> str:
+    """The file that is tuned."""
+    with suppress(ValueError, TypeError):
+        source = _part(tomllib.loads(header["problem"]), "kernel").get("source") if "problem" in header else None
+        return str(source or Path(str(header.get("file", ""))).name)
+    return ""
+
+
+def _device(content: JournalContent) -> str:
+    started = next((record.result for record in content.records if record.kind == "device"), {})
+    return str(_part(started, "device").get("name") or "")
+
+
+def _speedup(result: Mapping[str, Any]) -> float | None:
+    found = result.get("speedup")
+    return float(found[0]) if isinstance(found, list) and found and isinstance(found[0], int | float) else None
+
+
+def _part(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = table.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def clean_runs(directory: Path) -> Iterator[str]:
+    """Remove runs in which nothing is on record, and the builds of finished ones; a line for each.
+
+    What cannot be read, or is at work, stays as it is.
+    """
+    for run in list_runs(directory):
+        path, builds = Path(run.run), Path(run.run) / "builds"
+        if run.state == "finished" and builds.is_dir():
+            freed = sum(file.stat().st_size for file in builds.iterdir() if file.is_file())
+            shutil.rmtree(builds, ignore_errors=True)
+            yield f"{run.run}: removed its builds, {freed / 2**20:.1f} MiB"
+        elif run.state == "resumable" and not run.records:
+            with suppress(JournalError):
+                Journal.reopen(path / FILE).close()  # another process at work on it holds its journal
+                shutil.rmtree(path, ignore_errors=True)
+                yield f"{run.run}: removed: nothing was on record"
