@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import io
 import json
 import os
 import sys
 from math import prod
+from pathlib import Path
 from typing import Any
 
 MODULE = "Tensile.BenchmarkStructs"
@@ -94,11 +96,23 @@ def _loaded(text: str) -> Any:  # noqa: ANN401 - whatever the file says
 
 def _permutations(structs: Any, problem: Any, group: Any) -> int:  # noqa: ANN401
     process = structs.BenchmarkProcess(*_arguments(structs.BenchmarkProcess, problem, group))
-    if "ForkParameters" in group and not group["ForkParameters"]:
+    if "ForkParameters" in group and not group["ForkParameters"] and _passes_over_empty_forks():
         return 0
     step = process[0]
     count = prod(map(len, [*step.forkParams.values(), *step.paramGroups]))
     return count if count > _MOST_COUNTED else len(structs.constructForkPermutations(step.forkParams, step.paramGroups))
+
+
+def _passes_over_empty_forks() -> bool:
+    """Whether this version makes nothing of empty fork parameters, and not the one permutation of all constants.
+
+    That module cannot be loaded without compilers, so its text is looked at.
+    """
+    spec = importlib.util.find_spec("Tensile.BenchmarkProblems")
+    if spec is None or spec.origin is None:
+        return False
+    text = Path(spec.origin).read_text(encoding="utf-8")
+    return 'if problemSizeGroupConfig["ForkParameters"] else []' in text
 
 
 def _arguments(maker: Any, problem: Any, group: Any) -> list[Any]:  # noqa: ANN401

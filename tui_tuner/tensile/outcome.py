@@ -118,13 +118,22 @@ class GroupOutcome(_Result):
     Attributes:
         permutations: of its forked parameters.
         solutions: those that Tensile made kernels of; None where it does not tell.
-        rejected: how many permutations were rejected, by reason; where Tensile tells.
+        rejected: how many permutations were rejected, by reason; where Tensile tells. One may have several reasons.
+        rejections: how many were rejected; None where only the reasons are known.
+        duplicates: permutations that Tensile dropped because they derive to the solution of another one.
     """
 
     group: int
     permutations: int
     solutions: int | None = None
     rejected: dict[str, int] = {}
+    rejections: int | None = None
+    duplicates: int = 0
+
+    @property
+    def rejected_count(self) -> int:
+        """Permutations that were rejected, as far as it is known."""
+        return sum(self.rejected.values()) if self.rejections is None else self.rejections
 
 
 class RoundOutcome(_Result):
@@ -212,9 +221,11 @@ def outcome_words(outcome: RoundOutcome) -> str:
     if outcome.failure is not None:
         return f"{outcome.failure.kind} after {took}: {outcome.failure.message}"
     failed = sum(size.failed for size in outcome.sizes)
-    rejected = sum(sum(group.rejected.values()) for group in outcome.groups)
+    rejected = sum(group.rejected_count for group in outcome.groups)
+    duplicates = sum(group.duplicates for group in outcome.groups)
     more = [
         *([f"{rejected:,} rejected"] if rejected else []),
+        *([f"{counted(duplicates, 'duplicate')} dropped"] if duplicates else []),
         *([f"{failed:,} failed validation"] if failed else []),
     ]
     work = work_words(outcome.permutations, len(outcome.sizes))

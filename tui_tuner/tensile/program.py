@@ -31,7 +31,8 @@ _IN_CHECKOUT = (
     "projects/hipblaslt/tensilelite/Tensile/bin/Tensile",
 )
 _VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)?\S*)")
-_VERSION_LIMIT_S = 30.0
+_VERSION_LIMIT_S = 180.0
+"""It imports all of Tensile for that, and may look for compilers and GPUs."""
 _WAY_OUT = (
     "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
     "--advice FILE."
@@ -41,9 +42,9 @@ _WAY_OUT = (
 def environment() -> dict[str, str]:
     """All but what could be a key: Tensile's toolchain is steered by too many variables to name them.
 
-    PYTHONUNBUFFERED makes its lines arrive as they are printed.
+    PYTHONUNBUFFERED makes its lines arrive as they are printed; COLUMNS, that they are not broken.
     """
-    return environment_without_keys() | {"PYTHONUNBUFFERED": "1"}
+    return environment_without_keys() | {"PYTHONUNBUFFERED": "1", "COLUMNS": "4000"}
 
 
 @dataclass(frozen=True)

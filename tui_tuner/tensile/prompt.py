@@ -37,7 +37,7 @@ def problem_facts(configuration: BenchmarkConfiguration) -> str:
 def _problem(group: SizeGroup) -> Iterator[str]:
     told = ", ".join(f"{key} {group.problem_type[key]}" for key in _PROBLEM_KEYS if key in group.problem_type)
     yield f"size group {group.number}: {told}"
-    shown = [size_text(size) for size in group.sizes.listed[:_SIZES]]
+    shown = [*map(size_text, group.sizes.listed), *group.sizes.convolutions][:_SIZES]
     more = group.sizes.count - len(shown)
     yield f"  {group.sizes.count} problem sizes: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}"
     if group.arguments > 1:
@@ -172,6 +172,8 @@ def rejection_facts(outcome: RoundOutcome) -> str:
             lines.append(f"size group {group.group}: {group.solutions:,} of {group.permutations:,} were built")
         reasons = sorted(group.rejected.items(), key=lambda pair: -pair[1])[:_REASONS]
         lines += [f"  {count} rejected: {reason}" for reason, count in reasons]
+        if group.duplicates:
+            lines.append(f"  {group.duplicates} dropped as duplicates: they derive to the same solution as another one")
     return "\n".join(lines)
 
 

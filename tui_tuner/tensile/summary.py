@@ -70,7 +70,7 @@ def _is(name: str, value: ParameterValue, solution: Mapping[str, object]) -> boo
     if name == _WORK_GROUP and isinstance(value, list) and solution.get("EnableMatrixInstruction"):
         return _last(solution.get(name)) == _last(value)  # the first two follow from the instruction
     told = solution.get(name)
-    return isinstance(told, bool | int | float | str | list) and same(value, told)
+    return isinstance(told, bool | int | float | str | list | dict) and same(value, told)
 
 
 def _last(value: object) -> object:

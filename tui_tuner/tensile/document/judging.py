@@ -121,7 +121,7 @@ def _where(group: SizeGroup, name: str) -> str:
 def _check_alternatives(group: SizeGroup, edit: AddIndependent) -> None:
     if edit.group is not None and edit.group >= len(group.groups):
         raise EditRefused(f"there is no group {edit.group}: there are {len(group.groups)}")
-    known = [] if edit.group is None else [dict(alternative) for alternative in group.groups[edit.group]]
+    known: list[Mapping[str, ParameterValue]] = [] if edit.group is None else [*group.groups[edit.group]]
     if edit.group is None and len(edit.added) < 2:
         raise EditRefused("a new group needs two alternatives at least")
     names = set(known[0] if known else edit.added[0])
