@@ -56,11 +56,15 @@ class Contender(_Result):
     Attributes:
         solution: its name, as Tensile gives it.
         values: its values of the forked parameters.
+        derived: digest of all its parameters as Tensile derives them; equal for equal kernels. Empty where not known.
+        alike: other values of parameters with which Tensile makes the same solution, as 2 where -1 became 2.
     """
 
     solution: str
     values: ParameterValues
     gflops: float
+    derived: str = ""
+    alike: dict[str, list[ParameterValue]] = {}
 
 
 class SizeOutcome(_Result):

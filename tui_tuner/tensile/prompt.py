@@ -132,7 +132,7 @@ def _size(size: SizeOutcome, history: History, varied: Sequence[str], ranked: in
     yield f"size group {size.group}, {size_text(size.size)}: {size.measured} solutions timed{failed}"
     best = history.winners.get(size.place)
     held = history.held.get(size.place)
-    if best is not None and held and (size.winner is None or not history.is_same(size.winner.values, held)):
+    if best is not None and held and (size.winner is None or not history.is_same(size.winner, held)):
         yield f"  best so far, of round {best.round}: {best.gflops:.0f} GFLOP/s: {values_text(best.values)}"
     yield from (_contender(number, one, varied) for number, one in enumerate(size.ranked[:ranked], start=1))
     if slowest:

@@ -30,13 +30,13 @@ _TRIES = 2
 class TensileRounds:
     """One session's rounds."""
 
-    def __init__(self, session: TensileEffects, knowledge: Knowledge) -> None:
+    def __init__(self, session: TensileEffects, knowledge: Knowledge, noise: float | None = None) -> None:
         self._session = session
         self._knowledge = knowledge
         self._options = session.options
         self._limit = session.options.limit(session.given)
         self._flat = 0
-        self.history = History(session.given, knowledge.table.default)
+        self.history = History(session.given, knowledge.table.default, noise=noise)
 
     async def run(self) -> str:
         """Measure, ask and edit until it is enough.

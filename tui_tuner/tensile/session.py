@@ -91,7 +91,9 @@ class TensileSession(EventStream):
         )
         if verdict is not None and verdict.standing is Acceptance.REFUSED:
             effects.given_refused = verdict.message
-        rounds = TensileRounds(effects, self._knowledge)
+        # a session that began before this was asked goes on as it was judged then
+        noise = None if verdict is None else self._run.settings.min_gain
+        rounds = TensileRounds(effects, self._knowledge, noise)
         reason = await self._run_rounds(rounds, effects)
         finals = await run_finals(effects, rounds.history)
         self._finish(rounds.history, finals, reason, started["version"])
