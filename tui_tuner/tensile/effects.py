@@ -21,6 +21,9 @@ from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
 from tui_tuner.tensile.program import Acceptance, Verdict, check_installed
 from tui_tuner.tensile.run_directory import UNLIMITED, TensileOptions, TensileRun
 
+_FIRST = "installed_first"
+"""Kind of the record of what the installed Tensile said before the first run."""
+
 
 class BenchmarkEffect:
     """Runs Tensile, or recalls what it said.
@@ -63,6 +66,24 @@ class BenchmarkEffect:
             )
         return recorded
 
+    async def first_verdict(self) -> Verdict | None:
+        """What the installed Tensile says of the configuration as given, and of its own parameters; recorded once.
+
+        None where the session began before this was asked.
+        """
+        recorded = self._recall.known(_FIRST, {})
+        if recorded is None and not self._recall.is_live:
+            return None
+
+        async def live() -> dict[str, Any]:
+            run, tensile = self._run, self._have_bench().tensile
+            verdict = await check_installed(tensile, run.configuration.text, run.sizes_text, table=True)
+            return verdict.model_dump(mode="json")
+
+        verdict = Verdict.model_validate(recorded or await self._recall.once(_FIRST, {}, live))
+        self._tell_of(verdict, self._run.configuration)
+        return verdict
+
     def _have_bench(self) -> TensileBench:
         if self._bench is None:
             raise RuntimeError("a replay runs nothing")
@@ -81,6 +102,10 @@ class BenchmarkEffect:
             return verdict.model_dump(mode="json")
 
         verdict = Verdict.model_validate(await self._recall.once("installed", content, live))
+        self._tell_of(verdict, configuration)
+        return verdict.message if verdict.standing is Acceptance.REFUSED else ""
+
+    def _tell_of(self, verdict: Verdict, configuration: BenchmarkConfiguration) -> None:
         if verdict.standing is Acceptance.NOT_ASKED and not self._told_not_asked:
             self._told_not_asked = True
             self._emit(Note(text=f"Tensile's own parser is not asked about edits: {verdict.message}"))
@@ -88,7 +113,6 @@ class BenchmarkEffect:
         if verdict.permutations and verdict.permutations != ours:
             text = f"Tensile itself counts {sum(verdict.permutations):,} permutations, this program {sum(ours):,}"
             self._emit(Note(level="warning", text=text))
-        return verdict.message if verdict.standing is Acceptance.REFUSED else ""
 
     async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
         """Measure a configuration as this round.
@@ -154,7 +178,11 @@ def _digest(text: str) -> str:
 
 
 class TensileEffects(Talk):
-    """The session as the rounds see it: awaited effects. Asked again with the same content, the journal answers."""
+    """The session as the rounds see it: awaited effects. Asked again with the same content, the journal answers.
+
+    Attributes:
+        given_refused: why the installed Tensile does not take the configuration as given; empty where it does.
+    """
 
     def __init__(
         self,
@@ -172,6 +200,7 @@ class TensileEffects(Talk):
         self._benchmarks = benchmarks
         self._recall = recall
         self._gain = 1.0
+        self.given_refused = ""
         self._open()
 
     @property

@@ -40,7 +40,7 @@ from tui_tuner.tensile.document.yaml_text import (
     start,
 )
 from tui_tuner.tensile.effects import TensileEffects
-from tui_tuner.tensile.history import History, place_text
+from tui_tuner.tensile.history import History, Incumbent, place_text
 from tui_tuner.tensile.outcome import FINALS, ParameterValues, RoundOutcome, SizeKey, geometric_mean
 
 
@@ -135,7 +135,7 @@ def ratio_in(history: History, run: RoundOutcome, place: SizeKey) -> float | Non
 def consistency(history: History, finals: Sequence[RoundOutcome]) -> float | None:
     """WC: how often, over runs and sizes, the best so far won again; None without runs."""
     won = [
-        history.is_same(size.ranked[0].values, history.held[size.place])
+        history.is_same(size.ranked[0], history.held[size.place])
         for run in finals
         for size in run.sizes
         if size.ranked and size.place in history.held
@@ -167,7 +167,8 @@ async def run_finals(session: TensileEffects, history: History) -> Finals:
     if history.first is None:
         return Finals()
     winners = _written(session, history, [history.held])
-    both = _written(session, history, [history.starts, history.held]) if history.held != history.starts else None
+    improved = any(held.values != history.starts.get(place, held).values for place, held in history.held.items())
+    both = _written(session, history, [history.starts, history.held]) if improved else None
     if both is None or not session.options.repeats:
         return Finals(winners)
     step = session.add_step("Compare the first winners and the best again")
@@ -195,14 +196,14 @@ def _gain(history: History, run: RoundOutcome) -> float | None:
 
 
 def _written(
-    session: TensileEffects, history: History, chosen: Sequence[Mapping[SizeKey, ParameterValues]]
+    session: TensileEffects, history: History, chosen: Sequence[Mapping[SizeKey, Incumbent]]
 ) -> BenchmarkConfiguration | None:
     """The configuration in force with these solutions only, each once; None where that cannot be written."""
     wanted: dict[int, list[ParameterValues]] = {}
-    for (group, _), values in (pair for solutions in chosen for pair in solutions.items()):
+    for (group, _), held in (pair for solutions in chosen for pair in solutions.items()):
         known = wanted.setdefault(group, [])
-        if values not in known:
-            known.append(values)
+        if held.values not in known:
+            known.append(held.values)
     try:
         return only(history.current, wanted, session.sizes)
     except Immovable as error:

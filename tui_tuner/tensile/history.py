@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +11,7 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, Par
 from tui_tuner.tensile.document.edits import SpaceEdit
 from tui_tuner.tensile.document.judging import BestSolution, EditedConfiguration, EditLimits, carry_out
 from tui_tuner.tensile.outcome import (
+    Contender,
     ParameterValues,
     RoundOutcome,
     SizeKey,
@@ -22,6 +23,39 @@ from tui_tuner.tensile.outcome import (
 
 Defaults = Callable[[str], ParameterValue | None]
 """Tensile's default of a parameter, None where it is not known."""
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A best solution, as far as it can be found again in another run, which varied and held other parameters.
+
+    Attributes:
+        values: of all parameters that the file named when it was measured.
+        derived: as of `Contender`.
+        alike: by parameter, other values that make the same solution.
+        instead: solutions of the last run that are not measurably slower at its size.
+    """
+
+    values: ParameterValues
+    derived: str = ""
+    alike: Mapping[str, tuple[ParameterValue, ...]] = field(default_factory=dict)
+    instead: tuple[Incumbent, ...] = ()
+
+    @classmethod
+    def of(cls, contender: Contender, constants: ParameterValues) -> Incumbent:
+        """A contender of a run with these constants."""
+        alike = {name: tuple(values) for name, values in contender.alike.items()}
+        return cls({**constants, **contender.values}, contender.derived, alike)
+
+    def also(self, other: Incumbent) -> Incumbent:
+        """The same solution, seen with other values as well."""
+        alike = dict(self.alike)
+        for name, value in other.values.items():
+            known = (*([self.values[name]] if name in self.values else []), *alike.get(name, ()))
+            more = [one for one in (value, *other.alike.get(name, ())) if not any(same(one, old) for old in known)]
+            if more:
+                alike[name] = (*alike.get(name, ()), *more)
+        return replace(self, alike=alike)
 
 
 @dataclass(frozen=True)
@@ -49,20 +83,22 @@ class History:
         current: what the next edits start from: the last configuration with results, or the one as given.
         default: Tensile's defaults.
         winners: the best at every problem size, in the file's order.
-        starts: all that the first run's winner had, at every size: what it was forked to and what was constant.
+        starts: the first run's winner, at every size.
         held: the same of the best so far.
         model_seconds: what the model's replies took.
         remarks: what else the next prompt should tell.
+        noise: share of a speed below which a difference says nothing; None where every difference counts.
     """
 
     current: BenchmarkConfiguration
     default: Defaults
     rounds: list[MeasuredRound] = field(default_factory=list)
     winners: dict[SizeKey, Winner] = field(default_factory=dict)
-    starts: dict[SizeKey, ParameterValues] = field(default_factory=dict)
-    held: dict[SizeKey, ParameterValues] = field(default_factory=dict)
+    starts: dict[SizeKey, Incumbent] = field(default_factory=dict)
+    held: dict[SizeKey, Incumbent] = field(default_factory=dict)
     model_seconds: float = 0.0
     remarks: list[str] = field(default_factory=list)
+    noise: float | None = None
 
     @property
     def successes(self) -> list[MeasuredRound]:
@@ -101,12 +137,14 @@ class History:
     def _take(self, number: int, configuration: BenchmarkConfiguration, size: SizeOutcome) -> float:
         """Keep the better of a size's winner and the best so far; returns the gain, 1 where there is none."""
         place, new = size.place, size.ranked[0]
+        constants = configuration.size_groups[size.group].constants
         old = self.winners.get(place)
         before = new.gflops
         if old is not None:  # its speed in the same run, where it was measured again
             again = self.speed_of(size, self.held[place])
             before = old.gflops if again is None else again
-            if self.is_same(new.values, self.held[place]) or new.gflops <= before:
+            if self.is_same(new, self.held[place]) or new.gflops <= before:
+                self.held[place] = self._seen_again(size, self.held[place], before, constants)
                 return 1.0
         self.winners[place] = Winner(
             group=size.group,
@@ -118,34 +156,51 @@ class History:
             round=number,
             first_gflops=self._first_speed(new.gflops, old),
         )
-        self.held[place] = {**configuration.size_groups[size.group].constants, **new.values}
+        self.held[place] = self._seen_again(size, Incumbent.of(new, constants), new.gflops, constants)
         return new.gflops / before
+
+    def _seen_again(self, size: SizeOutcome, held: Incumbent, gflops: float, constants: ParameterValues) -> Incumbent:
+        """A best solution with what a run tells of it: the values it has there, and what is as fast."""
+        instead: list[Incumbent] = []
+        for contender in size.ranked:
+            if self.is_same(contender, held):
+                held = held.also(Incumbent.of(contender, constants))
+            elif self.noise is not None and contender.gflops >= gflops * (1 - self.noise):
+                instead.append(Incumbent.of(contender, constants))
+        return replace(held, instead=tuple(instead))
 
     def _first_speed(self, now: float, old: Winner | None) -> float | None:
         if old is not None:
             return old.first_gflops
         return now if self.first is None else None
 
-    def is_same(self, values: ParameterValues, held: ParameterValues) -> bool:
-        """Whether a permutation of one run is a solution of another, which varied and held other parameters."""
-        pairs = ((value, held.get(name, self.default(name))) for name, value in values.items())
+    def is_same(self, contender: Contender, held: Incumbent) -> bool:
+        """Whether a contender is a solution of another run: by what Tensile derived, else by the values of both."""
+        if contender.derived and held.derived:
+            return contender.derived == held.derived
+        pairs = ((value, held.values.get(name, self.default(name))) for name, value in contender.values.items())
         return all(other is None or same(value, other) for value, other in pairs)
 
-    def speed_of(self, size: SizeOutcome, held: ParameterValues) -> float | None:
+    def speed_of(self, size: SizeOutcome, held: Incumbent) -> float | None:
         """GFLOP/s of a solution at a size of one run, where it is among those that are kept of it."""
         kept = (*size.ranked, *size.slowest)
-        return next((one.gflops for one in kept if self.is_same(one.values, held)), None)
+        return next((one.gflops for one in kept if self.is_same(one, held)), None)
 
     def incumbents(self) -> list[BestSolution]:
         """What no edit may make impossible: each best solution once, with the sizes it is best at."""
-        found: list[tuple[int, ParameterValues, list[str]]] = []
-        for (group, size), values in self.held.items():
-            known = next((entry for entry in found if entry[:2] == (group, values)), None)
+        found: list[tuple[int, Incumbent, list[str]]] = []
+        for (group, size), held in self.held.items():
+            known = next((entry for entry in found if entry[:2] == (group, held)), None)
             if known is None:
-                found.append((group, values, [size_text(size)]))
+                found.append((group, held, [size_text(size)]))
             else:
                 known[2].append(size_text(size))
-        return [BestSolution(group, values, _sizes(sizes)) for group, values, sizes in found]
+        return [_best(group, held, _sizes(sizes)) for group, held, sizes in found]
+
+
+def _best(group: int, held: Incumbent, sizes: str) -> BestSolution:
+    instead = tuple(_best(group, one, sizes) for one in held.instead)
+    return BestSolution(group, held.values, sizes, held.alike, instead)
 
 
 def place_text(place: SizeKey) -> str:

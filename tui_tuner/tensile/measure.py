@@ -19,7 +19,8 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
 from tui_tuner.tensile.program import Tensile, environment
 from tui_tuner.tensile.results import read_results
-from tui_tuner.tensile.run_log import LogReader, LogSummary, RunEnd, explain, shortened
+from tui_tuner.tensile.run_end import RunEnd, explain
+from tui_tuner.tensile.run_log import LogReader, LogSummary, shortened
 from tui_tuner.tensile.summary import summarise
 from tui_tuner.text import redact
 
@@ -263,8 +264,11 @@ def outcome_of(configuration: BenchmarkConfiguration, ended: RunEnd, output: Pat
         failed = sum(size.failed for size in summary.sizes)
         nothing = RunFailure(kind=RunFailureKind.NOTHING_VALID, message=_nothing(failed))
         return base.model_copy(update={"failure": nothing, "notes": summary.notes})
+    notes = list(summary.notes)
+    if ended.broken_logic:
+        notes.append(f"Tensile measured everything, then failed at the library logic: {ended.broken_logic}")
     return base.model_copy(
-        update={"sizes": summary.sizes, "effects": summary.effects, "notes": [*summary.notes, *_short(summary.sizes)]}
+        update={"sizes": summary.sizes, "effects": summary.effects, "notes": [*notes, *_short(summary.sizes)]}
     )
 
 
@@ -289,6 +293,8 @@ def _groups(configuration: BenchmarkConfiguration, ended: RunEnd) -> list[GroupO
             permutations=group.permutations,
             solutions=None if log is None else log.built if log.built is not None else log.valid,
             rejected={} if log is None else dict(sorted(log.rejected.items(), key=lambda pair: -pair[1])[:_REASONS]),
+            rejections=None if log is None or not log.rejections else log.rejections,
+            duplicates=0 if log is None else log.duplicates,
         )
         for group in configuration.size_groups
         for log in [told[group.number] if group.number < len(told) else None]

@@ -56,11 +56,15 @@ class Contender(_Result):
     Attributes:
         solution: its name, as Tensile gives it.
         values: its values of the forked parameters.
+        derived: digest of all its parameters as Tensile derives them; equal for equal kernels. Empty where not known.
+        alike: other values of parameters with which Tensile makes the same solution, as 2 where -1 became 2.
     """
 
     solution: str
     values: ParameterValues
     gflops: float
+    derived: str = ""
+    alike: dict[str, list[ParameterValue]] = {}
 
 
 class SizeOutcome(_Result):
@@ -118,13 +122,22 @@ class GroupOutcome(_Result):
     Attributes:
         permutations: of its forked parameters.
         solutions: those that Tensile made kernels of; None where it does not tell.
-        rejected: how many permutations were rejected, by reason; where Tensile tells.
+        rejected: how many permutations were rejected, by reason; where Tensile tells. One may have several reasons.
+        rejections: how many were rejected; None where only the reasons are known.
+        duplicates: permutations that Tensile dropped because they derive to the solution of another one.
     """
 
     group: int
     permutations: int
     solutions: int | None = None
     rejected: dict[str, int] = {}
+    rejections: int | None = None
+    duplicates: int = 0
+
+    @property
+    def rejected_count(self) -> int:
+        """Permutations that were rejected, as far as it is known."""
+        return sum(self.rejected.values()) if self.rejections is None else self.rejections
 
 
 class RoundOutcome(_Result):
@@ -212,9 +225,11 @@ def outcome_words(outcome: RoundOutcome) -> str:
     if outcome.failure is not None:
         return f"{outcome.failure.kind} after {took}: {outcome.failure.message}"
     failed = sum(size.failed for size in outcome.sizes)
-    rejected = sum(sum(group.rejected.values()) for group in outcome.groups)
+    rejected = sum(group.rejected_count for group in outcome.groups)
+    duplicates = sum(group.duplicates for group in outcome.groups)
     more = [
         *([f"{rejected:,} rejected"] if rejected else []),
+        *([f"{counted(duplicates, 'duplicate')} dropped"] if duplicates else []),
         *([f"{failed:,} failed validation"] if failed else []),
     ]
     work = work_words(outcome.permutations, len(outcome.sizes))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
@@ -31,7 +32,8 @@ _IN_CHECKOUT = (
     "projects/hipblaslt/tensilelite/Tensile/bin/Tensile",
 )
 _VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)?\S*)")
-_VERSION_LIMIT_S = 30.0
+_VERSION_LIMIT_S = 180.0
+"""It imports all of Tensile for that, and may look for compilers and GPUs."""
 _WAY_OUT = (
     "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
     "--advice FILE."
@@ -41,9 +43,9 @@ _WAY_OUT = (
 def environment() -> dict[str, str]:
     """All but what could be a key: Tensile's toolchain is steered by too many variables to name them.
 
-    PYTHONUNBUFFERED makes its lines arrive as they are printed.
+    PYTHONUNBUFFERED makes its lines arrive as they are printed; COLUMNS, that they are not broken.
     """
-    return environment_without_keys() | {"PYTHONUNBUFFERED": "1"}
+    return environment_without_keys() | {"PYTHONUNBUFFERED": "1", "COLUMNS": "4000"}
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ class Verdict(BaseModel):
     Attributes:
         message: Tensile's words where it refuses; why it could not be asked where it was not; else empty.
         permutations: of each size group, in the order of the file, as Tensile counts them before it tries them.
-        parameters: names that it takes; empty where it does not tell.
+        table: each parameter that it has with the values that it takes, as for a table of valid values; `shape` where
+            these are lists and too many to tell. Empty where it was not asked for, or does not tell.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -138,7 +141,7 @@ class Verdict(BaseModel):
     standing: Acceptance
     message: str = ""
     permutations: tuple[int, ...] = ()
-    parameters: tuple[str, ...] = ()
+    table: dict[str, dict[str, Any]] = {}
 
     @field_validator("message")
     @classmethod
@@ -148,7 +151,7 @@ class Verdict(BaseModel):
 
 
 async def check_installed(
-    tensile: Tensile, text: str, sizes_text: str | None = None, *, limit_s: float = LIMIT_S
+    tensile: Tensile, text: str, sizes_text: str | None = None, *, table: bool = False, limit_s: float = LIMIT_S
 ) -> Verdict:
     """Ask Tensile whether it takes a configuration, and how many permutations it counts.
 
@@ -157,12 +160,14 @@ async def check_installed(
     Args:
         text: the configuration.
         sizes_text: the list of problem sizes where the configuration is in the alternate format.
+        table: whether its parameters are asked for as well.
         limit_s: seconds for the answer.
     """
     python = _python_of(tensile.program)
     if python is None:
         return _not_asked(f"{tensile.program} is no Python script, so its modules cannot be found")
-    request = {"text": text, "sizes": sizes_text, "directories": [str(place) for place in _places(tensile.program)]}
+    places = [str(place) for place in _places(tensile.program)]
+    request = {"text": text, "sizes": sizes_text, "directories": places, "table": table}
     with TemporaryDirectory(prefix="tuner-tensile-", ignore_cleanup_errors=True) as directory:
         try:
             async with asyncio.timeout(limit_s):

@@ -37,7 +37,7 @@ def problem_facts(configuration: BenchmarkConfiguration) -> str:
 def _problem(group: SizeGroup) -> Iterator[str]:
     told = ", ".join(f"{key} {group.problem_type[key]}" for key in _PROBLEM_KEYS if key in group.problem_type)
     yield f"size group {group.number}: {told}"
-    shown = [size_text(size) for size in group.sizes.listed[:_SIZES]]
+    shown = [*map(size_text, group.sizes.listed), *group.sizes.convolutions][:_SIZES]
     more = group.sizes.count - len(shown)
     yield f"  {group.sizes.count} problem sizes: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}"
     if group.arguments > 1:
@@ -132,7 +132,7 @@ def _size(size: SizeOutcome, history: History, varied: Sequence[str], ranked: in
     yield f"size group {size.group}, {size_text(size.size)}: {size.measured} solutions timed{failed}"
     best = history.winners.get(size.place)
     held = history.held.get(size.place)
-    if best is not None and held and (size.winner is None or not history.is_same(size.winner.values, held)):
+    if best is not None and held and (size.winner is None or not history.is_same(size.winner, held)):
         yield f"  best so far, of round {best.round}: {best.gflops:.0f} GFLOP/s: {values_text(best.values)}"
     yield from (_contender(number, one, varied) for number, one in enumerate(size.ranked[:ranked], start=1))
     if slowest:
@@ -172,6 +172,8 @@ def rejection_facts(outcome: RoundOutcome) -> str:
             lines.append(f"size group {group.group}: {group.solutions:,} of {group.permutations:,} were built")
         reasons = sorted(group.rejected.items(), key=lambda pair: -pair[1])[:_REASONS]
         lines += [f"  {count} rejected: {reason}" for reason, count in reasons]
+        if group.duplicates:
+            lines.append(f"  {group.duplicates} dropped as duplicates: they derive to the same solution as another one")
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -29,10 +29,13 @@ _KNOWN = frozenset(
         FLOPS,
         "TilesPerCu",
         "TotalGranularity",
+        "WinnerFreq",
         "WinnerGFlops",
         WINNER_TIME,
         WINNER_INDEX,
         WINNER_NAME,
+        "WinnerPower",
+        "WinnerTemperature",
     }
 )
 LARGEST_TABLE = 512 << 20
@@ -142,15 +145,13 @@ class ResultColumns:
         names: of all columns.
         sizes: places of the problem's indices, in order.
         known: places of Tensile's own columns, by name.
-        fields: places of columns that are neither Tensile's own nor a solution's.
-        solutions: places of the solutions' columns, in order.
+        others: places of all other columns, in order: those of the solutions, and what describes the problem.
     """
 
     names: list[str]
     sizes: list[int]
     known: dict[str, int]
-    fields: list[int]
-    solutions: list[int]
+    others: list[int]
 
     @property
     def metric(self) -> str:
@@ -159,7 +160,7 @@ class ResultColumns:
 
 
 def understood(header: Sequence[str], file: Path, line: int) -> ResultColumns:
-    """The columns that a header names; every column behind Tensile's own counts as a solution's.
+    """The columns that a header names.
 
     Raises:
         ResultsError: two columns have one name, or one that is needed is missing.
@@ -172,9 +173,8 @@ def understood(header: Sequence[str], file: Path, line: int) -> ResultColumns:
         raise ResultsError(f"its first line is no header of a table: it lacks {METRICS[0]}", file=file, line=line)
     if not sizes:
         raise ResultsError("its header names no problem size (SizeI, SizeJ, ...)", file=file, line=line)
-    last = max([*sizes, *known.values()])
-    fields = [at for at in range(last) if at not in sizes and names[at] not in known]
-    return ResultColumns(names, sizes, known, fields, list(range(last + 1, len(names))))
+    own = {*sizes, *known.values()}
+    return ResultColumns(names, sizes, known, [at for at in range(len(names)) if at not in own])
 
 
 def _without_repeats(names: Sequence[str], file: Path, line: int) -> None:
@@ -281,16 +281,17 @@ def _fitting(cells: list[str], columns: int, file: Path, line: int) -> list[str]
     return cells
 
 
-def size_row(line: TableLine, columns: ResultColumns, names: list[str]) -> ResultRow:
+def size_row(line: TableLine, columns: ResultColumns, places: Mapping[str, int]) -> ResultRow:
     """One row, with its winner.
 
     Args:
-        names: of the solutions, one for each of their columns.
+        places: of the solutions' columns, by the solution's name; the other unknown ones describe the problem.
 
     Raises:
         ResultsError: a cell cannot be understood.
     """
-    speeds = {name: line.speed_at(at) for name, at in zip(names, columns.solutions, strict=True)}
+    speeds = {name: line.speed_at(at) for name, at in places.items()}
+    solved = frozenset(places.values())
     failed = frozenset(name for name, speed in speeds.items() if speed == FAILED)
     measured = {name: speed for name, speed in speeds.items() if speed is not None and speed > 0}
     winner = max(measured, key=measured.__getitem__, default=None)
@@ -299,11 +300,11 @@ def size_row(line: TableLine, columns: ResultColumns, names: list[str]) -> Resul
         size=_size(line, columns),
         strides=_strides(line, columns),
         total_flops=flops,
-        gflops={name: measured.get(name) for name in names},
+        gflops={name: measured.get(name) for name in places},
         failed=failed,
         winner=winner,
         microseconds=None if winner is None else _microseconds(line, columns, flops, measured[winner]),
-        fields={columns.names[at]: line.cells[at].strip() for at in columns.fields},
+        fields={columns.names[at]: line.cells[at].strip() for at in columns.others if at not in solved},
         line=line.number,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -48,8 +48,12 @@ _ALIAS = re.compile(r"([\w.]+):\s+\*(\w+)\s*")
 Solution = dict[str, object]
 _NAME = "SolutionNameMin"
 _DATA, _PROBLEMS = "2_BenchmarkData", "1_BenchmarkProblems"
+_OF_A_SOLUTION = re.compile(r"Cij[a-z]*_A[a-z]+_B[a-z]+_")
+"""How the name of every solution of a contraction begins."""
 _GROUP = re.compile(r"(?P<name>.+_(?P<number>\d{2,}))(_CSVWinner)?")
 _MOST_NOTES = 5
+_OF_A_PROBLEM = {"BiasType", "ActivationType", "FactorDim", "ProblemIndex"}
+"""Columns with which TensileLite tells rows of one size apart."""
 
 
 def solutions_of(file: Path) -> list[Solution]:
@@ -143,31 +147,41 @@ def _not_cut_off(solutions: list[Solution], text: str, file: Path) -> None:
         raise ResultsError(_CUT_OFF, file=file, line=text.count("\n"))
 
 
-def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> tuple[ResultColumns, dict[str, Solution]]:
-    """The columns with those of the solutions told from others, and the solution of each, by the column's name.
+def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> dict[str, tuple[int, Solution]]:
+    """Place of the column and solution, by the column's name.
 
-    By name where the names agree. Else by place: Tensile shortens a name to what tells solutions apart, and may do
-    so differently in the two files; but both are in the order of the solutions' numbers.
+    By name where every solution's is there. Else by place, as Tensile's own logic does: the last columns are those of
+    the solutions, in their order; for Tensile shortens a name to what tells solutions apart, and may do so differently
+    in the two files.
 
     Raises:
         ResultsError: table and file are not of the same solutions.
     """
-    candidates = [columns.names[at] for at in columns.solutions]
-    named = {name: solution for solution in reversed(solutions) if isinstance(name := solution.get(_NAME), str)}
-    found = {name: named[name] for name in candidates if name in named}
-    if found and (len(found) == len(candidates) or len(found) == len(named)):
-        return _split(columns, found), found
-    if len(candidates) == len(solutions):
-        return columns, dict(zip(candidates, solutions, strict=True))
-    message = f"it has columns for {len(candidates)} solutions, but its .yaml has {len(solutions)}"
+    at = {columns.names[place]: place for place in columns.others}
+    named = {str(solution.get(_NAME)): solution for solution in solutions}
+    if len(named) == len(solutions) and named.keys() <= at.keys():
+        found = {name: (at[name], solution) for name, solution in named.items()}
+        if not any(_OF_A_SOLUTION.match(name) for name in at.keys() - named.keys()):
+            return found
+    elif _behind(columns) == len(solutions) and not _contradicted(columns, solutions):
+        first = len(columns.names) - len(solutions)
+        return {columns.names[first + number]: (first + number, one) for number, one in enumerate(solutions)}
+    message = f"it has columns for {_behind(columns)} solutions, but its .yaml has {len(solutions)}"
+    if _behind(columns) == len(solutions):
+        message = "its columns are of other solutions than its .yaml, or in another order"
     raise ResultsError(message, hint="The two are not of one run, or one of them was cut off.", file=file, line=1)
 
 
-def _split(columns: ResultColumns, found: dict[str, Solution]) -> ResultColumns:
-    """Columns behind Tensile's own that are no solution's describe the problem."""
-    others = [at for at in columns.solutions if columns.names[at] not in found]
-    mine = [at for at in columns.solutions if columns.names[at] in found]
-    return replace(columns, fields=[*columns.fields, *others], solutions=mine)
+def _behind(columns: ResultColumns) -> int:
+    """Columns behind the last one of Tensile's own."""
+    return len(columns.names) - 1 - max([*columns.sizes, *columns.known.values()])
+
+
+def _contradicted(columns: ResultColumns, solutions: list[Solution]) -> bool:
+    """Whether a name is that of a solution with another number."""
+    names = columns.names[-len(solutions) :]
+    numbers = {str(solution.get(_NAME)): number for number, solution in enumerate(solutions)}
+    return any(numbers.get(name, number) != number for number, name in enumerate(names))
 
 
 def read_results(output: Path) -> list[GroupTable]:
@@ -199,14 +213,21 @@ def _uncollected(directory: Path) -> dict[str, Path]:
 
 def _group_table(name: str, file: Path) -> GroupTable:
     columns, lines = lines_of(file)
-    columns, solutions = matched(columns, solutions_of(file.with_suffix(".yaml")), file)
-    names = list(solutions)
-    rows = [size_row(line, columns, names) for line in lines]
+    found = matched(columns, solutions_of(file.with_suffix(".yaml")), file)
+    places = {name: place for name, (place, _) in found.items()}
+    rows = [size_row(line, columns, places) for line in lines]
     if not rows:
         raise ResultsError("it has no row: Tensile measured no problem size", file=file)
     match = _GROUP.fullmatch(name)
     assert match is not None  # noqa: S101 - only such names were looked for
-    return GroupTable(name, int(match["number"]), columns.metric, rows, solutions, _notes(lines, rows, columns, names))
+    solutions = {name: solution for name, (_, solution) in found.items()}
+    notes = [*_unknown(rows[0]), *_notes(lines, rows, columns, list(places))]
+    return GroupTable(name, int(match["number"]), columns.metric, rows, solutions, notes)
+
+
+def _unknown(row: ResultRow) -> list[str]:
+    names = sorted(row.fields.keys() - _OF_A_PROBLEM)
+    return [f"columns that are not known here are passed over: {', '.join(map(shown, names))}"] if names else []
 
 
 def _notes(lines: list[TableLine], rows: list[ResultRow], columns: ResultColumns, names: list[str]) -> list[str]:

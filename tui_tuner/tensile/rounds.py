@@ -15,6 +15,7 @@ from tui_tuner.tensile.effects import TensileEffects
 from tui_tuner.tensile.events import text_of
 from tui_tuner.tensile.history import Advice, History, MeasuredRound, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge
+from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind
 from tui_tuner.tensile.prompt import PromptContext, prompt
 
 _EXPLORE = "Choose a first space that is worth a run: the edits are carried out, then it is measured."
@@ -29,13 +30,13 @@ _TRIES = 2
 class TensileRounds:
     """One session's rounds."""
 
-    def __init__(self, session: TensileEffects, knowledge: Knowledge) -> None:
+    def __init__(self, session: TensileEffects, knowledge: Knowledge, noise: float | None = None) -> None:
         self._session = session
         self._knowledge = knowledge
         self._options = session.options
         self._limit = session.options.limit(session.given)
         self._flat = 0
-        self.history = History(session.given, knowledge.table.default)
+        self.history = History(session.given, knowledge.table.default, noise=noise)
 
     async def run(self) -> str:
         """Measure, ask and edit until it is enough.
@@ -80,6 +81,9 @@ class TensileRounds:
             )
             return
         step = self._session.add_step("Benchmark the configuration as given")
+        if self._session.given_refused:
+            self._refused(step, self._session.given_refused)
+            return
         step = self._session.update_step(step.now(StepState.RUNNING))
         added = await self._measured(0, EditedConfiguration(given), step)
         failure = added.outcome.failure
@@ -88,6 +92,16 @@ class TensileRounds:
         else:
             detail = f"{given.permutations:,} permutations in {added.outcome.seconds:.0f} s"
             self._session.update_step(step.now(StepState.DONE, detail=detail))
+
+    def _refused(self, step: Step, why: str) -> None:
+        """What the installed Tensile does not take is not run: its own parser said so."""
+        failure = RunFailure(kind=RunFailureKind.REFUSED, message=why.splitlines()[0], detail=why)
+        groups = [
+            GroupOutcome(group=one.number, permutations=one.permutations) for one in self._session.given.size_groups
+        ]
+        self.history.add(0, self._session.given, RoundOutcome(seconds=0, groups=groups, failure=failure))
+        self._session.note(f"Tensile itself refuses the configuration as given: {why}", warning=True)
+        self._session.update_step(step.now(StepState.REJECTED, reason=f"{failure.kind}: {failure.message}"))
 
     # --- one round
 

@@ -1,18 +1,17 @@
-"""What a run prints, read while it runs, how it ended, and why it gave no results.
+"""What a run prints, read while it runs.
 
 The words that are looked for are those of TensileLite (BenchmarkProblems.py, Common, SolutionStructs) and of
-Tensile; where a version prints others, less is known of the run and nothing breaks.
+Tensile; where a version prints others, less is known of the run and nothing breaks. Since July 2024 Tensile breaks
+lines at 80 columns and gives up without `Tensile::FATAL`: lines are put together again, and the last words count.
 """
 
 from __future__ import annotations
 
 import re
 import signal as signals
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tui_tuner.tensile.outcome import RunFailure, RunFailureKind
 from tui_tuner.text import clean
 
 _PHASES = (
@@ -24,9 +23,17 @@ _PHASES = (
 )
 _STEP = re.compile(r"# Benchmark ?Step: (\S+) - ")
 _COUNTS = re.compile(r"# Actual Solutions: (\d+) / (\d+)(?P<kernels>.*after KernelWriter)?")
-_DEVICE = re.compile(r"# Detected .*\bISA: (gfx[0-9a-f]+)")
-_REJECT = "reject: "
+_DEVICE = re.compile(r"# Detected (?:.*\bISA: |GPU \d+:\s+)(gfx[0-9a-f]+)")
+_REJECT, _REJECTED = "reject: ", "rejecting solution "
 _FATAL = "Tensile::FATAL: "
+_GIVES_UP = re.compile(
+    r"Invalid parameter (?:name|value): |ExactSize .*doesn't match|Config file requires version"
+    r"|Your parameters resulted in 0 valid|Benchmark step.* no longer supported"
+)
+"""How Tensile begins its last words, with or without a mark before them."""
+_COLUMNS = 80
+_STARTS = re.compile(r"[#+]|reject: |rejecting |Tensile::|Traceback|clientExit=|exit status \d+$|\d+/\d+,")
+"""What begins a line of its own, whatever stands before it."""
 _TRACEBACK = "Traceback (most recent call last):"
 _CLIENT = re.compile(r"Benchmark Process exited with (?:code (-?\d+)|error: .*exit status (\d+))")
 _COLLECTED = re.compile(r"clientExit=\d+ \(")
@@ -39,6 +46,7 @@ _SHELL_STATUS = 128
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 _MOST_REASONS, _LONGEST_REASON = 200, 160
 _FATAL_LINES, _TAIL_LINES, _LONGEST_LINE = 3, 40, 300
+_LONGEST_BROKEN = 4000
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class GroupLog:
         valid: solutions that Tensile found possible.
         built: solutions that it made kernels of.
         rejected: how often it rejected one, by reason; empty unless `PrintSolutionRejectionReason` is on.
+        rejections: solutions that it rejected, some for several reasons.
     """
 
     name: str = ""
@@ -58,6 +67,14 @@ class GroupLog:
     valid: int | None = None
     built: int | None = None
     rejected: dict[str, int] = field(default_factory=dict)
+    rejections: int = 0
+
+    @property
+    def duplicates(self) -> int:
+        """Permutations that were dropped because another one derives to the same solution; 0 where nothing tells."""
+        if not self.rejections or self.permutations is None or self.valid is None:
+            return 0
+        return max(0, self.permutations - self.valid - self.rejections)
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,7 @@ class LogSummary:
         device: instruction set of the GPU that it found, as `gfx90a`; empty where it named none.
         groups: in the order in which they ran.
         fatal: what it said before it gave up, where it did; empty otherwise.
+        last_words: the last lines that stand together, whatever they are.
         exception: last line of the last Python traceback, empty without one.
         client_code: exit status of the benchmark client, where Tensile complained of it: the number of solutions
             that failed, up to 255, or 128 and a signal's number.
@@ -83,48 +101,12 @@ class LogSummary:
     device: str = ""
     groups: list[GroupLog] = field(default_factory=list)
     fatal: str = ""
+    last_words: str = ""
     exception: str = ""
     client_code: int | None = None
     client_signal: str | None = None
     collected: bool = False
     tail: str = ""
-
-
-@dataclass(frozen=True)
-class RunEnd:
-    """One run of Tensile, over.
-
-    Attributes:
-        seconds: that it took.
-        returncode: exit status; negative for the signal that ended it; None where it could not be started.
-        timed_out: whether it was ended because its time was up.
-        limit_s: the time that it had; None where it had all.
-        log: the file with all that it printed.
-        not_started: why it could not be started; empty where it could.
-    """
-
-    seconds: float
-    returncode: int | None
-    timed_out: bool
-    limit_s: float | None
-    log: Path
-    said: LogSummary
-    not_started: str = ""
-
-    @property
-    def signal(self) -> str | None:
-        """The signal that ended it, as `SIGSEGV`."""
-        if self.returncode is None or self.returncode >= 0:
-            return None
-        return signal_name(-self.returncode)
-
-    @property
-    def has_results(self) -> bool:
-        """Whether its tables are complete: failed validations alone make Tensile end with status 1."""
-        if self.timed_out or self.said.client_signal is not None:
-            return False
-        failures_only = self.returncode == 1 and self.said.collected and not self.said.exception
-        return self.returncode == 0 or failures_only
 
 
 def signal_name(number: int) -> str:
@@ -136,16 +118,52 @@ def signal_name(number: int) -> str:
 
 
 @dataclass
+class _Reason:
+    """Rejections that differ in numbers only.
+
+    Attributes:
+        form: the words, `#` in the place of each number.
+        numbers: the lowest and the highest at each place, as they were printed.
+    """
+
+    form: str
+    times: int = 0
+    numbers: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        told = _NUMBER.findall(text)
+        before = self.numbers or [(one, one) for one in told]
+        self.numbers = [
+            (min(low, one, key=float), max(high, one, key=float)) for (low, high), one in zip(before, told, strict=True)
+        ]
+        self.times += 1
+
+    def words(self) -> str:
+        """The reason with its numbers, a range where they differ."""
+        first, *rest = self.form.split("#") if self.numbers else [self.form]
+        shown = [low if low == high else f"{low} to {high}" for low, high in self.numbers]
+        return first + "".join(number + part for number, part in zip(shown, rest, strict=False))
+
+
+@dataclass
 class _Group:
     name: str = ""
     permutations: int | None = None
     valid: int | None = None
     built: int | None = None
-    rejected: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, _Reason] = field(default_factory=dict)
+    rejections: int = 0
     collected: bool = False
 
+    def reject(self, text: str) -> None:
+        """Take in a reason of rejection."""
+        form = _NUMBER.sub("#", text)
+        if form in self.reasons or len(self.reasons) < _MOST_REASONS:
+            self.reasons.setdefault(form, _Reason(form)).add(text)
+
     def summary(self) -> GroupLog:
-        return GroupLog(self.name, self.permutations, self.valid, self.built, dict(self.rejected.most_common()))
+        counts = {reason.words(): reason.times for reason in sorted(self.reasons.values(), key=lambda one: -one.times)}
+        return GroupLog(self.name, self.permutations, self.valid, self.built, counts, self.rejections)
 
 
 class LogReader:
@@ -156,7 +174,10 @@ class LogReader:
         self._phase, self._since = "preparing", 0.0
         self._groups: list[_Group] = []
         self._device = ""
+        self._broken: str | None = None
         self._fatal: list[str] = []
+        self._block: list[str] = []
+        self._last_block: list[str] = []
         self._exception, self._in_traceback = "", False
         self._client_code: int | None = None
         self._shell_complained = False
@@ -164,16 +185,32 @@ class LogReader:
 
     def feed(self, line: str, seconds: float) -> None:
         """Read one line without its end."""
+        goes_on = _is_broken(line)
+        if self._broken is not None:
+            begun, self._broken = self._broken, None
+            if line.strip() and not _STARTS.match(line):
+                line = (begun + line)[:_LONGEST_BROKEN]
+            else:
+                self._take(begun, seconds)
+        if goes_on:
+            self._broken = line
+        else:
+            self._take(line, seconds)
+
+    def _take(self, line: str, seconds: float) -> None:
         self._follow_phase(line, seconds)
         self._follow_group(line)
         self._follow_complaints(line)
         if not self._device and (match := _DEVICE.match(line)):
             self._device = match[1]
-        if line.strip(" #") and not line.startswith("rejecting solution "):
+        if line.strip(" #") and not line.startswith(_REJECTED):
             self._tail.append(shortened(line))
 
     def summary(self, seconds: float) -> LogSummary:
         """All that was read, at the end of the run."""
+        if self._broken is not None:
+            self._take(self._broken, seconds)
+            self._broken = None
         self._enter(self._phase, seconds)
         return LogSummary(
             phases=self._phases,
@@ -181,6 +218,7 @@ class LogReader:
             device=self._device,
             groups=[group.summary() for group in self._groups],
             fatal="\n".join(self._fatal),
+            last_words="\n".join(self._block or self._last_block),
             exception=self._exception,
             client_code=self._client_code,
             client_signal=self._client_signal(),
@@ -216,16 +254,17 @@ class LogReader:
             else:
                 group.valid, group.permutations = int(match[1]), int(match[2])
         elif line.startswith(_REJECT):
-            told = reason(line.removeprefix(_REJECT))
-            if told in group.rejected or len(group.rejected) < _MOST_REASONS:
-                group.rejected[told] += 1
+            group.reject(reason(line.removeprefix(_REJECT)))
+        elif line.startswith(_REJECTED):
+            group.rejections += 1
         elif _COLLECTED.match(line):
             group.collected = True
 
     def _follow_complaints(self, line: str) -> None:
-        if line.startswith(_FATAL):
+        self._follow_blocks(line)
+        if line.startswith(_FATAL) or _GIVES_UP.match(line):
             self._fatal = [shortened(line.removeprefix(_FATAL))]
-        elif self._fatal and line.strip() and len(self._fatal) < _FATAL_LINES:
+        elif self._fatal and line.strip() and not _STARTS.match(line) and len(self._fatal) < _FATAL_LINES:
             self._fatal.append(shortened(line))
         if line.startswith(_TRACEBACK):
             self._in_traceback = True
@@ -236,92 +275,25 @@ class LogReader:
         if match := _CLIENT.search(line):
             self._client_code = int(match[1] or match[2])
 
+    def _follow_blocks(self, line: str) -> None:
+        """Lines that stand together, without those that tell how far it is."""
+        if not line.strip() or _STARTS.match(line):
+            self._last_block, self._block = self._block or self._last_block, []
+        elif len(self._block) < _FATAL_LINES:
+            self._block.append(shortened(line))
+
+
+def _is_broken(line: str) -> bool:
+    """Whether a line may go on in the next: where it was broken a blank is left, unless there was no room for one."""
+    return bool(line.strip(" #")) and (line[-1] == " " or len(line) in (_COLUMNS - 1, _COLUMNS))
+
 
 def reason(text: str) -> str:
-    """A reason of rejection without its numbers, so that equal reasons count together."""
-    text = clean(text[:_LONGEST_REASON]).replace("\n", " ").strip()
-    return _NUMBER.sub("#", text) or "no reason given"
+    """A reason of rejection, safe to print."""
+    return clean(text[:_LONGEST_REASON]).replace("\n", " ").replace("#", "").strip() or "no reason given"
 
 
 def shortened(line: str) -> str:
     """A line that is safe to print, and not too long."""
     line = clean(line[: 2 * _LONGEST_LINE]).rstrip()
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-
-
-_NO_PROGRAM = re.compile(r"`([^`]+)` either not found or not executable|Failed to locate (\S+)")
-
-
-_NO_GPU = re.compile(
-    r"Failed to detect curr\w+ ISA|Did not detect SupportedISA|no ROCm-capable device is detected"
-    r"|hipErrorNoDevice|No HIP GPUs are available"
-)
-
-
-_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): (.+)")
-
-
-def explain(ended: RunEnd) -> RunFailure | None:
-    """Why a run gave no complete results; None where it gave them.
-
-    Failed validations are no failure of the run: Tensile ends with status 1 then, its results complete.
-    """
-    kind, message = _reason(ended)
-    return None if kind is None else RunFailure(kind=kind, message=message, detail=ended.said.tail)
-
-
-def _reason(ended: RunEnd) -> tuple[RunFailureKind | None, str]:
-    if ended.not_started:
-        return RunFailureKind.REFUSED, f"Tensile cannot be started: {ended.not_started}"
-    if ended.timed_out:
-        return RunFailureKind.TIMEOUT, f"Tensile was ended after {ended.seconds:.0f} s, {_where(ended)}"
-    if ended.signal is not None:
-        return RunFailureKind.CRASH, f"Tensile was ended by {ended.signal}, {_where(ended)}"
-    if ended.said.client_signal is not None:
-        return RunFailureKind.CRASH, f"the benchmark client was ended by {ended.said.client_signal}"
-    if ended.has_results:
-        return None, ""
-    return _words(ended)
-
-
-def _words(ended: RunEnd) -> tuple[RunFailureKind, str]:
-    """Of a run that ended by itself with an error."""
-    said = ended.said
-    last_words = f"{said.fatal}\n{said.exception}"
-    if "resulted in 0 valid solutions" in said.fatal or "0 valid soultion" in said.fatal:
-        return RunFailureKind.NOTHING_VALID, f"Tensile rejected every permutation{_commonest(ended)}"
-    if match := _NO_PROGRAM.search(last_words):
-        return (
-            RunFailureKind.REFUSED,
-            f"Tensile does not find {match[1] or match[2]}; is ROCm installed, ROCM_PATH set?",
-        )
-    if match := _NO_MODULE.search(said.exception):
-        return RunFailureKind.REFUSED, f"Tensile's Python lacks something: {match[1]}"
-    if _NO_GPU.search(last_words) or (not said.fatal and _NO_GPU.search(said.tail)):
-        return RunFailureKind.REFUSED, "Tensile finds no AMD GPU that it supports"
-    if said.fatal:
-        return RunFailureKind.REFUSED, said.fatal.splitlines()[0]
-    if said.exception:
-        return RunFailureKind.CRASH, f"Tensile ended by a Python exception: {said.exception}"
-    if said.client_code is not None:
-        return RunFailureKind.CRASH, f"the benchmark client ended with status {said.client_code}"
-    return RunFailureKind.CRASH, f"Tensile ended with status {ended.returncode}, {_where(ended)}"
-
-
-def _where(ended: RunEnd) -> str:
-    doing = {
-        "preparing": "before it made solutions",
-        "solutions": "while it made solutions",
-        "kernels": "while it wrote and assembled kernels",
-        "client": "while the kernels ran",
-        "library": "after the kernels had run",
-    }
-    return doing[ended.said.phase]
-
-
-def _commonest(ended: RunEnd) -> str:
-    reasons = [(count, reason) for group in ended.said.groups for reason, count in group.rejected.items()]
-    if not reasons:
-        return ""
-    count, reason = max(reasons)
-    return f"; the commonest reason, {count} times: {reason}"

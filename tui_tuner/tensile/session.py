@@ -34,6 +34,7 @@ from tui_tuner.tensile.history import History, MeasuredRound
 from tui_tuner.tensile.knowledge.known import Knowledge
 from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import mean_gain
+from tui_tuner.tensile.program import Acceptance
 from tui_tuner.tensile.report import RoundSummary, TensileOutcome, write_report
 from tui_tuner.tensile.rounds import TensileRounds
 from tui_tuner.tensile.run_directory import TensileRun
@@ -72,6 +73,10 @@ class TensileSession(EventStream):
     async def _tune(self, approver: Approver) -> None:
         started = await self._benchmarks.start()
         self._emit(DeviceReady(device=self._device(started), sandbox=_SANDBOX))
+        verdict = await self._benchmarks.first_verdict()
+        if verdict is not None:
+            given = self._run.configuration
+            self._knowledge = self._knowledge.of_installed(verdict.table, started["version"], given)
         self._tell_notices()
         plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = TensileEffects(
@@ -84,7 +89,11 @@ class TensileSession(EventStream):
             self._inbox,
             self._emit,
         )
-        rounds = TensileRounds(effects, self._knowledge)
+        if verdict is not None and verdict.standing is Acceptance.REFUSED:
+            effects.given_refused = verdict.message
+        # a session that began before this was asked goes on as it was judged then
+        noise = None if verdict is None else self._run.settings.min_gain
+        rounds = TensileRounds(effects, self._knowledge, noise)
         reason = await self._run_rounds(rounds, effects)
         finals = await run_finals(effects, rounds.history)
         self._finish(rounds.history, finals, reason, started["version"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +72,7 @@ def _is(name: str, value: ParameterValue, solution: Mapping[str, object]) -> boo
     if name == _WORK_GROUP and isinstance(value, list) and solution.get("EnableMatrixInstruction"):
         return _last(solution.get(name)) == _last(value)  # the first two follow from the instruction
     told = solution.get(name)
-    return isinstance(told, bool | int | float | str | list) and same(value, told)
+    return isinstance(told, bool | int | float | str | list | dict) and same(value, told)
 
 
 def _last(value: object) -> object:
@@ -90,6 +92,59 @@ def _instruction_of(solution: Mapping[str, object]) -> tuple[object, ...]:
     block = solution.get("MIBlock")
     in_m = block[4] if isinstance(block, list) and len(block) > 4 else None
     return solution.get(INSTRUCTION), in_m, solution.get("MIWaveTile"), solution.get("MIWaveGroup")
+
+
+_NAMES = frozenset({"SolutionIndex", "SolutionNameMin", "KernelNameMin"})
+"""Entries of a solution that depend on what else is in its file."""
+
+
+def digest(solution: Mapping[str, object]) -> str:
+    """The same for the same solution, in whatever run."""
+    told = {name: value for name, value in solution.items() if name not in _NAMES}
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def alike(
+    group: SizeGroup, values: Mapping[str, ParameterValues], solutions: Mapping[str, Mapping[str, object]]
+) -> dict[str, dict[str, list[ParameterValue]]]:
+    """By solution and parameter, other values that make the same solution.
+
+    What Tensile chose in the place of -1 does. And where -1 was tried as well and made no solution of its own beside a
+    single other value, it made that one: Tensile keeps one of two that derive to the same.
+    """
+    found: dict[str, dict[str, list[ParameterValue]]] = {name: {} for name in values}
+    for name, held in values.items():
+        for parameter, value in {**group.constants, **held}.items():
+            told = solutions[name].get(parameter)
+            if value == _AUTOMATIC and isinstance(told, int | float | str) and told != value:
+                found[name][parameter] = [told]
+    for parameter in [name for name, offered in group.forked.items() if _AUTOMATIC in offered]:
+        rows: dict[str, list[str]] = defaultdict(list)
+        for name, held in values.items():
+            rows[repr({key: value for key, value in held.items() if key != parameter})].append(name)
+        for alone in [row[0] for row in rows.values() if len(row) == 1]:
+            if values[alone].get(parameter, _AUTOMATIC) != _AUTOMATIC:
+                found[alone][parameter] = [_AUTOMATIC]
+    return found
+
+
+@dataclass(frozen=True)
+class _Contenders:
+    """The solutions of a table by name: as Tensile derived them, as they were forked, and what makes the same."""
+
+    derived: Mapping[str, Mapping[str, object]]
+    values: Mapping[str, ParameterValues]
+    alike: Mapping[str, dict[str, list[ParameterValue]]]
+
+    def of(self, name: str, gflops: float) -> Contender:
+        """A solution with its speed at one size."""
+        return Contender(
+            solution=name,
+            values=self.values[name],
+            gflops=round(gflops, 3),
+            derived=digest(self.derived[name]),
+            alike=self.alike[name],
+        )
 
 
 @dataclass(frozen=True)
@@ -117,9 +172,10 @@ def summarise(
     many = configuration.sizes > _MANY_SIZES
     for group, table in _assigned(configuration, tables, names, notes):
         values = {name: identified(group, solution) for name, solution in table.solutions.items()}
+        contenders = _Contenders(table.solutions, values, alike(group, values, table.solutions))
         speeds = _speeds(table)
         for size, rows in _by_size(table).items():
-            sizes.append(_size_outcome(group.number, size, speeds[size], rows, values, short=many))
+            sizes.append(_size_outcome(group.number, size, speeds[size], rows, contenders, short=many))
         effects += _effects(group, speeds, values)
     return Summary(sizes, effects, notes)
 
@@ -186,22 +242,18 @@ def _size_outcome(
     size: Size,
     speeds: Mapping[str, float],
     rows: Sequence[ResultRow],
-    values: Mapping[str, ParameterValues],
+    contenders: _Contenders,
     *,
     short: bool,
 ) -> SizeOutcome:
     order = sorted(speeds, key=lambda name: (-speeds[name], name))
     best, worst = (3, 1) if short else (_RANKED, _SLOWEST)
-
-    def contenders(names: Sequence[str]) -> list[Contender]:
-        return [Contender(solution=name, values=values[name], gflops=round(speeds[name], 3)) for name in names]
-
     times = [row.microseconds for row in rows if order and row.winner == order[0] and row.microseconds is not None]
     return SizeOutcome(
         group=number,
         size=list(size),
-        ranked=contenders(order[:best]),
-        slowest=contenders(order[best:][-worst:]),
+        ranked=[contenders.of(name, speeds[name]) for name in order[:best]],
+        slowest=[contenders.of(name, speeds[name]) for name in order[best:][-worst:]],
         measured=len(order),
         failed=len({name for row in rows for name in row.failed}),
         microseconds=round(median(times), 3) if times else None,

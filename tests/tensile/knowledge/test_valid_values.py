@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tui_tuner.tensile.knowledge.valid_values import ValidValues, table_for, tables
+from tui_tuner.tensile.knowledge.valid_values import ValidValues, installed_values, table_for, tables
 
 TENSILELITE, TENSILE = tables()
 BOTH = pytest.mark.parametrize("table", [TENSILELITE, TENSILE], ids=lambda table: table.name)
@@ -205,3 +207,27 @@ def test_the_table_for_a_file_is_the_one_that_knows_most_of_its_parameters():
     assert table_for(["DepthU", "VectorWidthA", "EdgeType", "1LDSBuffer", "NonTemporalE"], known) is TENSILELITE
     assert table_for(["DepthU"], known) is TENSILELITE
     assert table_for([], known) is TENSILELITE
+
+
+def test_an_installed_tensile_has_the_last_word_and_the_user_s_own_files_stay(tmp_path: Path) -> None:
+    told = {
+        "DepthU": {"values": [-1], "ranges": [[2, 1024, 1]], "default": 16},
+        "MatrixInstruction": {"shape": True},
+        "StaggerU": {"values": [0, 32], "ranges": []},
+        "Novel": {"any": True},
+    }
+    (tmp_path / "own.toml").write_text('name = "tensile"\n[parameters]\nStaggerU = { values = [0, 5] }\n')
+    table = installed_values(told, tables(tmp_path), "4.44.0")
+    assert (table.name, table.source) == ("tensile", "the installed Tensile 4.44.0")
+    assert table.names == ("DepthU", "MatrixInstruction", "StaggerU", "Novel")
+    assert (table.words("DepthU"), table.default("DepthU"), table.is_unchecked("Novel")) == ("-1, 2 to 1024", 16, True)
+    assert table.words("StaggerU") == "0, 5"
+    assert table.fault("MatrixInstruction", [16, 16, 16, 1, 1, 2, 2, 2, 2]) is None
+    assert table.fault("MatrixInstruction", [16, 16, 17, 1]) is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "name"), [("4.44.0", "tensile"), ("4.33.0", "tensilelite"), ("5.1", "tensilelite"), ("", "tensilelite")]
+)
+def test_the_version_decides_where_both_know_as_much(version: str, name: str) -> None:
+    assert table_for(["DepthU", "GlobalSplitU"], tables(), version).name == name

@@ -13,7 +13,7 @@ from tui_tuner.tensile.outcome import RunFailureKind
 from tui_tuner.tensile.program import Tensile
 from tui_tuner.tensile.result_tables import ResultsError
 from tui_tuner.tensile.results import read_results
-from tui_tuner.tensile.run_log import RunEnd, explain
+from tui_tuner.tensile.run_end import RunEnd, explain
 
 NOTHING = "Tensile rejected every permutation"
 CASES = [

@@ -52,6 +52,19 @@ def constructForkPermutations(forkParams, paramGroups):
         count *= len(deepcopy(values))
     return [{{}}] * count
 """
+MORE = """
+validParameters = {
+    "DepthU": [-1, *range(2, 1025)],
+    "PerMfma": [i / 100 for i in range(1, 3200)],
+    "Algorithm": ["SingleBuffer", "MultipleBuffer"],
+    "Widths": [-1, 1, 2, 4],
+    "ISA": [(9, 0, 10), (9, 4, 2)],
+    "MatrixInstruction": [[i, 16, 16, 1] for i in range(100)],
+    "CustomKernelName": -1,
+    "AssertSizeMultiple": -1,
+}
+defaultBenchmarkCommonParameters = [{"DepthU": [16]}, {"PerMfma": [1]}, {"MatrixInstruction": [[]]}]
+"""
 NEWER, OLDER = ", printIndexAssignmentInfo: bool", ""
 
 
@@ -68,7 +81,32 @@ def checkout(directory: Path, arguments: str = NEWER) -> Tensile:
 async def test_a_configuration_that_is_taken_comes_with_its_permutations(tmp_path: Path, arguments: str) -> None:
     verdict = await check_installed(checkout(tmp_path, arguments), sample.configuration())
     assert (verdict.standing, verdict.permutations, verdict.message) == (Acceptance.TAKEN, (16,), "")
-    assert verdict.parameters == ("DepthU", "GlobalSplitU", "KernelLanguage", "MatrixInstruction")
+    assert not verdict.table
+
+
+async def test_it_tells_its_parameters_with_their_values_and_defaults(tmp_path: Path) -> None:
+    tensile = checkout(tmp_path)
+    structs = tmp_path / "Tensile" / "BenchmarkStructs.py"
+    structs.write_text(structs.read_text() + MORE)
+    table = (await check_installed(tensile, sample.configuration(), table=True)).table
+    assert table == {
+        "DepthU": {"values": [-1], "ranges": [[2, 1024, 1]], "default": 16},
+        "PerMfma": {"values": [], "ranges": [[0.01, 31.99, 0.01]], "default": 1},
+        "Algorithm": {"values": ["SingleBuffer", "MultipleBuffer"], "ranges": []},
+        "Widths": {"values": [-1, 1, 2, 4], "ranges": []},
+        "ISA": {"values": [[9, 0, 10], [9, 4, 2]], "ranges": []},
+        "MatrixInstruction": {"shape": True, "default": []},
+        "CustomKernelName": {"any": True},
+        "AssertSizeMultiple": {"any": True},
+    }
+
+
+async def test_a_refusal_without_the_old_mark_comes_in_its_own_words_too(tmp_path: Path) -> None:
+    tensile = checkout(tmp_path)
+    structs = tmp_path / "Tensile" / "BenchmarkStructs.py"
+    structs.write_text(structs.read_text().replace("Tensile::FATAL: ", ""))
+    verdict = await check_installed(tensile, sample.configuration().replace("- DepthU", "- DepthX"))
+    assert verdict.message.startswith("Invalid parameter name: DepthX\nValid parameters are ['DepthU',")
 
 
 async def test_a_refusal_comes_in_its_own_words(tmp_path: Path) -> None:

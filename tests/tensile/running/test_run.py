@@ -12,7 +12,7 @@ from tests.tensile.clocks import OwnTime
 from tests.tensile.running.programs import as_tensile, is_running, python_program
 from tui_tuner.tensile.measure import WALL_CLOCK, RunClock, explain, run_tensile
 from tui_tuner.tensile.program import Tensile
-from tui_tuner.tensile.run_log import RunEnd
+from tui_tuner.tensile.run_end import RunEnd
 
 SLEEPS = "import time; time.sleep(600)"
 OFFSPRING = """\

@@ -6,8 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.tensile.sessions.replies import DEEPER, SPLIT, STOP
-from tests.tensile.sessions.world import A, World, measured, model, notes, played, prompts, states, steps, winners
+from tests.tensile.sessions.replies import DEEPER, SPLIT, STOP, advice, drop
+from tests.tensile.sessions.world import (
+    SMALL_SPACE,
+    A,
+    World,
+    measured,
+    model,
+    notes,
+    played,
+    prompts,
+    states,
+    steps,
+    winners,
+)
 from tests.tensile.stand_in import write_program
 from tui_tuner.strategies.steps import StepState
 
@@ -33,6 +45,7 @@ class BenchmarkProcess:
 def constructForkPermutations(forks, groups):
     return list(itertools.product(*forks.values()))[COUNTED]
 """
+SHALLOWER = advice(drop("DepthU", 64))
 REFUSAL = "Invalid parameter value: DepthU = 64"
 
 
@@ -70,6 +83,30 @@ async def test_another_count_of_permutations_is_told(tmp_path: Path, counted: st
     story = await played(world.begin(model(SPLIT, STOP)))
     assert ("Tensile itself counts 3 permutations, this program 4" in notes(story)) is differ
     assert "parser is not asked" not in notes(story)
+
+
+async def test_the_model_is_offered_what_is_installed_and_nothing_else(tmp_path: Path) -> None:
+    world, backend = World(tmp_path), model(DEEPER, STOP)
+    install(world)
+    structs = tmp_path / "checkout" / "Tensile" / "BenchmarkStructs.py"
+    known = {"DepthU": [16, 32], "GlobalSplitU": [1, 2, 4], "BrandNew": [7, 8, 9], "MatrixInstruction": "many"}
+    structs.write_text(f"{STRUCTS.replace('[COUNTED]', '')}\nvalidParameters = {known}\n")
+    story = await played(world.begin(backend))
+    assert "valid values: tensilelite, the installed Tensile 4.33.0" in notes(story)
+    asked = prompts(backend)[0]
+    assert "BrandNew" in asked
+    assert "ScheduleIterAlg" not in asked
+    assert "DepthU cannot be 64: 16, 32" in prompts(backend)[1]
+    assert notes(await played(world.replay())) == notes(story)
+
+
+async def test_what_tensile_refuses_as_given_is_not_run_and_the_model_hears_why(tmp_path: Path) -> None:
+    world, backend = World(tmp_path, SMALL_SPACE.replace("DepthU: [32]", "DepthU: [64, 32]")), model(SHALLOWER, STOP)
+    install(world)
+    story = await played(world.begin(backend))
+    assert steps(story)["Benchmark the configuration as given"].reason == f"refused by Tensile: {REFUSAL}"
+    assert REFUSAL in prompts(backend)[0]
+    assert measured(story) == [(1, 2)]
 
 
 async def test_where_it_cannot_be_asked_that_is_told_once(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ The rules are those of Tensile's `BenchmarkProcess` and `constructForkPermutatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -13,8 +13,10 @@ from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-ParameterValue = bool | int | float | str | list[int]
+PlainValue = bool | int | float | str | list[int]
 """A number, a switch, a word, or a list of numbers as in `MatrixInstruction: [16, 16, 16, 1, 1, 2, 2, 2, 2]`."""
+ParameterValue = PlainValue | list[Any] | dict[int, int]
+"""Also what only a file sets: lists of lists, and maps from an index, as in `AssertSizeMultiple: {3: 32}`."""
 ENUMERATED = 10_000
 """Sizes of ranges beyond so many are counted and not listed."""
 
@@ -31,15 +33,17 @@ class ProblemSizes:
 
     Attributes:
         listed: each as in `Exact`, leading dimensions aside; of very many the first ones.
-        count: of all.
+        count: of all, convolutions too.
+        convolutions: each as in `Conv`; their indices follow from the problem type.
     """
 
     listed: tuple[Size, ...] = ()
     count: int = 0
+    convolutions: tuple[str, ...] = ()
 
 
 def problem_sizes(entries: Any) -> ProblemSizes:  # noqa: ANN401  # whatever the file says
-    """Sizes of a list of one-key maps `Exact`, `Range` and `MinStride`: ranges first, as Tensile has them.
+    """Sizes of a list of one-key maps `Exact`, `Range`, `Conv` and `MinStride`: ranges first, as Tensile has them.
 
     Raises:
         SizeFault: an entry is none of these.
@@ -50,6 +54,7 @@ def problem_sizes(entries: Any) -> ProblemSizes:  # noqa: ANN401  # whatever the
         raise SizeFault("ProblemSizes must be a list of Exact and Range")
     ranges: list[Size] = []
     exacts: list[Size] = []
+    convolutions: list[str] = []
     count = 0
     for kind, value in (pair for entry in entries for pair in entry.items()):
         if kind == "Exact":
@@ -58,9 +63,18 @@ def problem_sizes(entries: Any) -> ProblemSizes:  # noqa: ANN401  # whatever the
             axes = _axes(value)
             count += _count(axes)
             ranges += _expanded(axes)[: ENUMERATED - len(ranges)]
+        elif kind == "Conv":
+            convolutions.append(_convolution(value))
         elif kind != "MinStride":
-            raise SizeFault(f"there is no kind of problem size '{kind}': use Exact or Range")
-    return ProblemSizes((*ranges, *exacts), count + len(exacts))
+            raise SizeFault(f"there is no kind of problem size '{kind}': use Exact, Range or Conv")
+    return ProblemSizes((*ranges, *exacts), count + len(exacts) + len(convolutions), tuple(convolutions))
+
+
+def _convolution(value: Any) -> str:  # noqa: ANN401
+    """A convolution on one line: letters with their sizes, `count` how often it occurs."""
+    if not isinstance(value, dict) or not value or not all(_is_size(size) for size in value.values()):
+        raise SizeFault(f"Conv must map letters to numbers, it is {str(value)[:60]}")
+    return " ".join(f"{letter}{size}" for letter, size in value.items() if letter != "count")
 
 
 def _exact(value: Any) -> Size:  # noqa: ANN401
@@ -269,7 +283,7 @@ class BenchmarkConfiguration:
         return {name for group in self.size_groups for name in (*group.parameters, *group.grouped)}
 
 
-def distinct(values: list[ParameterValue]) -> list[ParameterValue]:
+def distinct(values: Iterable[ParameterValue]) -> list[ParameterValue]:
     """The values, each once, in their order."""
     found: list[ParameterValue] = []
     for value in values:
@@ -287,6 +301,8 @@ def value_text(value: ParameterValue) -> str:
     """A value as a configuration file has it, on one line."""
     if isinstance(value, list):
         return f"[{', '.join(map(value_text, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{index}: {bound}' for index, bound in value.items())}}}"
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, float) and "e" in str(value):  # YAML reads 1e-05 as a word

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.tensile.document.configuration import ParameterValue, value_text
+from tui_tuner.tensile.document.configuration import ParameterValue, PlainValue, value_text
 
 
 class EditRefused(ValueError):
@@ -37,7 +37,7 @@ class AddMultiplicative(_Edit):
 
     kind: Literal["add_multiplicative"] = "add_multiplicative"
     parameter: str
-    values: list[ParameterValue] = Field(min_length=2)
+    values: list[PlainValue] = Field(min_length=2)
 
     def words(self) -> str:
         """In a few words."""
@@ -53,7 +53,7 @@ class RemoveMultiplicative(_Edit):
 
     kind: Literal["remove_multiplicative"] = "remove_multiplicative"
     parameter: str
-    keep: ParameterValue | None = None
+    keep: PlainValue | None = None
 
     def words(self) -> str:
         """In a few words."""
@@ -67,7 +67,7 @@ class AddCandidate(_Edit):
 
     kind: Literal["add_candidate"] = "add_candidate"
     parameter: str
-    value: ParameterValue
+    value: PlainValue
 
     def words(self) -> str:
         """In a few words."""
@@ -79,7 +79,7 @@ class RemoveCandidate(_Edit):
 
     kind: Literal["remove_candidate"] = "remove_candidate"
     parameter: str
-    value: ParameterValue
+    value: PlainValue
 
     def words(self) -> str:
         """In a few words."""
@@ -92,7 +92,7 @@ class Setting(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     parameter: str
-    value: ParameterValue
+    value: PlainValue
 
 
 class AddIndependent(_Edit):
@@ -108,7 +108,7 @@ class AddIndependent(_Edit):
     alternatives: list[list[Setting]] = Field(min_length=1)
 
     @property
-    def added(self) -> list[dict[str, ParameterValue]]:
+    def added(self) -> list[dict[str, PlainValue]]:
         """The alternatives, values by parameter."""
         return [_by_name(settings) for settings in self.alternatives]
 
@@ -130,7 +130,7 @@ class RemoveIndependent(_Edit):
     alternative: list[Setting] = Field(min_length=1)
 
     @property
-    def removed(self) -> dict[str, ParameterValue]:
+    def removed(self) -> dict[str, PlainValue]:
         """The alternative, values by parameter."""
         return _by_name(self.alternative)
 
@@ -150,9 +150,9 @@ def alternative_text(alternative: Mapping[str, ParameterValue]) -> str:
     return f"{{{', '.join(f'{name}: {value_text(value)}' for name, value in alternative.items())}}}"
 
 
-def _list(values: list[ParameterValue]) -> str:
+def _list(values: list[PlainValue]) -> str:
     return f"[{', '.join(map(value_text, values))}]"
 
 
-def _by_name(settings: Iterable[Setting]) -> dict[str, ParameterValue]:
+def _by_name(settings: Iterable[Setting]) -> dict[str, PlainValue]:
     return {setting.parameter: setting.value for setting in settings}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tui_tuner.tensile.document.configuration import (
     BenchmarkConfiguration,
@@ -121,7 +121,7 @@ def _where(group: SizeGroup, name: str) -> str:
 def _check_alternatives(group: SizeGroup, edit: AddIndependent) -> None:
     if edit.group is not None and edit.group >= len(group.groups):
         raise EditRefused(f"there is no group {edit.group}: there are {len(group.groups)}")
-    known = [] if edit.group is None else [dict(alternative) for alternative in group.groups[edit.group]]
+    known: list[Mapping[str, ParameterValue]] = [] if edit.group is None else [*group.groups[edit.group]]
     if edit.group is None and len(edit.added) < 2:
         raise EditRefused("a new group needs two alternatives at least")
     names = set(known[0] if known else edit.added[0])
@@ -160,11 +160,15 @@ class BestSolution:
         size_group: number of the size group.
         values: its values of all parameters that the file named when it was measured; of others the default.
         sizes: the problem sizes it is best at, in words.
+        alike: by parameter, other values with which Tensile makes the same solution.
+        instead: solutions that are not measurably slower there: each will do as well.
     """
 
     size_group: int
     values: Mapping[str, ParameterValue]
     sizes: str
+    alike: Mapping[str, Sequence[ParameterValue]] = field(default_factory=dict)
+    instead: Sequence[BestSolution] = ()
 
 
 @dataclass(frozen=True)
@@ -249,26 +253,34 @@ def _beyond(configuration: BenchmarkConfiguration, rules: EditLimits) -> list[st
 def _dropped(before: BenchmarkConfiguration, after: BenchmarkConfiguration, rules: EditLimits) -> list[str]:
     """The incumbents that no permutation has any more; what the user took out by hand need not come back."""
 
-    def gone(configuration: BenchmarkConfiguration, incumbent: BestSolution) -> str:
-        return why_gone(configuration.size_groups[incumbent.size_group], incumbent.values, rules.table)
+    def gone(configuration: BenchmarkConfiguration, one: BestSolution) -> str:
+        return why_gone(configuration.size_groups[one.size_group], one.values, rules.table, one.alike)
 
-    return [
-        f"the best so far at {incumbent.sizes} would no longer be measured: {reason}"
-        for incumbent in rules.incumbents
-        if (reason := gone(after, incumbent)) and not gone(before, incumbent)
-    ]
+    found: list[str] = []
+    for incumbent in rules.incumbents:
+        there = [one for one in (incumbent, *incumbent.instead) if not gone(before, one)]
+        reasons = [gone(after, one) for one in there]
+        if there and all(reasons):
+            found.append(f"the best so far at {incumbent.sizes} would no longer be measured: {reasons[0]}")
+    return found
 
 
-def why_gone(group: SizeGroup, values: Mapping[str, ParameterValue], table: ParameterTable) -> str:
-    """Why no permutation of a group has these values; empty if one has."""
+def why_gone(
+    group: SizeGroup,
+    values: Mapping[str, ParameterValue],
+    table: ParameterTable,
+    alike: Mapping[str, Sequence[ParameterValue]] | None = None,
+) -> str:
+    """Why no permutation of a group has these values, or those that make the same; empty if one has."""
+    alike = alike or {}
     named = {name: values.get(name, table.default(name)) for name in (*values, *group.parameters)}
     for name, value in named.items():
         if group.group_of(name) is None and value is not None:
             offered = group.values_of(name) or _default(name, table)
-            if offered and not among(value, offered):
+            if offered and not any(among(one, offered) for one in (value, *alike.get(name, ()))):
                 return f"{name} {value_text(value)} is not among {', '.join(map(value_text, offered))}"
     for number, alternatives in enumerate(group.groups):
-        if not any(_agrees(alternative, values) for alternative in alternatives):
+        if not any(_agrees(alternative, values, alike) for alternative in alternatives):
             return f"no alternative of group {number} sets {alternative_text(_of_group(alternatives, values))}"
     return ""
 
@@ -285,5 +297,11 @@ def _of_group(
     return {name: value for name, value in values.items() if name in names}
 
 
-def _agrees(alternative: Mapping[str, ParameterValue], values: Mapping[str, ParameterValue]) -> bool:
-    return all(name not in values or same(value, values[name]) for name, value in alternative.items())
+def _agrees(
+    alternative: Mapping[str, ParameterValue],
+    values: Mapping[str, ParameterValue],
+    alike: Mapping[str, Sequence[ParameterValue]],
+) -> bool:
+    return all(
+        name not in values or among(value, (values[name], *alike.get(name, ()))) for name, value in alternative.items()
+    )

@@ -103,10 +103,12 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
         ProblemError: it is nothing that a parameter can be.
     """
     value = python_value(node, file)
-    if _is_value(value):
+    if _is_value(value) or (
+        isinstance(value, dict) and all(type(part) is int for pair in value.items() for part in pair)
+    ):
         return value  # type: ignore[no-any-return]
     raise ProblemError(
-        f"{name} has the value {str(value)[:60]}, which is neither number, word nor list of numbers",
+        f"{name} has the value {str(value)[:60]}, which is neither number, word, list of numbers nor map of them",
         file=file,
         line=line_of(node),
     )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.knowledge import KnowledgeTable, shipped, users_own
-from tui_tuner.tensile.knowledge.valid_values import ValidValues, table_for, tables
+from tui_tuner.tensile.knowledge.valid_values import ValidValues, installed_values, table_for, tables
 from tui_tuner.text import suggestion
 
 TERMS, GPUS, VALUES = "terminology.toml", "gpus.toml", "valid_values"
@@ -68,7 +69,7 @@ class Knowledge:
     """All of it, for one configuration.
 
     Attributes:
-        table: of the Tensile that knows most of the configuration's parameters.
+        table: of the Tensile that knows most of the configuration's parameters, or of the one that is installed.
         directory: the user's own files; None for none.
     """
 
@@ -79,6 +80,22 @@ class Knowledge:
     def explain(self, parameter: str) -> str | None:
         """What a parameter does."""
         return self.words.explain(parameter)
+
+    def of_installed(
+        self, told: Mapping[str, Mapping[str, Any]], version: str, configuration: BenchmarkConfiguration
+    ) -> Knowledge:
+        """The same with the table of the Tensile that is installed.
+
+        Args:
+            told: its parameters, by its own parser; empty where that cannot be asked, and only the version is known.
+
+        Raises:
+            SettingsError: a mistake in one of the user's files.
+        """
+        known = tables(_own(self.directory, VALUES))
+        if told:
+            return replace(self, table=installed_values(told, known, version))
+        return replace(self, table=table_for(configuration.named_parameters, known, version))
 
     @property
     def general_terms(self) -> Mapping[str, str]:

@@ -82,7 +82,7 @@ class ListedRule:
             word = nearest(value, words)
             return [] if word is None else [word]
         numbers = [one for one in self.values if isinstance(one, int | float)]
-        if isinstance(value, list) or (isinstance(value, float) and math.isnan(value)):
+        if isinstance(value, list | dict) or (isinstance(value, float) and math.isnan(value)):
             return []
         numbers += [one for numbers_of in self.ranges for one in numbers_of.around(value)]
         below = [one for one in numbers if one < value]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -27,6 +29,8 @@ from tui_tuner.text import nearest
 RangeData = Annotated[list[int] | list[float], Field(min_length=3, max_length=3)]
 """[low, high, step], both ends included."""
 SHIPPED = ("tensilelite", "tensile")
+_TENSILE = re.compile(r"4\.(?:3[4-9]|[4-9]\d)\b")
+"""Versions of Tensile since TensileLite, which stayed at 4.33 and went on with 5, is one of its own."""
 
 
 class PairData(KnowledgeTable):
@@ -152,9 +156,13 @@ class ValidValues:
 
     What only older states of it take is taken too: which one a user has is not known here, and that one will refuse
     for itself. Equality is Python's, as in Tensile: `True` is 1, 2.0 is 2.
+
+    Attributes:
+        own: parameters that a user's file names.
     """
 
     table: ValueTable
+    own: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -242,17 +250,49 @@ def tables(extra: Path | None = None) -> list[ValidValues]:
         SettingsError: a mistake in one of the user's files.
     """
     found = {name: shipped(f"valid_values/{name}.toml", ValueTable) for name in SHIPPED}
+    users: defaultdict[str, set[str]] = defaultdict(set)
     own = [] if extra is None or not extra.is_dir() else sorted(extra.glob("*.toml"))
     for file in own:
         if (table := users_own(file, ValueTable)) is not None:
             found[table.name] = _merged(found[table.name], table) if table.name in found else table
-    return [ValidValues(table) for table in found.values()]
+            users[table.name] |= table.parameters.keys() | table.former.keys()
+    return [ValidValues(table, frozenset(users[name])) for name, table in found.items()]
 
 
-def table_for(parameters: Iterable[str], known: Sequence[ValidValues]) -> ValidValues:
-    """The table that knows most of the parameters a file uses; the first of equals, so TensileLite's."""
+def table_for(parameters: Iterable[str], known: Sequence[ValidValues], version: str = "") -> ValidValues:
+    """The table that knows most of some parameters.
+
+    Args:
+        version: of the Tensile that runs, which decides between equals; without it they are TensileLite's.
+    """
     names = set(parameters)
-    return max(known, key=lambda table: sum(map(table.knows, names)))
+    of_version = "tensile" if _TENSILE.match(version) else "tensilelite"
+    return max(known, key=lambda table: (sum(map(table.knows, names)), table.name == of_version))
+
+
+def installed_values(told: Mapping[str, Mapping[str, Any]], known: Sequence[ValidValues], version: str) -> ValidValues:
+    """The table of an installed Tensile, by what it tells of itself.
+
+    What it does not tell in full, as the lists of `MatrixInstruction`, is taken from the table that knows most of its
+    parameters; what a user's file says of a parameter stays.
+    """
+    base = table_for(told, known, version)
+    ours = {**base.table.former, **base.table.parameters}
+    parameters = {
+        name: ours[name] if name in ours and (name in base.own or "shape" in entry) else _told(entry)
+        for name, entry in told.items()
+    }
+    parameters |= {name: ours[name] for name in base.own - parameters.keys()}
+    source = f"the installed Tensile {version}".rstrip()
+    table = ValueTable(name=base.name, source=source, parameters=parameters, other_keys=base.table.other_keys)
+    return ValidValues(table, base.own)
+
+
+def _told(entry: Mapping[str, Any]) -> ParameterEntry:
+    rule = {key: entry[key] for key in ("values", "ranges", "default") if key in entry}
+    if not rule.get("values") and not rule.get("ranges"):
+        rule = {key: value for key, value in rule.items() if key == "default"} | {"any": True}
+    return ParameterEntry.model_validate(rule)
 
 
 def _merged(table: ValueTable, own: ValueTable) -> ValueTable:

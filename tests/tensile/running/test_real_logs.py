@@ -1,0 +1,151 @@
+"""What Tensile 4.44 prints: lines broken at 80 columns, and last words without a mark; its own logs where they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.tensile.real import DATA, needs_data
+from tui_tuner.tensile.outcome import RunFailureKind
+from tui_tuner.tensile.run_end import RunEnd, explain
+from tui_tuner.tensile.run_log import LogReader, LogSummary
+
+RULE = "#" * 80
+HEAD = f"""
+{RULE}
+#
+#  Tensile v4.44.0
+#
+{RULE}
+
+# Restoring default globalParameters
+# Found HIP version: 6.3.42131-fa1d09cbd
+# Detected GPU 1:    gfx90a
+
+{RULE}
+# Converting Config to BenchmarkProcess Object
+{RULE}
+
+# Filling in Parameters With Defaults
+"""
+SOLUTIONS = f"""# Convert Parameters to Benchmark Step(s)
+
+{RULE}
+# Benchmark Step: Cijk_Alik_Bljk_HSS_H_00 - 00_Final 3.563s
+# Num Sizes: 3
+# Enumerating Solutions
+
+reject: Assembly GSU half requires VectorWidth >= 2 (for 32-bit CAS)
+
+reject: Kernel Uses 98304 > 65536 bytes of LDS
+rejecting solution {""}
+Cijk_Alik_Bljk_HSS_H_MT64x64x-1_MI16x16x16x1_SN_1LDSB0_APM1_AAIGTEn1_AAILTEn1_AA
+V0_ABV0_ACED0_AF0EM1_AF1EM1
+
+reject: Assembly GSU half requires VectorWidth >= 2 (for 32-bit CAS)
+
+reject: Kernel Uses 131072 > 65536 bytes of LDS
+rejecting solution {""}
+Cijk_Alik_Bljk_HSS_H_MT64x64x-1_MI16x16x16x1_SN_1LDSB0_APM1_AAIGTEn1_AAILTEn1_AA
+V0_ABV0
+"""
+NOTHING = SOLUTIONS + (
+    "# Actual Solutions: 0 / 2 after SolutionStructs\n\nYour parameters resulted in 0 valid solutions.\n"
+    "Examine reject and backtrace messages above to see whyand where solutions were \nrejected.\n"
+)
+BUILT = SOLUTIONS + "# Actual Solutions: 3 / 8 after SolutionStructs\n\n# Actual Solutions: 3 / 3 after KernelWriter\n"
+RAN = f"{BUILT}+ ERR=0\n+ [[ 0 -ne 0 ]]\n+ exit 0\nclientExit=0 (PASS) for ['gemm.yaml']\n"
+LOGIC = f"{RAN}# Analyzing: Cijk_Alik_Bljk_HSS_H\nTraceback (most recent call last):\n  raise\nKeyError: 'Ideal'\n"
+SIZE = (
+    "ExactSize [256, 128] doesn't match indices of ProblemType Cijk_Alik_Bljk_HSS_H, \ntotalIndices=4\n",
+    "ExactSize [256, 128] doesn't match indices of ProblemType Cijk_Alik_Bljk_HSS_H, totalIndices=4",
+)
+
+
+def read(text: str) -> LogSummary:
+    reader = LogReader()
+    for line in text.split("\n"):
+        reader.feed(line, 1.0)
+    return reader.summary(2.0)
+
+
+def ended(text: str, status: int) -> RunEnd:
+    return RunEnd(2.0, status, False, None, Path("log"), read(text))
+
+
+UNHEARD = "Words that nobody has heard before, so long that they go on in one more line of \ntext.\n"
+LDS = "2 times: Kernel Uses 98304 to 131072 > 65536 bytes of LDS"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        ("Invalid parameter name: DepthUU\nValid parameters are ['1LDSBuffer', \n'DepthU'].\n", "refused", None),
+        ("Invalid parameter value: DepthU = 7000\nRefer to Common.py for more info.\n", "refused", None),
+        (SIZE[0], "refused", SIZE[1]),
+        (UNHEARD, "refused", UNHEARD.replace("\n", "")),
+        (NOTHING, "nothing", f"Tensile rejected every permutation; the commonest reason, {LDS}"),
+    ],
+)
+def test_last_words_without_a_mark_say_why(words: str, kind: str, message: str | None) -> None:
+    failure = explain(ended(f"{HEAD}{words}exit status 255\n", 255))
+    assert failure is not None
+    expected = RunFailureKind.REFUSED if kind == "refused" else RunFailureKind.NOTHING_VALID
+    assert (failure.kind, failure.message) == (expected, message or words.splitlines()[0])
+
+
+def test_reasons_keep_their_numbers_and_those_that_differ_become_a_range() -> None:
+    (group,) = read(HEAD + BUILT).groups
+    assert group.rejected == {
+        "Assembly GSU half requires VectorWidth >= 2 (for 32-bit CAS)": 2,
+        "Kernel Uses 98304 to 131072 > 65536 bytes of LDS": 2,
+    }
+    assert (group.name, group.permutations, group.valid, group.built) == ("Cijk_Alik_Bljk_HSS_H_00", 8, 3, 3)
+
+
+def test_what_is_neither_valid_nor_rejected_is_a_duplicate() -> None:
+    (group,) = read(HEAD + BUILT).groups
+    assert (group.rejections, group.duplicates) == (2, 3)
+
+
+def test_the_gpu_is_read_from_the_new_line() -> None:
+    assert read(HEAD).device == "gfx90a"
+
+
+def test_a_failure_behind_the_benchmark_takes_no_results_away() -> None:
+    end = ended(HEAD + LOGIC, 1)
+    assert (end.has_results, explain(end), end.broken_logic) == (True, None, "KeyError: 'Ideal'")
+    assert ended(HEAD + RAN, 0).broken_logic == ""
+    assert not ended(HEAD + BUILT, 1).has_results
+
+
+REFUSED = {
+    "badname": "Invalid parameter name: DepthUU",
+    "badvalue": "Invalid parameter value: DepthU = 7000",
+    "badsize": SIZE[1],
+    "badversion": "Config file requires version=99.0.0 is not compatible with current Tensile version=4.44.0",
+    "emptylist": "Tensile rejected every permutation; the commonest reason, 4 times: LoopIters need to greater than 0",
+}
+
+
+@needs_data
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_real_log_of_a_refusal_is_explained_by_its_cause(name: str) -> None:
+    text = (DATA / "real-logs" / f"{name}.log").read_text()
+    status = re.search(r"^exit status (\d+)", text, re.MULTILINE)
+    assert status is not None
+    failure = explain(ended(text, int(status[1])))
+    assert failure is not None
+    assert failure.message == REFUSED[name]
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["real-logs/dupe.log", "real-logs/forkmap.log", "real-runs/plain/stdout.log"])
+def test_a_real_run_with_results_is_none_of_them(name: str) -> None:
+    end = ended((DATA / name).read_text(), 0)
+    assert (explain(end), end.broken_logic, end.said.collected, end.said.device) == (None, "", True, "gfx90a")
+    (group,) = end.said.groups
+    assert (group.built, group.duplicates) == (4, 0)
+    assert group.rejections == (group.permutations or 0) - 4
