@@ -149,18 +149,24 @@ VALIDATION = [
         rounds=2,
         calls=2,
         options=rounds(patience=1),
-        says={2: [INVALID, "taken instead with", "1 of 1 proposed configurations were not valid"]},
+        says={2: [INVALID, "measured instead with", "1 of 1 proposed configurations were not valid"]},
     ),
     Branch(
         "a value that is not listed",
         LLM,
-        [first(BEST, proposal(100, 8), proposal("64", True)), more(ANOTHER[0])],
+        [first(BEST, proposal(100, 8), proposal(100, 4), proposal("64", True)), more(ANOTHER[0])],
         TUNED,
         best=1,
         rounds=2,
         calls=2,
         options=rounds(patience=1),
-        says={2: ["block_size_x = 100 is not among 32, 64, 128, 256; taken instead with"]},
+        says={
+            2: [
+                "matters=8, other=0: block_size_x = 100 is not among 32, 64, 128, 256; with block_size_x=128 it is",
+                "matters=4, other=0: block_size_x = 100 is not among 32, 64, 128, 256; measured instead with",
+                "it is known, so it was left out",
+            ]
+        },
         keeps_silent={2: ["were not valid", "matters = True"]},
     ),
     Branch(

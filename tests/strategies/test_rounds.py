@@ -161,7 +161,23 @@ async def test_a_reply_that_breaks_off_loses_nothing_that_had_arrived(tmp_path):
     told = await tell_all(Session(run, LlmSearchStrategy(), world, Broken(world, [])))
     await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
     assert [c["block_size_x"] for c in world.evaluated] == [64]
-    assert any("the reply broke off, 1 configurations of it are used" in note for note in notes(told))
+    assert any("the reply broke off, 1 configuration of it" in note for note in notes(told))
+
+
+@pytest.mark.parametrize("stop", [Stop.COMPLETE, Stop.LENGTH])
+async def test_a_reply_without_its_end_loses_none_of_its_complete_configurations(tmp_path, stop):
+    class Cut(Script):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            self.requests.append(request)
+            yield Chunk(text=reply(MIDDLING, BEST)[:-20], stop=stop, usage=Usage(100, 50, 0.0))
+
+    run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(seeds=0, max_rounds=1), "max_evaluations": 2})
+    world, script = World(run.problem), Cut([])
+    told = await tell_all(Session(run, LlmSearchStrategy(), world, script))
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+    assert len(script.requests) == 1, "nothing is asked twice"
+    assert world.evaluated[0]["block_size_x"] == 64
+    assert any("the reply broke off, 1 configuration of it" in note for note in notes(told))
 
 
 async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
@@ -176,7 +192,7 @@ async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
     class Babbling(Streaming):
         async def stream(self, request: Request) -> AsyncIterator[Chunk]:
             self.requests.append(request)
-            text = reply(BEST)[:-1] if len(self.requests) < 4 else reply(*ANOTHER[:2])
+            text = reply(BEST) + reply(BEST) if len(self.requests) < 4 else reply(*ANOTHER[:2])
             yield Chunk(text=text)
             await asyncio.sleep(0)
             yield Chunk(stop=Stop.COMPLETE, usage=Usage(100, 50, 0.0))
