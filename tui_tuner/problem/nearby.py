@@ -1,13 +1,14 @@
-"""Configurations near another: its neighbours, and the valid one nearest to one that is not."""
+"""Configurations near others: neighbours, new ones near the best, and the valid one nearest to one that is not."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import random
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from tui_tuner.problem.component import ListedComponent, by_depth
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.tunables import exact, in_order, is_ordinal, steps_between
+from tui_tuner.problem.tunables import exact, exact_key, in_order, is_ordinal, steps_between
 from tui_tuner.text import nearest
 
 STEPS = 100_000
@@ -22,6 +23,42 @@ def neighbours(space: SearchSpace, configuration: Configuration) -> list[Configu
         for value in _beside(configuration[name], values)
     )
     return [neighbour for neighbour in changed if space.contains(neighbour)]
+
+
+def random_batch(
+    space: SearchSpace, measured: Sequence[Configuration], count: int, rng: random.Random
+) -> list[Configuration]:
+    """So many valid configurations that are not measured, as far as there are any."""
+    return new_ones(space.sample(count + len(measured), rng), measured, count)
+
+
+def pattern_batch(
+    space: SearchSpace,
+    ranked: Sequence[Configuration],
+    taken: Sequence[Configuration],
+    count: int,
+    rng: random.Random,
+) -> list[Configuration]:
+    """New neighbours of the best, then those of the second best and so on, then random ones.
+
+    Pattern search after R. Hooke and T. A. Jeeves, "Direct search" solution of numerical and statistical problems,
+    J. ACM 8(2), 1961: exploratory moves along one coordinate at a time, from the best point known.
+    """
+    batch = new_ones((near for best in ranked for near in neighbours(space, best)), taken, count)
+    return [*batch, *random_batch(space, [*taken, *batch], count - len(batch), rng)]
+
+
+def new_ones(proposed: Iterable[Configuration], known: Sequence[Configuration], count: int) -> list[Configuration]:
+    """The first so many that are not known, each once."""
+    keys = {exact_key(configuration) for configuration in known}
+    batch: list[Configuration] = []
+    for configuration in proposed:
+        if len(batch) >= count:
+            break
+        if exact_key(configuration) not in keys:
+            keys.add(exact_key(configuration))
+            batch.append(configuration)
+    return batch
 
 
 def nearest_valid(

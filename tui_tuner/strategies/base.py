@@ -15,7 +15,7 @@ from tui_tuner.llm import Message
 from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.search.client import SearchClient
+from tui_tuner.search.client import KnownTimes, SearchClient
 from tui_tuner.session_options import SearchOptions
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import Decision, Factor, Step
@@ -114,8 +114,8 @@ class Proposals(Protocol):
         """The configurations to evaluate next."""
         ...
 
-    async def tell(self, times: Sequence[float | None]) -> None:
-        """Tell the time of each configuration of the last batch, ms; None where it failed."""
+    async def tell(self, times: Sequence[float | None], others: KnownTimes = ()) -> None:
+        """Tell the time of each configuration of the last batch, ms, None where it failed; see `SearchClient.tell`."""
         ...
 
 

@@ -36,6 +36,7 @@ class RoundQuestion:
         candidate: the kernel whose configurations are measured.
         taken: configurations that are measured, or will be before those of the reply.
         best: gives the values that a proposal leaves out.
+        sure: how many of the first proposals are measured whatever happens; None for all.
     """
 
     session: Effects
@@ -44,9 +45,10 @@ class RoundQuestion:
     wanted: Round
     taken: Sequence[Configuration]
     best: Configuration
+    sure: int | None = None
 
     async def ask(self) -> Chooser:
-        """The configurations that the model proposes, each evaluated on speculation as soon as it has arrived.
+        """The configurations that the model proposes, those that are sure evaluated as soon as they have arrived.
 
         Raises:
             ModelFailed: it gives no usable reply, and none of it that had arrived can be used.
@@ -106,7 +108,7 @@ class RoundQuestion:
         def listen(piece: str) -> None:
             for proposal in arriving.feed(piece):
                 configuration = chooser.take(proposal)
-                if configuration is not None:
+                if configuration is not None and (self.sure is None or len(chooser.chosen) <= self.sure):
                     self.session.bench.speculate(self.candidate, configuration)
 
         return listen
