@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TextIO
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import ExitCode
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import (
     clock_in_lines,
@@ -274,6 +275,7 @@ class KernelStory:
 
     def __init__(self) -> None:
         self._unit = "ms"
+        self._is_record = False
         self._given: events.BaselineMeasured | None = None
         self._best: Evaluation | None = None
 
@@ -282,6 +284,7 @@ class KernelStory:
         match event:
             case events.DeviceReady():
                 self._unit = time_unit(cpu=event.device.cpu_times)
+                self._is_record = kind_named(event.device.kind).is_record
             case events.BaselineMeasured():
                 self._given = event
                 return self._baseline(event)
@@ -305,9 +308,13 @@ class KernelStory:
             share = roofline_words(best.share)
             lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
-            how = "both timed in turns on fresh data" if event.confirmed else "not yet timed in turns on fresh data"
-            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {how}")
+            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {self._how_timed(event)}")
         return lines
+
+    def _how_timed(self, event: events.SessionFinished) -> str:
+        if self._is_record:
+            return "both as recorded"
+        return "both timed in turns on fresh data" if event.confirmed else "not yet timed in turns on fresh data"
 
     def effort(self, event: events.SessionFinished) -> str:
         """Evaluations."""

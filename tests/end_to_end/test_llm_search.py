@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 from pathlib import Path
 
@@ -50,9 +51,9 @@ def model(tmp_path: Path) -> ModelDouble:
 def test_a_model_chooses_and_a_local_search_goes_on(tmp_path, recording, model):
     ended = tuner_tui(recording, *OPTIONS, *model.asked_by("llm_search"), "--run-dir", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "round 1 of 2: 5 configurations, best" in ended.err
-    assert "round 2 of 2: 2 configurations, best" in ended.err
-    assert "the model's rounds end: 2 rounds done" in ended.err
+    assert re.search(r"round 1 of 2: \d+ configurations, best", ended.err)
+    assert re.search(r"round 2 of 2: \d+ configurations, best", ended.err)
+    assert "the search with the model ends: the evaluations are made" in ended.err
     assert json.loads((tmp_path / "run/result.json").read_text())["evaluations"] == 20
     assert ",17,1,64,2,1,1" in model.prompts[1]
     again = tuner_tui("replay", "run", "--auto", cwd=tmp_path)

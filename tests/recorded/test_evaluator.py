@@ -57,16 +57,23 @@ async def test_a_configuration_has_its_recorded_time_with_an_interval_around_it(
     assert evaluation.resources.registers == 40
 
 
-async def test_an_interval_always_holds_the_time_it_is_of(tmp_path):
+async def test_where_time_and_launches_disagree_the_time_has_the_spread_of_the_launches(tmp_path):
     cache = entries()
-    cache["128,1,column"]["times"] = [9.0, 9.0, 9.0]
+    cache["32,1,row"] |= {"time": 8.61, "times": [5.0, 5.0, 5.05, 4.95, 5.0]}
+    cache["128,1,column"] |= {"time": 7.24, "times": [9.0, 9.0, 9.09, 8.91, 9.0]}
     del cache["64,1,row"]["times"]
     evaluator, candidate = evaluator_of(write_cache(tmp_path / "a.json", cache_text(cache)))
     await evaluator.start()
-    for configuration in (BEST, {**FIRST, "block_size_x": 64}):
-        timing = (await evaluator.evaluate(candidate, configuration, None)).timing
-        assert timing is not None
-        assert timing.low <= timing.median <= timing.high
+    found = [
+        (await evaluator.evaluate(candidate, one, None)).timing for one in (FIRST, BEST, {**FIRST, "block_size_x": 64})
+    ]
+    assert [timing and timing.median for timing in found] == [8.61, 7.24, 4.0]
+    assert found[1].low >= 7.24 * 0.99
+    assert found[1].high < found[0].low, "the new best lies below the old one"
+    assert (found[2].low, found[2].high) == (4.0, 4.0)
+    comparison = await evaluator.compare((candidate, FIRST), (candidate, BEST), 0.01)
+    assert comparison.ratio == 8.61 / 7.24
+    assert 1.16 < comparison.low <= comparison.ratio <= comparison.high < 1.22
 
 
 async def test_a_configuration_that_was_not_recorded_is_invalid_and_another_kernel_is_refused(tmp_path):

@@ -13,7 +13,7 @@ GRID = PROBLEM.replace(
     '[search]\nrestrictions = ["block_size_x * matters <= 1024"]',
 )
 """120 valid configurations; the fastest have matters = 8 and block_size_x = 128."""
-OPTIONS = {"problem": GRID, "max_evaluations": 40, "search": "llm"}
+OPTIONS = {"problem": GRID, "max_evaluations": 12, "search": "llm"}
 ROUNDS = {"initial_batch_size": 6, "refinement_batch_size": 3, "seeds": 1}
 
 

@@ -18,12 +18,13 @@ from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.nearby import pattern_batch, random_batch
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.round_question import reply_type
-from tui_tuner.strategies.rounds import Progress, pattern_batch, random_batch
+from tui_tuner.strategies.rounds import Progress
 from tui_tuner.strategies.single_step import LlmSearchStrategy
 
 ROOM = 1400
@@ -38,10 +39,6 @@ def dice() -> random.Random:
 def timing(milliseconds: float, spread: float = 0.01) -> Timing:
     low, high = milliseconds * (1 - spread), milliseconds * (1 + spread)
     return Timing(median=milliseconds, low=low, high=high, samples=10)
-
-
-def evaluation(a: int, b: int, milliseconds: float) -> Evaluation:
-    return Evaluation(candidate="c", configuration={"a": a, "b": b, "text": "x"}, timing=timing(milliseconds))
 
 
 def progress(*bests: float | None, first: float | None = 10.0, **options: object) -> Progress:
@@ -70,8 +67,8 @@ def test_rounds_have_converged(made, reason):
 
 
 def test_the_fallback_takes_real_neighbours_of_the_best_then_of_the_next():
-    known = [evaluation(5, 5, 1.0), evaluation(0, 0, 2.0)]
-    batch = pattern_batch(SPACE, known, [one.configuration for one in known], 8, dice())
+    known = [{"a": 5, "b": 5, "text": "x"}, {"a": 0, "b": 0, "text": "x"}]
+    batch = pattern_batch(SPACE, known, known, 8, dice())
     around = [{"a": 4, "b": 5}, {"a": 6, "b": 5}, {"a": 5, "b": 4}, {"a": 5, "b": 6}, {"a": 5, "b": 5}]
     assert [{"a": one["a"], "b": one["b"]} for one in batch[:5]] == around
     assert batch[4]["text"] == "y"
@@ -124,7 +121,7 @@ class Streaming(Script):
 
 
 async def told_by(directory: Path, pieces: Sequence[str], **options: object) -> tuple[Told, World]:
-    run = new_run(directory, LlmSearchStrategy(), **rounds(seeds=0, max_rounds=1, **options))
+    run = new_run(directory, LlmSearchStrategy(), **{**rounds(seeds=0, max_rounds=1, **options), "max_evaluations": 2})
     world = World(run.problem)
     told = await tell_all(Session(run, LlmSearchStrategy(), world, Streaming(world, pieces)))
     await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
@@ -142,12 +139,12 @@ async def test_each_configuration_is_begun_as_soon_as_it_has_arrived(tmp_path):
 
 
 async def test_seeds_are_measured_while_the_first_reply_is_on_its_way(tmp_path):
-    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(seeds=3, max_rounds=1))
+    run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(seeds=3, max_rounds=1), "max_evaluations": 6})
     world = World(run.problem)
     told = await asyncio.wait_for(
         tell_all(Session(run, LlmSearchStrategy(), world, Streaming(world, ["", "", "", reply(BEST)]))), 20
     )
-    assert told.finished.evaluations == 4
+    assert told.finished.evaluations == 6  # and two neighbours of the best, for which there was room
 
 
 async def test_a_reply_that_breaks_off_loses_nothing_that_had_arrived(tmp_path):
@@ -156,27 +153,45 @@ async def test_a_reply_that_breaks_off_loses_nothing_that_had_arrived(tmp_path):
             yield Chunk(text=reply(MIDDLING, BEST)[:-20])
             raise TransportError("connection lost", Site("scripted", "nowhere"))
 
-    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(seeds=0, max_rounds=1))
+    run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(seeds=0, max_rounds=1), "max_evaluations": 2})
     world = World(run.problem)
     told = await tell_all(Session(run, LlmSearchStrategy(), world, Broken(world, [])))
     await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
-    assert [c["block_size_x"] for c in world.evaluated] == [64]
-    assert any("the reply broke off, 1 configurations of it are used" in note for note in notes(told))
+    assert world.evaluated[0]["block_size_x"] == 64
+    assert any("the reply broke off, 1 configuration of it" in note for note in notes(told))
+
+
+@pytest.mark.parametrize("stop", [Stop.COMPLETE, Stop.LENGTH])
+async def test_a_reply_without_its_end_loses_none_of_its_complete_configurations(tmp_path, stop):
+    class Cut(Script):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            self.requests.append(request)
+            yield Chunk(text=reply(MIDDLING, BEST)[:-20], stop=stop, usage=Usage(100, 50, 0.0))
+
+    run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(seeds=0, max_rounds=1), "max_evaluations": 2})
+    world, script = World(run.problem), Cut([])
+    told = await tell_all(Session(run, LlmSearchStrategy(), world, script))
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+    assert len(script.requests) == 1, "nothing is asked twice"
+    assert world.evaluated[0]["block_size_x"] == 64
+    assert any("the reply broke off, 1 configuration of it" in note for note in notes(told))
 
 
 async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
-    endless = asyncio.Event()
+    endless, begun = asyncio.Event(), []
 
     class Slow(World):
         async def evaluate(self, candidate, configuration, best_ms):
-            if (configuration["block_size_x"], configuration["matters"], configuration["other"]) == (128, 8, 0):
+            values = (configuration["block_size_x"], configuration["matters"], configuration["other"])
+            if values == (128, 8, 0) and not begun:
+                begun.append(values)
                 await endless.wait()
             return await super().evaluate(candidate, configuration, best_ms)
 
     class Babbling(Streaming):
         async def stream(self, request: Request) -> AsyncIterator[Chunk]:
             self.requests.append(request)
-            text = reply(BEST)[:-1] if len(self.requests) < 4 else reply(*ANOTHER[:2])
+            text = reply(BEST) + reply(BEST) if len(self.requests) < 4 else reply(*ANOTHER[:2])
             yield Chunk(text=text)
             await asyncio.sleep(0)
             yield Chunk(stop=Stop.COMPLETE, usage=Usage(100, 50, 0.0))
@@ -186,6 +201,7 @@ async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
     session = Session(run, LlmSearchStrategy(), world, Babbling(world, []))
     told = await asyncio.wait_for(tell_all(session), 100)
     assert told.refused
+    assert begun
     assert told.finished.status in ("finished", "no_improvement")
 
 
@@ -193,7 +209,9 @@ async def test_the_slowest_rows_then_the_source_are_left_out_where_the_context_i
     class Small(Script):
         context_tokens = 16384 + ROOM
 
-    run = new_run(tmp_path, LlmSearchStrategy(), **rounds(max_rounds=2, initial_batch_size=30, seeds=0))
+    run = new_run(
+        tmp_path, LlmSearchStrategy(), **{**rounds(max_rounds=2, initial_batch_size=30, seeds=0), "max_evaluations": 33}
+    )
     proposals = [proposal(32, 1, other) for other in range(1, 8)] + [
         proposal(b, 2, o) for b in (32, 64) for o in range(8)
     ]
@@ -222,6 +240,13 @@ async def test_a_failure_is_told_with_its_reason(tmp_path):
     script = Script([("first_configurations", reply(proposal(32, 2), proposal(64, 2))), more(BEST)])
     await tell_all(Session(run, LlmSearchStrategy(), Failing(run.problem), script))
     assert "launch failure: too much shared memory (2): all have matters=2 other=0; as in" in script.prompt(2)
+
+
+async def test_rounds_do_not_end_before_the_neighbours_of_the_best_are_measured_and_the_evaluations_spent(tmp_path):
+    answers = [("first_configurations", reply(proposal(64, 8), proposal(64, 4)))]
+    told, _ = await played(tmp_path, LlmSearchStrategy(), answers, **rounds(max_rounds=1, seeds=0))
+    assert {"block_size_x": 128, "matters": 8, "other": 0} in measured(told)
+    assert told.finished.evaluations == 12
 
 
 async def test_finalists_within_the_noise_are_timed_in_turns(tmp_path):

@@ -6,13 +6,23 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from tui_tuner.llm import Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.streams import split_thinking
 from tui_tuner.llm.typed import schema_of
+
+
+class CutReply(BaseModel):
+    """A reply of which a part is of use where the rest is missing."""
+
+    @classmethod
+    def of_part(cls, text: str) -> Self | None:
+        """What is complete in a reply that was cut off; None where nothing of use is."""
+        raise NotImplementedError
+
 
 T = TypeVar("T", bound=BaseModel)
 CallModel = Callable[[Request], Awaitable[Reply]]
@@ -90,13 +100,26 @@ async def ask(
 
 
 def _value(reply: Reply, reply_type: type[T], check: Callable[[T], list[str]] | None) -> T:
-    """Read the reply; one that was cut or declined is not parsed, whatever it holds."""
+    """Read the reply; one that was declined is not parsed, and one that was cut as far as its type can use a part."""
+    text = split_thinking(reply.text)[0]
     match reply.stop:
         case Stop.LENGTH:
-            raise Unreadable([f"the reply was cut off after {reply.usage.output} tokens, before its end"])
+            cut = Unreadable([f"the reply was cut off after {reply.usage.output} tokens, before its end"])
+            return _part(text, reply_type, check, cut)
         case Stop.REFUSED:
             raise Unreadable(["the request was declined"])
-    return read(split_thinking(reply.text)[0], reply_type, check)
+    try:
+        return read(text, reply_type, check)
+    except Broken as broken:
+        return _part(text, reply_type, check, broken)
+
+
+def _part(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None, cut: Unreadable) -> T:
+    """What can be used of a reply that has no end, where its type knows and nothing is wrong with it."""
+    part = reply_type.of_part(text) if issubclass(reply_type, CutReply) else None
+    if part is None or (check is not None and check(part)):
+        raise cut
+    return part
 
 
 def _put_back(reply: Reply, problems: list[str]) -> tuple[Message, Message]:
@@ -214,6 +237,10 @@ class Unreadable(Exception):
         self.problems = problems
 
 
+class Broken(Unreadable):
+    """A reply whose JSON ends before its end, or is none."""
+
+
 def read(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None = None) -> T:
     """Return the value that the text holds.
 
@@ -246,7 +273,7 @@ def _refuse_odd_json(text: str) -> None:
         raise Unreadable(["the JSON is nested too deeply"]) from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise Unreadable([f"the JSON is broken at {place}: {error.msg}"]) from None
+        raise Broken([f"the JSON is broken at {place}: {error.msg}"]) from None
     except ValueError as error:
         raise Unreadable([f"the JSON cannot be used: {error}"]) from None
 

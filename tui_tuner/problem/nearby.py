@@ -1,8 +1,9 @@
-"""Configurations near another: its neighbours, and the valid one nearest to one that is not."""
+"""Configurations near others: neighbours, new ones near the best, and the valid one nearest to one that is not."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+import random
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from tui_tuner.problem.component import ListedComponent, by_depth
 from tui_tuner.problem.model import Configuration, Value
@@ -24,35 +25,65 @@ def neighbours(space: SearchSpace, configuration: Configuration) -> list[Configu
     return [neighbour for neighbour in changed if space.contains(neighbour)]
 
 
+def random_batch(
+    space: SearchSpace, measured: Sequence[Configuration], count: int, rng: random.Random
+) -> list[Configuration]:
+    """So many valid configurations that are not measured, as far as there are any."""
+    return new_ones(space.sample(count + len(measured), rng), measured, count)
+
+
+def pattern_batch(
+    space: SearchSpace,
+    ranked: Sequence[Configuration],
+    taken: Sequence[Configuration],
+    count: int,
+    rng: random.Random,
+) -> list[Configuration]:
+    """New neighbours of the best, then those of the second best and so on, then random ones.
+
+    Pattern search after R. Hooke and T. A. Jeeves, "Direct search" solution of numerical and statistical problems,
+    J. ACM 8(2), 1961: exploratory moves along one coordinate at a time, from the best point known.
+    """
+    batch = new_ones((near for best in ranked for near in neighbours(space, best)), taken, count)
+    return [*batch, *random_batch(space, [*taken, *batch], count - len(batch), rng)]
+
+
+def new_ones(proposed: Iterable[Configuration], known: Sequence[Configuration], count: int) -> list[Configuration]:
+    """The first so many that are not known, each once."""
+    keys = {exact_key(configuration) for configuration in known}
+    batch: list[Configuration] = []
+    for configuration in proposed:
+        if len(batch) >= count:
+            break
+        if exact_key(configuration) not in keys:
+            keys.add(exact_key(configuration))
+            batch.append(configuration)
+    return batch
+
+
 def nearest_valid(
     space: SearchSpace,
     configuration: Mapping[str, Value],
-    rejected: Collection[Configuration] = (),
     default: Mapping[str, Value] | None = None,
 ) -> Configuration | None:
     """The valid configuration with the fewest tunables changed, then fewest steps away, then the first in order.
 
     Args:
-        configuration: may have unknown names, which are left out, and values that are not listed, in whose
-            place stands the nearest one listed, as it does for a missing one.
-        rejected: never the answer.
+        configuration: may have unknown names, which are left out, and values that are not listed: such a tunable is
+            changed whatever it becomes, and steps are counted from the nearest value listed.
         default: gives missing values; without it the first of a tunable does.
 
     Returns:
         None where nothing is near, as far as bounded work shows.
     """
-    given = default or {}
-    wanted = {
-        name: _listed(configuration.get(name, given.get(name, values[0])), values, given.get(name, values[0]))
-        for name, values in space.tunables.items()
-        if values
-    }
-    if len(wanted) < len(space.tunables):
+    if not all(space.tunables.values()):
         return None
-    refused = {exact_key(one) for one in rejected}
+    given = {name: values[0] for name, values in space.tunables.items()} | dict(default or {})
+    wanted = {name: configuration.get(name, given[name]) for name in space.tunables}
+    listed = {name: _listed(wanted[name], values, given[name]) for name, values in space.tunables.items()}
     if isinstance(space.components[0], ListedComponent):
-        return _nearest_member(space, wanted, refused)
-    return _Repair(space, wanted, refused).nearest()
+        return _nearest_member(space, wanted, listed)
+    return _Repair(space, wanted, listed).nearest()
 
 
 def _beside(value: Value, values: Sequence[Value]) -> list[Value]:
@@ -85,14 +116,13 @@ def _apart(places: Mapping[Hashable, int], one: Value, other: Value) -> int:
     return min(apart, 1) if isinstance(one, str | bool) else apart
 
 
-def _nearest_member(space: SearchSpace, wanted: Configuration, refused: Collection[Hashable]) -> Configuration | None:
+def _nearest_member(space: SearchSpace, wanted: Configuration, listed: Configuration) -> Configuration | None:
     places = {name: steps_between(values) for name, values in space.tunables.items()}
-    allowed = (member for member in space.configurations() if exact_key(member) not in refused)
     return min(
-        allowed,
+        space.configurations(),
         key=lambda member: (
             sum(exact(member[name]) != exact(value) for name, value in wanted.items()),
-            _distance(wanted, member, places),
+            _distance(listed, member, places),
         ),
         default=None,
     )
@@ -105,12 +135,12 @@ class _Repair:
     is tried in vain.
     """
 
-    def __init__(self, space: SearchSpace, wanted: Configuration, refused: Collection[Hashable]) -> None:
+    def __init__(self, space: SearchSpace, wanted: Configuration, listed: Configuration) -> None:
         self._space = space
         self._wanted = wanted
-        self._refused = refused
+        self._listed = listed
         self._places = {name: steps_between(values) for name, values in space.tunables.items()}
-        culprits = {name for rule in space.broken_rules(wanted) for name in rule.names}
+        culprits = {name for rule in space.broken_rules(listed) for name in rule.names}
         groups = sorted(space.components, key=lambda component: not culprits & set(component.names))
         self._order = [name for component in groups for name in component.names]
         self._due = by_depth(space.rules, self._order)
@@ -120,9 +150,8 @@ class _Repair:
     def nearest(self) -> Configuration | None:
         """The nearest one, None where the work is done before one is found."""
         for changes in range(len(self._order) + 1):
-            found = [one for one in self._with(changes, 0) if exact_key(one) not in self._refused]
-            if found:
-                return min(found, key=lambda one: _distance(self._wanted, one, self._places))
+            if found := list(self._with(changes, 0)):
+                return min(found, key=lambda one: _distance(self._listed, one, self._places))
             if not self._steps:
                 return None
         return None
@@ -132,6 +161,8 @@ class _Repair:
         if not self._hold(depth):
             return
         if not changes:
+            if not all(self._is_listed(name) for name in self._order[depth:]):
+                return
             self._names.update((name, self._wanted[name]) for name in self._order[depth:])
             if all(self._hold(later) for later in range(depth + 1, len(self._due))):
                 yield {name: self._names[name] for name in self._space.tunables}
@@ -147,9 +178,12 @@ class _Repair:
     def _hold(self, depth: int) -> bool:
         return all(verdicts.hold(self._names) for verdicts in self._due[depth])
 
+    def _is_listed(self, name: str) -> bool:
+        return exact(self._wanted[name]) in self._places[name]
+
     def _values(self, name: str, changes: int, left: int) -> list[Value]:
         """The wanted value, where not all that is left must change, and if one may change the others, nearest first."""
         wanted = self._wanted[name]
         others = [value for value in self._space.tunables[name] if exact(value) != exact(wanted)] if changes else []
-        others.sort(key=lambda value: _apart(self._places[name], wanted, value))
-        return [*([wanted] if changes < left else []), *others]
+        others.sort(key=lambda value: _apart(self._places[name], self._listed[name], value))
+        return [*([wanted] if changes < left and self._is_listed(name) else []), *others]

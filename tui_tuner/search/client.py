@@ -40,6 +40,7 @@ class SearchClient:
         devices: how many measure side by side; the surrogate chooses enough at a time to keep them busy.
 
     Attributes:
+        space: the valid configurations.
         method: the one in use.
         process: what the search runs in, if it needs one: set it to one that other searches use too, and close it
             after them; None for one of its own.
@@ -68,6 +69,7 @@ class SearchClient:
         new = whole.size_up_to(max_evaluations + len(measured) + 1) - len(measured)
         self.method = method_for(method, new, max_evaluations)
         first = start if start is not None and whole.contains(start) else None
+        self.space = whole
         self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured, devices)
         self.process: SearchProcess | None = None
         self._own_process = SearchProcess()
@@ -111,17 +113,22 @@ class SearchClient:
         self._untold = len(batch)
         return batch
 
-    async def tell(self, results: Sequence[float | None]) -> None:
+    async def tell(self, results: Sequence[float | None], others: KnownTimes = ()) -> None:
         """Tell the time of each configuration of the last batch, ms; None where it failed.
+
+        Args:
+            others: what was measured besides, of the same budget. The surrogate learns from it, and takes results of
+                the first configurations only: the others it may choose again. No other method does.
 
         Raises:
             SearchError: the search process died.
             ValueError: as many results as configurations are needed.
         """
-        if self._source is None or len(results) != self._untold:
+        is_shared = self.method.name == SURROGATE and len(results) + len(others) > 0
+        if self._source is None or len(results) > self._untold or (len(results) < self._untold and not is_shared):
             raise ValueError(f"{len(results)} results for {self._untold} configurations")
         self._untold = 0
-        await self._source.tell([_finite(time) for time in results])
+        await self._source.tell([_finite(time) for time in results], [(one, _finite(time)) for one, time in others])
 
 
 def _as_search_space(space: Space) -> SearchSpace:
@@ -180,8 +187,8 @@ class Source(Protocol):
         """What to evaluate next, None when it is over."""
         ...
 
-    async def tell(self, results: Sequence[float | None]) -> None:
-        """The results of the last batch, ms; None for failures."""
+    async def tell(self, results: Sequence[float | None], others: KnownTimes) -> None:
+        """The results of the last batch, ms; None for failures; and what was measured besides."""
         ...
 
     async def leave(self) -> None:
@@ -208,7 +215,7 @@ class WholeSpace:
         self.reason = "" if batch else self._last
         return batch
 
-    async def tell(self, results: Sequence[float | None]) -> None:
+    async def tell(self, results: Sequence[float | None], others: KnownTimes) -> None:
         """Nothing depends on the results."""
 
     async def leave(self) -> None:
@@ -240,13 +247,13 @@ class ProcessSource:
         items = await self._process.next_batch()
         return None if items is None else [self._configuration(item) for item in items]
 
-    async def tell(self, results: Sequence[float | None]) -> None:
-        """The results of the last batch, ms; None for failures.
+    async def tell(self, results: Sequence[float | None], others: KnownTimes) -> None:
+        """The results of the last batch, ms; None for failures; and what was measured besides.
 
         Raises:
             SearchError: the process died.
         """
-        await self._process.tell(results)
+        await self._process.tell(results, others)
 
     async def leave(self) -> None:
         """Kill the process, unless the search is over."""

@@ -81,13 +81,14 @@ class SearchProcess:
         asked: list[Any] = message["ask"]
         return asked
 
-    async def tell(self, results: Sequence[float | None]) -> None:
-        """Answer the last batch: the time of each in ms, None for failures.
+    async def tell(self, results: Sequence[float | None], others: Sequence[tuple[object, float | None]] = ()) -> None:
+        """Answer the last batch: the time of each in ms, None for failures, and what was measured besides.
 
         Raises:
             SearchError: the process died.
         """
-        await self._spoken.send({"tell": [{"error": ""} if time is None else {"time": time} for time in results]})
+        told = [{"error": ""} if time is None else {"time": time} for time in results]
+        await self._spoken.send({"tell": told, "others": others})
 
     async def leave(self) -> None:
         """Give up the search, where it is not over: what is in the middle of one can only be killed."""

@@ -1,6 +1,7 @@
 """Child program of searches: `python -m tui_tuner.search.process PARENT SOCKET`, JSON lines over an inherited socket.
 
 In: `{"load": method}`, which has no answer, or a job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
+To the surrogate a tell may be shorter than what it asked for, and have `"others": [[configuration, ms | null] ...]`.
 Out: `{"ask": [position or configuration ...]}` until `{"done": reason}` or `{"failed": message}`; then the next job.
 The standard streams carry nothing but what kernel_tuner prints.
 """
@@ -15,11 +16,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.processes import UNUSED_BY_KERNEL_TUNER, without_packages
 from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.search import SURROGATE
+
+if TYPE_CHECKING:
+    from tui_tuner.problem.model import Configuration
+    from tui_tuner.search.surrogate import Times
 
 
 def main() -> None:
@@ -77,8 +82,16 @@ class Parent:
 
     def ask(self, wanted: Sequence[object]) -> list[float | None]:
         """The times of positions or configurations, ms; None for failures."""
+        return _times(self.asked(wanted))
+
+    def asked(self, wanted: Sequence[object]) -> dict[str, Any]:
+        """The whole answer to a question for times."""
         self.send({"ask": wanted})
-        return [answer.get("time") for answer in self.receive()["tell"]]
+        return self.receive()
+
+
+def _times(answer: dict[str, Any]) -> list[float | None]:
+    return [one.get("time") for one in answer["tell"]]
 
 
 def _search(job: dict[str, Any], parent: Parent) -> str:
@@ -98,8 +111,13 @@ def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:
         run,  # SciPy takes its time to import
     )
 
+    def measured(wanted: list[Configuration]) -> Times:
+        answer = parent.asked(wanted)
+        others = [(configuration, time) for configuration, time in answer["others"]]
+        return [*zip(wanted, _times(answer), strict=False), *others]
+
     del job["method"]
-    return run(SurrogateJob(space=SearchSpace.from_description(job.pop("space")), **job), parent.ask)
+    return run(SurrogateJob(space=SearchSpace.from_description(job.pop("space")), **job), measured)
 
 
 def _by_kernel_tuner(job: dict[str, Any], parent: Parent) -> str:

@@ -29,8 +29,10 @@ from tui_tuner.problem.tunables import exact, in_order, is_ordinal, steps_betwee
 if TYPE_CHECKING:
     from tui_tuner.search.gaussian_process import Array, ImprovementModel
 
-AskTimes = Callable[[list[Configuration]], Sequence[float | None]]
-"""Configurations in, the time of each in ms out; None where it failed."""
+Times = Sequence[tuple[Configuration, float | None]]
+"""Configurations with their time in ms, None where they failed."""
+AskTimes = Callable[[list[Configuration]], Times]
+"""Configurations in; out what was measured then, some or all of them and maybe others, at least one."""
 
 FIRST = 8
 """Configurations that fill the space before a model chooses."""
@@ -62,7 +64,7 @@ class SurrogateJob:
     seed: int
     max_evaluations: int
     start: Configuration | None = None
-    known: Sequence[tuple[Configuration, float | None]] = field(default=())
+    known: Times = field(default=())
     devices: int = 1
 
 
@@ -70,8 +72,7 @@ def run(job: SurrogateJob, ask: AskTimes) -> str:
     """Search until the budget is spent or every candidate is evaluated; returns why it ended."""
     rng = random.Random(job.seed)  # noqa: S311 - it is to be the same again
     surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(job.seed), job.devices)
-    for configuration, time in job.known:
-        surrogate.learn([surrogate.pool.row(configuration)], [time])
+    surrogate.learn(job.known)
     start = [] if job.start is None else [surrogate.pool.row(job.start)]
     left = job.max_evaluations
     if left > FIRST:  # loaded while the first ones are evaluated
@@ -80,8 +81,9 @@ def run(job: SurrogateJob, ask: AskTimes) -> str:
         chosen = surrogate.choose(start)[:left]
         if not chosen:
             return "every configuration evaluated"
-        left -= len(chosen)
-        surrogate.learn(chosen, ask([surrogate.pool.configuration(row) for row in chosen]))
+        measured = ask([surrogate.pool.configuration(row) for row in chosen])
+        left = max(0, left - len(measured))
+        surrogate.learn(measured)
     return "budget spent"
 
 
@@ -101,9 +103,9 @@ class Surrogate:
         self._rng = rng
         self._times: dict[PlaceRow, float | None] = {}
 
-    def learn(self, rows: Sequence[PlaceRow], times: Sequence[float | None]) -> None:
-        """Remember times in ms, None for failures."""
-        self._times.update(zip(rows, times, strict=True))
+    def learn(self, measured: Times) -> None:
+        """Remember what was measured."""
+        self._times.update((self.pool.row(configuration), time) for configuration, time in measured)
 
     def choose(self, start: Sequence[PlaceRow]) -> list[PlaceRow]:
         """The configurations to evaluate next: a batch that fills the space first, then a few at a time.

@@ -22,7 +22,7 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.search.client import SearchClient
+from tui_tuner.search.client import KnownTimes, SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import Controls
@@ -44,7 +44,7 @@ class JournaledSearch:
         self._search = search
         self._content = recall.nth(_KIND, content)
         self._batches: list[list[Configuration]] = []
-        self._told: list[Sequence[float | None]] = []
+        self._told: list[tuple[Sequence[float | None], KnownTimes]] = []
         self._runs = False
 
     async def __aenter__(self) -> Self:
@@ -68,11 +68,11 @@ class JournaledSearch:
         self._batches.append(batch)
         return batch
 
-    async def tell(self, times: Sequence[float | None]) -> None:
-        """Tell the time of each configuration of the last batch, ms; None where it failed."""
-        self._told.append(times)
+    async def tell(self, times: Sequence[float | None], others: KnownTimes = ()) -> None:
+        """Tell the time of each configuration of the last batch, ms, and what was measured besides."""
+        self._told.append((times, others))
         if self._runs:
-            await self._search.tell(times)
+            await self._search.tell(times, others)
 
     async def _next(self) -> dict[str, Any]:
         goes_on = self._runs or await self._catch_up()
@@ -82,10 +82,10 @@ class JournaledSearch:
         """Bring the search to where the record ends; False if it chooses otherwise here, and so cannot go on."""
         await self._search.__aenter__()
         self._runs = True
-        for batch, times in zip(self._batches, self._told, strict=True):
+        for batch, told in zip(self._batches, self._told, strict=True):
             if await anext(self._search, None) != batch:
                 return False
-            await self._search.tell(times)
+            await self._search.tell(*told)
         return True
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypedDict
+from dataclasses import replace
+from typing import Any, TypedDict
 
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
@@ -22,6 +23,7 @@ from tui_tuner.search import DEFAULT_METHOD, SURROGATE, Methods, methods_of
 from tui_tuner.search.client import SearchClient
 from tui_tuner.strategies.base import BudgetSpent, Effects
 from tui_tuner.strategies.history import Outcome, best_of, best_of_finalists
+from tui_tuner.strategies.portfolio import Portfolio
 from tui_tuner.strategies.rounds import Rounds
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -83,13 +85,15 @@ async def search_parameters(
             rounds=False, local=methods.local or DEFAULT_METHOD
         )  # all of it is measured: nothing to choose
     try:
-        if methods.rounds:
-            most -= await _search_by_rounds(session, candidate, most, methods, step)
-        if methods.local is not None and most > 0:
-            await _search_locally(session, candidate, most, methods, again=again)
-            while (added := session.budget.raised - raised) > 0:  # what the user adds meanwhile is for this search
-                raised += added
-                await _search_locally(session, candidate, added, methods, again=True)
+        if methods.rounds and methods.local == SURROGATE:
+            await _search_together(session, candidate, most, methods, again=again, step=step)
+        else:
+            await _search_in_turn(session, candidate, most, methods, again=again, step=step)
+        while (
+            methods.local and (added := session.budget.raised - raised) > 0
+        ):  # what the user adds meanwhile is for this search
+            raised += added
+            await _search_locally(session, candidate, added, methods, again=True)
     except BudgetSpent as spent:
         session.note(f"search ends: {spent}")
     if methods.rounds:
@@ -97,22 +101,50 @@ async def search_parameters(
     return best_of(session.bench.evaluations_of(candidate))
 
 
-async def _search_by_rounds(
-    session: Effects, candidate: Candidate, most: int, methods: Methods, step: Step | None
-) -> int:
-    """Let the model choose, with its share of the evaluations; returns how many were made."""
-    searched = narrowed(session, candidate)
-    space = space_of(session, searched)
-    share = most if methods.local is None else most - int(most * session.options.rounds.local_share)
-    left = session.budget.evaluations_left
+async def _search_together(
+    session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool, step: Step | None
+) -> None:
+    """Let a model and the surrogate share the evaluations."""
+    search, content = _local_search(session, candidate, most, methods, again=again)
     found = await session.recollect(candidate)
-    reason = await Rounds(session, candidate, searched, space, share, found, step).run()
-    session.note(f"the model's rounds end: {reason}")
-    return left - session.budget.evaluations_left
+    portfolio = Portfolio(session, candidate, narrowed(session, candidate), search.space, most, found, step)
+    async with session.proposals(search, {**content, "shared": True}) as batches:
+        reason = await portfolio.run_with(batches)
+    session.note(f"the search with the model ends: {reason}")
+
+
+async def _search_in_turn(
+    session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool, step: Step | None
+) -> None:
+    """Let the model choose with its share of the evaluations, if at all, and then a search with what is left."""
+    local = methods.local or DEFAULT_METHOD
+    if methods.rounds:
+        share = most if methods.local is None else most - int(most * session.options.rounds.local_share)
+        left, searched = session.budget.evaluations_left, narrowed(session, candidate)
+        found, space = await session.recollect(candidate), space_of(session, searched)
+        rounds = Rounds(session, candidate, searched, space, share, found, step)
+        session.note(f"the model's rounds end: {await rounds.run()}")
+        if rounds.target_met:
+            return
+        await rounds.finish()
+        most -= left - session.budget.evaluations_left
+    if most > 0:
+        await _search_locally(session, candidate, most, replace(methods, local=local), again=again)
 
 
 async def _search_locally(session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool) -> None:
     """Search without the model, after its rounds or alone."""
+    search, content = _local_search(session, candidate, most, methods, again=again)
+    async with session.proposals(search, content) as batches:
+        async for batch in batches:
+            evaluations = await session.evaluate(candidate, batch)
+            await batches.tell([_milliseconds(evaluation) for evaluation in evaluations])
+
+
+def _local_search(
+    session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool
+) -> tuple[SearchClient, dict[str, Any]]:
+    """A search that knows what was measured, and all that determines it."""
     method, seed, devices = methods.local or DEFAULT_METHOD, session.seed + again, session.bench.devices
     searched = narrowed(session, candidate)
     space, start = space_of(session, searched), searched.default_configuration
@@ -124,16 +156,19 @@ async def _search_locally(session: Effects, candidate: Candidate, most: int, met
         most += len(measured)  # what it proposes of these costs nothing
     elif any(e.configuration == start for e in measured):
         most += 1  # the search begins with it, and it costs nothing
-    content = {"candidate": candidate.id, "method": method, "seed": seed, "most": most, "held": session.frozen}
+    content: dict[str, Any] = {
+        "candidate": candidate.id,
+        "method": method,
+        "seed": seed,
+        "most": most,
+        "held": session.frozen,
+    }
     if known:
         content["known"] = len(known)
     search = SearchClient(
         space, method=method, seed=seed, max_evaluations=most, start=start, known=known, devices=devices
     )
-    async with session.proposals(search, content) as batches:
-        async for batch in batches:
-            evaluations = await session.evaluate(candidate, batch)
-            await batches.tell([_milliseconds(evaluation) for evaluation in evaluations])
+    return search, content
 
 
 def _milliseconds(evaluation: Evaluation) -> float | None:

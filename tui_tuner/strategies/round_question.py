@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, WithJsonSchema, create_model
 
+from tui_tuner.format import counted_in_lines
 from tui_tuner.llm.prices import estimate
 from tui_tuner.llm.streams import split_thinking
+from tui_tuner.llm.structured import CutReply
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
@@ -34,6 +36,7 @@ class RoundQuestion:
         candidate: the kernel whose configurations are measured.
         taken: configurations that are measured, or will be before those of the reply.
         best: gives the values that a proposal leaves out.
+        sure: how many of the first proposals are measured whatever happens; None for all.
     """
 
     session: Effects
@@ -42,9 +45,10 @@ class RoundQuestion:
     wanted: Round
     taken: Sequence[Configuration]
     best: Configuration
+    sure: int | None = None
 
     async def ask(self) -> Chooser:
-        """The configurations that the model proposes, each evaluated on speculation as soon as it has arrived.
+        """The configurations that the model proposes, those that are sure evaluated as soon as they have arrived.
 
         Raises:
             ModelFailed: it gives no usable reply, and none of it that had arrived can be used.
@@ -57,18 +61,25 @@ class RoundQuestion:
         if left_out:
             self.session.note(f"the model's context has no room for {left_out}", warning=True)
         try:
-            return await ask_and_read(
+            chooser = await ask_and_read(
                 lambda check: self.session.ask(
                     FIRST if is_first else MORE, messages, form, check, ATTEMPTS, self._listener
                 ),
                 self._read,
             )
         except ModelFailed as failed:
-            arrived = self._chosen(ArrivingObjects("configurations").feed(failed.partial))
+            arrived = self._chosen(_arrived(failed.partial))
             if not arrived.chosen:
                 raise
-            self.session.note(f"the reply broke off, {len(arrived.chosen)} configurations of it are used: {failed}")
+            self._note_cut(arrived, f": {failed}")
             return arrived
+        if chooser.is_cut:
+            self._note_cut(chooser)
+        return chooser
+
+    def _note_cut(self, chooser: Chooser, why: str = "") -> None:
+        used = counted_in_lines(len(chooser.chosen), "configuration")
+        self.session.note(f"the reply broke off, {used} of it used{why}")
 
     async def _room(self, form: type[ConfigurationsReply]) -> int | None:
         """Tokens for the prompt beside the form of the reply, which goes with it; None if unknown."""
@@ -77,6 +88,7 @@ class RoundQuestion:
 
     def _read(self, reply: ConfigurationsReply) -> Chooser:
         chooser = self._chosen(reply.proposals)
+        chooser.is_cut = reply.is_cut
         if not chooser.chosen:
             raise FaultyReply(["none of the configurations is new and valid", *chooser.remarks])
         return chooser
@@ -96,7 +108,7 @@ class RoundQuestion:
         def listen(piece: str) -> None:
             for proposal in arriving.feed(piece):
                 configuration = chooser.take(proposal)
-                if configuration is not None:
+                if configuration is not None and (self.sure is None or len(chooser.chosen) <= self.sure):
                     self.session.bench.speculate(self.candidate, configuration)
 
         return listen
@@ -151,6 +163,11 @@ class ArrivingObjects:
         return found
 
 
+def _arrived(text: str) -> list[dict[str, Any]]:
+    """The configurations that are complete in a reply."""
+    return ArrivingObjects("configurations").feed(text)
+
+
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     found = pattern.match(text, at)
     return at if found is None else found.end()
@@ -161,12 +178,30 @@ MOST_VALUES = 400
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-class ConfigurationsReply(BaseModel):
+class ConfigurationsReply(CutReply):
     """What a model answers; `configurations` has one field a tunable, which `reply_type` adds."""
 
     model_config = ConfigDict(extra="ignore")
+    _is_cut: bool = PrivateAttr(default=False)
 
     analysis: str
+
+    @classmethod
+    def of_part(cls, text: str) -> Self | None:
+        """The configurations that are complete."""
+        if not (complete := _arrived(text)):
+            return None
+        try:
+            part = cls.model_validate({"analysis": "", "configurations": complete}, strict=True)
+        except ValidationError:
+            return None
+        part._is_cut = True
+        return part
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the reply broke off behind these configurations."""
+        return self._is_cut
 
     @property
     def proposals(self) -> list[dict[str, object]]:
@@ -211,6 +246,7 @@ class Chooser:
         remarks: what was wrong with the others, in words for the model.
         proposed: how many proposals there were, up to the limit.
         invalid: how many of them were not valid as proposed.
+        is_cut: whether the reply broke off, so that these are all that had arrived.
     """
 
     def __init__(
@@ -218,13 +254,13 @@ class Chooser:
     ) -> None:
         self._space = space
         self._best = best
-        self._measured = list(measured)
         self._known = {exact_key(configuration) for configuration in measured}
         self._limit = limit
         self.chosen: list[Configuration] = []
         self.remarks: list[str] = []
         self.proposed = 0
         self.invalid = 0
+        self.is_cut = False
 
     @property
     def mostly_invalid(self) -> bool:
@@ -250,12 +286,15 @@ class Chooser:
         return self._choose(wanted)
 
     def _repaired(self, wanted: Configuration, fault: str) -> Configuration | None:
-        near = nearest_valid(self._space, wanted, [*self._measured, *self.chosen], self._best)
+        near = nearest_valid(self._space, wanted, self._best)
         if near is None:
             self.remarks.append(f"{self._words(wanted)}: {fault}; nothing valid is near")
             return None
-        changed = {name: value for name, value in near.items() if value != wanted.get(name)}
-        self.remarks.append(f"{self._words(wanted)}: {fault}; taken instead with {configuration_facts(changed)}")
+        changed = configuration_facts({name: value for name, value in near.items() if value != wanted.get(name)})
+        if exact_key(near) in self._known:
+            self.remarks.append(f"{self._words(wanted)}: {fault}; with {changed} it is known, so it was left out")
+            return None
+        self.remarks.append(f"{self._words(wanted)}: {fault}; measured instead with {changed}")
         return self._choose(near)
 
     def _choose(self, configuration: Configuration) -> Configuration:

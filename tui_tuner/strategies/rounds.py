@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import counted_in_lines, time_words
 from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.problem.nearby import neighbours
+from tui_tuner.problem.nearby import neighbours, new_ones, pattern_batch, random_batch
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.prompts.ranking import MeasuredConfiguration
@@ -78,13 +78,45 @@ class Rounds:
             await self._round(self._progress.rounds + 1)
         return reason
 
+    @property
+    def target_met(self) -> bool:
+        """Whether the best time is the one that the user wants."""
+        best = self._best()
+        return best is not None and bool(self._progress.target_met(best.timing))
+
+    async def finish(self) -> None:
+        """Measure what is one step from the best, as long as that brings a better one, and the last few evaluations.
+
+        Raises:
+            BudgetSpent: the session's evaluations or time are spent.
+        """
+        best: Configuration | None = None
+        while self._left and (ranked := self._ranked()) and ranked[0] != best:
+            best = ranked[0]
+            await self._measure(new_ones(neighbours(self._space, best), self._known(), self._left), 0)
+        if self._left <= FEW:
+            last = pattern_batch(self._space, self._ranked(), self._known(), self._left, self._rng)
+            await self._measure(last, 0)
+
+    def _known(self) -> list[Configuration]:
+        return [one.evaluation.configuration for one in self._measured()]
+
+    def _ranked(self) -> list[Configuration]:
+        """What is right, the fastest first."""
+        timed = [one for one in self._measured() if one.evaluation.timing is not None]
+        return [one.evaluation.configuration for one in sorted(timed, key=lambda one: one.milliseconds)]
+
     async def _round(self, number: int) -> None:
         """One round, with its line in the plan."""
         options = self._options
         size = options.initial_batch_size if number == 1 else options.refinement_batch_size
         seeds = self._seeds() if number == 1 else []
         wanted = Round(
-            number, max(1, min(size, self._left) - len(seeds)), self._left, self._progress.is_flat, self._remarks
+            number,
+            max(LEAST_ASKED, min(size, self._left) - len(seeds)),
+            self._left,
+            self._progress.is_flat,
+            self._remarks,
         )
         line = self._line(wanted, len(seeds))
         try:
@@ -115,7 +147,7 @@ class Rounds:
         return min(self._unspent, self._session.budget.evaluations_left)
 
     def _ended(self) -> str:
-        if self._left < 1:
+        if self._left < LEAST_ASKED:
             return "the evaluations for the rounds are made"
         if self._space.size <= len(self._measured()):
             return "every configuration is measured"
@@ -123,13 +155,13 @@ class Rounds:
 
     def _seeds(self) -> list[Configuration]:
         """The default configuration, those that were offered, and random ones: at most half of the first batch."""
-        measured = [one.evaluation.configuration for one in self._measured()]
+        measured = self._known()
         offered = [*self._session.problem.search.seeds, *self._found.seeds]
         first = [one for one in [self._searched.default_configuration, *offered] if self._space.contains(one)]
         drawn = random_batch(self._space, [*measured, *first], self._options.seeds, self._rng)
         known = {exact_key(configuration) for configuration in measured}
         new = {exact_key(one): one for one in [*first, *drawn] if exact_key(one) not in known}
-        most = min(self._options.initial_batch_size, self._left) // 2
+        most = min(min(self._options.initial_batch_size, self._left) // 2, self._left - LEAST_ASKED)
         return list(new.values())[: min(most, self._options.seeds + 1)]
 
     def _question(self, wanted: Round, seeds: Sequence[Configuration]) -> RoundQuestion:
@@ -171,21 +203,24 @@ class Rounds:
     def _give_up_or_say(self, reason: str) -> None:
         if self._options.fallback == "error":
             raise ModelFailed(reason)
-        self._session.note(f"{reason}: {self._options.fallback} configurations instead", warning=True)
+        self._session.note(f"{reason}: {self._instead()}", warning=True)
+
+    def _instead(self) -> str:
+        return f"{self._options.fallback} configurations instead"
 
     def _fallen_back(self, question: RoundQuestion) -> list[Configuration]:
         count, taken = question.wanted.count, question.taken
         if self._options.fallback == "random":
             return random_batch(self._space, taken, count, self._rng)
-        evaluations = [one.evaluation for one in question.known.measured]
-        return pattern_batch(self._space, evaluations, taken, count, self._rng)
+        return pattern_batch(self._space, self._ranked(), taken, count, self._rng)
 
-    async def _measure(self, batch: Sequence[Configuration], number: int) -> None:
+    async def _measure(self, batch: Sequence[Configuration], number: int) -> list[Evaluation]:
         for configuration in batch:
             self._round_of.setdefault(exact_key(configuration), number)
         left = self._session.budget.evaluations_left
-        await self._session.evaluate(self._candidate, batch)
+        evaluations = await self._session.evaluate(self._candidate, batch)
         self._unspent -= left - self._session.budget.evaluations_left
+        return evaluations
 
     def _measured(self) -> list[MeasuredConfiguration]:
         """The evaluations that lie in the searched space, and what is known of them."""
@@ -224,44 +259,10 @@ class Rounds:
         self._session.note(f"round {wanted.number} of {self._options.max_rounds}: {count} configurations, {outcome}")
 
 
-def random_batch(
-    space: SearchSpace, measured: Sequence[Configuration], count: int, rng: random.Random
-) -> list[Configuration]:
-    """So many valid configurations that are not measured, as far as there are any."""
-    return _new(space.sample(count + len(measured), rng), measured, count)
-
-
-def pattern_batch(
-    space: SearchSpace,
-    evaluations: Sequence[Evaluation],
-    taken: Sequence[Configuration],
-    count: int,
-    rng: random.Random,
-) -> list[Configuration]:
-    """The neighbours of the best that are not measured, then those of the second best and so on, then random ones.
-
-    Pattern search after R. Hooke and T. A. Jeeves, "Direct search" solution of numerical and statistical problems,
-    J. ACM 8(2), 1961: exploratory moves along one coordinate at a time, from the best point known.
-    """
-    timed = [e for e in evaluations if e.timing is not None and space.contains(e.configuration)]
-    timed.sort(key=lambda e: e.timing.median if e.timing is not None else float("inf"))
-    near = (neighbour for best in timed for neighbour in neighbours(space, best.configuration))
-    batch = _new(near, taken, count)
-    return [*batch, *random_batch(space, [*taken, *batch], count - len(batch), rng)]
-
-
-def _new(proposed: Iterable[Configuration], measured: Sequence[Configuration], count: int) -> list[Configuration]:
-    known = {exact_key(configuration) for configuration in measured}
-    batch: list[Configuration] = []
-    for configuration in proposed:
-        if len(batch) >= count:
-            break
-        if exact_key(configuration) not in known:
-            known.add(exact_key(configuration))
-            batch.append(configuration)
-    return batch
-
-
+LEAST_ASKED = 2
+"""A model is asked for so many configurations at least: for the last one a call is too dear."""
+FEW = 8
+"""So many evaluations that are left when rounds end are spent near the best: a search could learn nothing from them."""
 _LOOKED_BACK = 2
 """Rounds over which the gain must reach `min_improvement`."""
 
@@ -293,12 +294,17 @@ class Progress:
         self._flat = 0 if _improved(self._best[-1], best) else self._flat + 1
         self._best.append(best)
 
+    def target_met(self, best: Timing | None) -> str:
+        """Whether the best time is the one that was wanted, in words; empty if it is not."""
+        target = self._options.target_ms
+        return "" if best is None or target is None or best.median > target else f"the target of {target:g} ms is met"
+
     @property
     def converged(self) -> str:
         """Why there is no further round, in words; empty if there is one."""
-        options, best = self._options, self._best[-1]
-        if best is not None and options.target_ms is not None and best.median <= options.target_ms:
-            return f"the target of {options.target_ms:g} ms is met"
+        options = self._options
+        if met := self.target_met(self._best[-1]):
+            return met
         if self.rounds >= options.max_rounds:
             return f"{counted_in_lines(options.max_rounds, 'round')} done"
         if self._flat >= options.patience:

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.search.client import KnownTimes
 
 
 class Proposals(Protocol):
@@ -26,8 +27,8 @@ class Proposals(Protocol):
         """The configurations to evaluate next."""
         ...
 
-    async def tell(self, times: Sequence[float | None]) -> None:
-        """Tell the time of each configuration of the last batch, ms; None where it failed."""
+    async def tell(self, times: Sequence[float | None], others: KnownTimes = ()) -> None:
+        """Tell the time of each configuration of the last batch, ms, None where it failed; see `SearchClient.tell`."""
         ...
 
 

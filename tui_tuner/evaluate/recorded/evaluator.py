@@ -67,15 +67,15 @@ class RecordedEvaluator:
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """The ratio of two recorded times; its interval is that of the ratios of their single launches, in order."""
+        """The ratio of two recorded times, with the spread of the ratios of their single launches, in order."""
         old, new = self._timed(*incumbent), self._timed(*challenger)
         ratio = _time(old) / _time(new)
         pairs = list(zip(old.samples, new.samples, strict=False))
-        _, low, high = ratio_interval(pairs) if pairs else (ratio, ratio, ratio)
+        low, high = _around(ratio, ratio_interval(pairs)) if pairs else (ratio, ratio)
         return Comparison(
             ratio=ratio,
-            low=min(low, ratio),
-            high=max(high, ratio),
+            low=low,
+            high=high,
             pairs=len(pairs),
             incumbent=_timing(old),
             challenger=_timing(new),
@@ -142,7 +142,17 @@ def _time(entry: RecordingEntry) -> float:
 
 
 def _timing(entry: RecordingEntry) -> Timing:
-    """The recorded time, which kernel_tuner takes as the mean of its launches, with the interval of their median."""
+    """The recorded time, which kernel_tuner takes as the mean of its launches, with the spread of their median."""
     time = _time(entry)
-    _, low, high = median_interval(entry.samples) if entry.samples else (time, time, time)
-    return Timing(median=time, low=min(low, time), high=max(high, time), samples=max(1, len(entry.samples)))
+    low, high = _around(time, median_interval(entry.samples)) if entry.samples else (time, time)
+    return Timing(median=time, low=low, high=high, samples=max(1, len(entry.samples)))
+
+
+def _around(value: float, interval: tuple[float, float, float]) -> tuple[float, float]:
+    """The ends of an interval laid around the recorded value.
+
+    Some files hold single launches that are not those of the time beside them, or of which a few took many times as
+    long: an interval that held both would hold every other time as well, and nothing would ever be an improvement.
+    """
+    middle, low, high = interval
+    return value * low / middle, value * high / middle

@@ -1,0 +1,102 @@
+"""Who gets how much of a batch, and a session in which a model and the surrogate share them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.strategies.configurations import ANOTHER, BEST, first, rounds
+from tests.strategies.world import Script, Told, World, new_run, played, tell_all
+from tui_tuner.session.events import EvaluationFinished, Note
+from tui_tuner.session.run_directory import open_run
+from tui_tuner.session.session import Session
+from tui_tuner.strategies.portfolio import LEAST_SHARE, Earnings, gain
+from tui_tuner.strategies.single_step import LlmSearchStrategy
+
+LLM = LlmSearchStrategy()
+
+
+def earned(*batches: tuple[float | None, list[float | None], list[float | None]], most: float = 0.65) -> Earnings:
+    account = Earnings(most)
+    for best, model, search in batches:
+        account.book(best, model, search)
+    return account
+
+
+def test_both_begin_with_the_same_share():
+    assert earned().share == 0.5
+
+
+def test_a_model_that_brings_nothing_loses_its_share_within_two_batches_and_is_not_asked_again():
+    nothing = (10.0, [12.0, None], [8.0, 11.0])
+    account = earned(nothing, (8.0, [9.0, 9.0], [8.0, 9.0]))
+    assert account.share == 0.0
+    assert not account.deserves_another
+
+
+def test_a_model_that_finds_faster_ones_gets_the_most_that_it_may_have():
+    account = earned((10.0, [5.0, 7.0], [9.0, 12.0]))
+    assert account.share == 0.65
+    assert account.deserves_another
+
+
+def test_what_a_model_has_lost_does_not_come_back_while_the_search_finds_nothing_either():
+    account = earned((10.0, [12.0, 13.0], [5.0, 6.0]), *[(5.0, [], [6.0] * 4)] * 10)
+    assert account.share == 0.0
+
+
+def test_one_lucky_find_is_not_for_ever():
+    account = earned((100.0, [1.0, 99.0], [90.0, 91.0]), *[(1.0, [2.0, 2.0], [2.0, 2.0])] * 4)
+    assert account.share < LEAST_SHARE
+    assert account.deserves_another
+
+
+def test_a_gain_is_that_of_the_fastest_over_the_best_known():
+    assert gain(10.0, [None, 5.0, 20.0]) == pytest.approx(math.log(2))
+    assert gain(10.0, [11.0, None]) == gain(10.0, []) == gain(None, [None]) == 0
+    assert gain(None, [3.0]) == 1.0
+
+
+def measured(told: Told) -> int:
+    return sum(isinstance(event, EvaluationFinished) for event in told.events)
+
+
+def shared(**changes: object) -> dict[str, object]:
+    return {**rounds(**changes), "search": "hybrid", "max_evaluations": 24}
+
+
+async def test_a_weak_model_is_asked_once_and_the_search_gets_the_rest(tmp_path):
+    told, script = await played(tmp_path, LLM, [first(*ANOTHER)], **shared(initial_batch_size=12, max_rounds=3))
+    assert len(script.requests) == 1
+    assert measured(told) == 24
+    proposed = [tuple(one[name] for name in ("block_size_x", "matters", "other")) for one in ANOTHER]
+    assert sum(one in configurations(told) for one in proposed) <= 4
+
+
+async def test_a_session_that_was_cut_in_the_middle_goes_on_with_the_same_choices(tmp_path):
+    options = shared(max_rounds=1)
+    whole, _ = await played(tmp_path / "whole", LLM, [first(BEST, *ANOTHER[:2])], **options)
+    lines = (tmp_path / "whole/run/journal.jsonl").read_text().splitlines(keepends=True)
+    evaluations = [number for number, line in enumerate(lines) if '"kind": "evaluate"' in line]
+    run = new_run(tmp_path / "cut", LLM, **options)
+    run.journal.close()
+    (run.path / "journal.jsonl").write_text("".join(lines[: evaluations[14]]))
+    again = open_run(run.path, resume=True)
+    world = World(again.problem)
+    told = await tell_all(Session(again, LLM, world, Script([])))
+    assert len(world.evaluated) == 10
+    assert configurations(told) == configurations(whole)
+
+
+def configurations(told: Told) -> list[tuple[object, ...]]:
+    finished = [event.evaluation for event in told.events if isinstance(event, EvaluationFinished)]
+    return sorted(tuple(one.configuration.values()) for one in finished)
+
+
+async def test_without_a_reply_the_search_has_all_of_it_and_the_session_says_so(tmp_path):
+    told, _ = await played(
+        tmp_path, LLM, [("first_configurations", "Sorry.")] * 3, **{**shared(max_rounds=1), "max_evaluations": 14}
+    )
+    assert measured(told) == 14
+    assert any("the search chooses alone for now" in one.text for one in told.events if isinstance(one, Note))
