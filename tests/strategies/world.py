@@ -12,8 +12,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
-from tui_tuner import journal
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.journal import recall
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
 from tui_tuner.problem.candidate import Candidate
@@ -279,7 +279,7 @@ class Watch:
         return self.now
 
     def worn(self) -> AbstractContextManager[object]:
-        return patch.object(journal, "time", self)
+        return patch.object(recall, "time", self)
 
 
 async def tell_all(session: Session, user: User | None = None) -> Told:
