@@ -1,14 +1,16 @@
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
-from tui_tuner.errors import DeviceError
+from tui_tuner.errors import DeviceError, DeviceLost
 from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
 
@@ -65,6 +67,32 @@ def test_a_device_that_fell_off_the_bus_is_not_taken_for_another(driver, backend
     driver.uuids = ["gpu-b"]
     with pytest.raises(DeviceError, match="there is no CUDA device gpu-a"):
         cuda.CudaDevice(0, "auto", "gpu-a")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(214, "ECC"), (46, "another process"), (220, "NVLink"), (100, "no longer")]
+)
+def test_what_no_kernel_brings_about_is_the_devices_fault(device, driver, backend, tmp_path, code, words):
+    backend.kernels["run"] = lambda *_: setattr(driver, "sticky", code)
+    kernel = device.load(cubin(tmp_path), "run")
+    with pytest.raises(DeviceLost, match=words) as caught:
+        device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(("value", "error"), [(15, DeviceLost), (3, DeviceFault)])
+def test_a_crash_on_a_gpu_that_fell_off_the_bus_is_no_kernels(device, driver, backend, tmp_path, value, error):
+    backend.kernels["run"] = lambda *_: setattr(driver, "sticky", 999)
+    lost = type("NVMLError", (Exception,), {"value": value})
+
+    def ask(*_):
+        raise lost
+
+    nvml = SimpleNamespace(NVMLError=lost, NVML_CLOCK_SM=1, nvmlDeviceGetClockInfo=ask)
+    device._clock = ClockSampler(nvml, None)
+    kernel = device.load(cubin(tmp_path), "run")
+    with pytest.raises(error):
+        device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
 
 
 def test_a_uuid_is_written_as_nvidia_smi_shows_it(driver):

@@ -1,3 +1,4 @@
+import os
 import sys
 from types import SimpleNamespace
 
@@ -48,3 +49,13 @@ def test_the_clock_is_found_by_the_place_of_the_gpu(monkeypatch):
 def test_without_nvml_there_is_no_clock(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert open_clock("0000:17:00.0") is None
+
+
+def test_other_processes_on_the_gpu_are_named_and_this_one_is_not():
+    module = nvml(1200, 0)
+    sizes = {os.getpid(): 1, 1: 12 * 2**30, 0: None}
+    running = [SimpleNamespace(pid=pid, usedGpuMemory=size) for pid, size in sizes.items()]
+    module.nvmlDeviceGetComputeRunningProcesses = lambda handle: running
+    with_memory, without = ClockSampler(module, None).others()
+    assert with_memory.endswith(" (process 1, 12.0 GiB)")
+    assert without == "a process (process 0)"

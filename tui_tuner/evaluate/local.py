@@ -52,6 +52,7 @@ class LocalEvaluator:
         self._builder: Builds | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
+        self._troubles: list[str] = []
         self._choice: tuple[DeviceSelection, str] | None = None
 
     async def sized_problem(self) -> Problem:
@@ -83,7 +84,8 @@ class LocalEvaluator:
         self._problem = checked.problem
         default = given.default_configuration
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
-        said = await self._places.join()
+        said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
+        said += await self._places.join()
         return MachineReport(
             device=self._device,
             sandbox=tools.sandbox,
@@ -98,12 +100,15 @@ class LocalEvaluator:
 
     def news(self) -> list[str]:
         """What happened to devices since this was asked last, a line each."""
-        return self._places.news()
+        told, self._troubles = self._troubles, []
+        return told + self._places.news()
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, verify and measure one configuration; again where the machine was at fault, or busy."""
         return await _again(
-            lambda: self._evaluate(candidate, configuration, best_ms), lambda outcome: _is_implausible(outcome.failure)
+            lambda: self._evaluate(candidate, configuration, best_ms),
+            lambda outcome: _is_implausible(outcome.failure),
+            self._troubles.append,
         )
 
     async def _evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
@@ -132,7 +137,9 @@ class LocalEvaluator:
     ) -> Comparison:
         """Time two configurations, interleaved; both were built before."""
         return await _again(
-            lambda: self._compare(incumbent, challenger, delta), lambda outcome: _is_implausible(outcome.failure)
+            lambda: self._compare(incumbent, challenger, delta),
+            lambda outcome: _is_implausible(outcome.failure),
+            self._troubles.append,
         )
 
     async def _compare(
@@ -158,7 +165,8 @@ class LocalEvaluator:
     @property
     def _opening(self) -> OpenRequest:
         """What a runner is told first; the device is filled in."""
-        return OpenRequest(device="", allow_unconfined=self._options.policy.allow_unconfined)
+        options = self._options
+        return OpenRequest(device="", allow_unconfined=options.policy.allow_unconfined, run=options.run)
 
     async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:
@@ -239,8 +247,13 @@ PAUSES_S = (1.0, 5.0)
 Outcome = TypeVar("Outcome")
 
 
-async def _again(attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool]) -> Outcome:
+async def _again(
+    attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool], tell: Callable[[str], None]
+) -> Outcome:
     """An outcome that is not doubtful, or the last one.
+
+    Args:
+        tell: the user, what is tried again.
 
     Raises:
         MachineError: the machine was at fault every time.
@@ -250,7 +263,8 @@ async def _again(attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callabl
             outcome = await attempt()
             if not is_doubtful(outcome):
                 return outcome
-        except MachineError:
+        except MachineError as error:
+            tell(f"{error.message}: no kernel is to blame, it is tried again")
             await asyncio.sleep(pause_s)
     return await attempt()
 

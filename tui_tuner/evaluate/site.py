@@ -23,6 +23,10 @@ class PlaceLost(Exception):
 class Place(Protocol):
     """Where one device is: a runner of this machine, or of another one."""
 
+    def news(self) -> list[str]:
+        """What happened there since this was asked last, a line each."""
+        ...
+
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
         ...

@@ -303,7 +303,9 @@ class Workbench:
             if fault.fatal or "MEMORY" not in fault.message:
                 raise
             if not self._kept:  # there was room when the session began
-                raise MachineError(f"the device has no memory left: {fault.message}", hint=NO_MEMORY) from fault
+                others = self._device.others()
+                hint = f"{NO_MEMORY}; others that use the device: {', '.join(others)}" if others else NO_MEMORY
+                raise MachineError(f"the device has no memory left: {fault.message}", hint=hint) from fault
         for buffers in self._kept.values():
             self._device.free(buffers)
         self._kept.clear()

@@ -143,6 +143,10 @@ class RemotePlace:
             self._connection.ray.remote(worker).options(max_restarts=0, max_concurrency=1000, **wanted).remote()
         )
 
+    def news(self) -> list[str]:
+        """Nothing is told from there."""
+        return []
+
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and of every runner that follows a crash; a device is taken with the tools beside it."""
         if isinstance(request, OpenRequest):

@@ -250,6 +250,10 @@ class Device(ABC):
         """A number that tells the present bits of the restored arrays from others."""
         return digest_of(self.download(buffers, index) for index in sorted(buffers.restored))
 
+    def others(self) -> list[str]:
+        """Other processes that use the device, each with what it holds, in words; empty where nothing tells."""
+        return []
+
     def clock(self) -> ClockSample | None:
         """The present clock and what holds it down; None where the device does not tell."""
         return None

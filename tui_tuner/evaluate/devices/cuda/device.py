@@ -27,7 +27,7 @@ from tui_tuner.evaluate.devices.base import (
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
-from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
+from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
@@ -85,7 +85,8 @@ class CudaDevice(Device):
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
             self.info = self.info.model_copy(update={"event_gap": self._event_gap()})
         except CudaError as error:
-            raise DeviceError(f"the GPU cannot be used: {error}", hint="is another process using all of it?") from error
+            hint = "; ".join(self.others()) or "is another process using all of it?"
+            raise DeviceError(f"the GPU cannot be used: {error}", hint=hint) from error
 
     def _event_gap(self) -> float:
         gaps = self._timer.time(20, lambda: None, lambda: None)
@@ -283,9 +284,16 @@ class CudaDevice(Device):
         """The present clock and what holds it down; None without NVML."""
         return None if self._clock is None else self._clock.sample()
 
+    def others(self) -> list[str]:
+        """Other processes that compute on the GPU, where NVML tells them."""
+        return [] if self._clock is None else self._clock.others()
+
     @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
-            raise fault_of(error, self._driver.sticky_error()) from error
+            fault = fault_of(error, self._driver.sticky_error())
+            if isinstance(fault, DeviceFault) and fault.fatal and self._clock is not None and self._clock.is_lost():
+                raise fell_off() from error
+            raise fault from error

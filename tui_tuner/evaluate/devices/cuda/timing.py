@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from tui_tuner.evaluate.devices.base import ClockSample
@@ -89,6 +92,13 @@ def reasons_in(bits: int) -> tuple[str, ...]:
     return tuple(text for bit, text in REASONS.items() if bits & bit)
 
 
+class NvmlProcess(Protocol):
+    """A process as NVML tells it; the memory is None where it is not told."""
+
+    pid: int
+    usedGpuMemory: int | None  # noqa: N815
+
+
 class Nvml(Protocol):
     """The part of the module pynvml that is used."""
 
@@ -99,13 +109,21 @@ class Nvml(Protocol):
         """A clock, MHz."""
         ...
 
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> Sequence[NvmlProcess]:  # noqa: N802
+        """Processes with a context on the GPU."""
+        ...
+
     def nvmlDeviceGetCurrentClocksEventReasons(self, handle: object) -> int:  # noqa: N802
         """Bits of reasons."""
         ...
 
 
+_GPU_IS_LOST = 15
+"""NVML_ERROR_GPU_IS_LOST."""
+
+
 class ClockSampler:
-    """Samples one GPU."""
+    """Samples one GPU, and tells who else uses it."""
 
     def __init__(self, nvml: Nvml, handle: object) -> None:
         self._nvml = nvml
@@ -119,6 +137,29 @@ class ClockSampler:
         except self._nvml.NVMLError:
             return None
         return ClockSample(int(mhz), reasons_in(int(bits)))
+
+    def is_lost(self) -> bool:
+        """Whether nothing reaches the GPU any more, as after it fell off the bus."""
+        try:
+            self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM)
+        except self._nvml.NVMLError as error:
+            return getattr(error, "value", None) == _GPU_IS_LOST
+        return False
+
+    def others(self) -> list[str]:
+        """Other processes that compute on it, as in "python (process 4711, 12.1 GiB)"; not those out of our sight."""
+        try:
+            found = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
+        except self._nvml.NVMLError:
+            return []
+        return [_process_words(one.pid, one.usedGpuMemory) for one in found if one.pid != os.getpid()]
+
+
+def _process_words(pid: int, nbytes: int | None) -> str:
+    name = "a process"
+    with suppress(OSError):
+        name = Path(f"/proc/{pid}/comm").read_text("utf-8", errors="replace").strip()
+    return f"{name} (process {pid}{f', {nbytes / 2**30:.1f} GiB' if nbytes else ''})"
 
 
 def open_clock(pci_bus_id: str) -> ClockSampler | None:
