@@ -112,6 +112,17 @@ def test_an_array_is_restored_before_every_launch(device, backend, tmp_path):
     assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
 
 
+def test_with_warm_caches_each_launch_follows_another_on_arrays_that_are_restored(device, driver, backend, tmp_path):
+    backend.kernels["add"] = add_one
+    kernel = device.load(cubin(tmp_path), "add")
+    buffers = device.allocate([np.arange(5, dtype=np.float32), np.int32(5)], frozenset({0}))
+    driver.calls.clear()
+    assert device.time_warm(kernel, buffers, ONE, 2, 1.0) == [0.25, 0.25]
+    restore = "cuMemcpyDtoDAsync_v2"
+    assert driver.calls[:-1] == [restore, "cuMemsetD32Async", "launch", restore, "start", "launch", "stop"] * 2
+    assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
+
+
 def test_an_array_that_is_not_restored_keeps_what_was_written(device, backend, tmp_path):
     backend.kernels["add"] = add_one
     kernel = device.load(cubin(tmp_path), "add")

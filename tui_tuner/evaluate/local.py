@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tui_tuner.errors import DeviceError, MachineError
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.base import DeviceSelection
+from tui_tuner.evaluate.devices.base import POWER_CAP, DeviceSelection
 from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import ceilings_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
@@ -28,7 +28,7 @@ from tui_tuner.evaluate.protocol import (
     LaunchShape,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
+from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import Builds, Site
@@ -53,6 +53,7 @@ class LocalEvaluator:
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
         self._troubles: list[str] = []
+        self._told_of_heat: set[str] = set()
         self._choice: tuple[DeviceSelection, str] | None = None
 
     async def sized_problem(self) -> Problem:
@@ -196,6 +197,8 @@ class LocalEvaluator:
         self, candidate: Candidate, configuration: Configuration, build: Build, answer: EvaluationAnswer
     ) -> Evaluation:
         timing, failure, share = answer.timing, answer.failure, None
+        if timing is not None:
+            self._tell_of_heat(timing)
         if timing is not None and self._roofline is not None:
             share = self._roofline.share(timing.median)
             if self._roofline.impossible(timing.median):
@@ -215,6 +218,20 @@ class LocalEvaluator:
             verify_ms=answer.verify_ms,
             measure_ms=answer.measure_ms,
         )
+
+    def _tell_of_heat(self, timing: Timing) -> None:
+        """Say once for each cause what held the device down while it was timed."""
+        hot = [reason for reason in timing.throttled_by if reason != POWER_CAP]
+        cause = "dropped" if timing.dropped else ", ".join(hot)
+        if not cause or cause in self._told_of_heat:
+            return
+        self._told_of_heat.add(cause)
+        at = "" if timing.temperature_c is None else f" at {timing.temperature_c} °C"
+        if hot:
+            said = f"the device stays held down{at} ({cause}): its times are too long. Let it cool, or lower its power"
+        else:
+            said = f"{timing.dropped} times were dropped, since the device was held down; it has cooled{at}"
+        self._troubles.append(said)
 
     async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builds) -> str:
         build = await builder.build(candidate, {}, [])

@@ -327,5 +327,5 @@ def _scaled_answer(answer: RunnerAnswer, factor: float) -> RunnerAnswer:
 
 
 def _scaled(timing: Timing | None, factor: float) -> Timing | None:
-    ends = ("median", "low", "high")
+    ends = ("median", "low", "high", *(("warm",) if timing and timing.warm is not None else ()))
     return timing and timing.model_copy(update={name: getattr(timing, name) * factor for name in ends})

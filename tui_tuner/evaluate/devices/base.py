@@ -96,10 +96,20 @@ class Buffers:
 
 @dataclass(frozen=True)
 class ClockSample:
-    """The clock of the multiprocessors, MHz, and why it is lower than it could be."""
+    """The clock of the multiprocessors, MHz, why it is lower than it could be, and the temperature, degrees Celsius."""
 
     sm_mhz: int
     throttled_by: tuple[str, ...]
+    temperature_c: int | None = None
+
+    @property
+    def is_held_down(self) -> bool:
+        """Whether something slows it down that no kernel should be judged by: all but its limit of power, at which a
+        kernel that uses the device well runs all the time."""
+        return any(reason != POWER_CAP for reason in self.throttled_by)
+
+
+POWER_CAP = "power cap"
 
 
 class Inspection:
@@ -238,6 +248,19 @@ class Device(ABC):
         Raises:
             DeviceFault: as `launch`.
         """
+
+    def time_warm(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of so many launches, ms, each right behind another one on the same arrays, which are restored between.
+
+        Returns:
+            None at all where caches are warm anyway.
+
+        Raises:
+            DeviceFault: as `launch`.
+        """
+        return []
 
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Which update is lost where blocks run at once, in words; None where none is known to be.

@@ -233,6 +233,19 @@ class CudaDevice(Device):
                 times += self._inspected(buffers, run, min(BATCH, launches - len(times)) if in_batches else 1, inspect)
         return times
 
+    def time_warm(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of launches behind a launch that is not timed; `timeout_s` is the parent's to enforce."""
+        with self._faults():
+            run = self._prepare(kernel, buffers, geometry)
+
+            def warm() -> None:
+                run()
+                self._restore(buffers)
+
+            return self._timer.time(launches, lambda: self._restore(buffers), run, warm=warm)
+
     def _inspected(self, buffers: Buffers, run: Callable[[], None], count: int, inspect: Inspection) -> list[float]:
         """Times of a batch whose outputs are all right; none where that cannot be told but one by one."""
         with self._digests(buffers) as (queue, read):

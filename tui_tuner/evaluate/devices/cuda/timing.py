@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.devices.base import POWER_CAP, ClockSample
 from tui_tuner.evaluate.devices.cuda.backends import CudaBackend, EventPair
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 
@@ -39,6 +39,7 @@ class CudaTimer:
         before: Callable[[], None],
         launch: Callable[[], None],
         after: Callable[[], None] = lambda: None,
+        warm: Callable[[], None] = lambda: None,
     ) -> list[float]:
         """Times of `count` launches, ms.
 
@@ -46,6 +47,7 @@ class CudaTimer:
             before: queues what comes before each launch and is not timed.
             launch: queues the launch.
             after: queues what comes after it and is not timed.
+            warm: queues what comes between the clearing of the cache and the launch.
 
         Raises:
             CudaError: a launch failed on the device.
@@ -53,16 +55,22 @@ class CudaTimer:
         """
         times: list[float] = []
         while len(times) < count:
-            times += self._batch(min(BATCH, count - len(times)), before, launch, after)
+            times += self._batch(min(BATCH, count - len(times)), before, launch, after, warm)
         return times
 
     def _batch(
-        self, count: int, before: Callable[[], None], launch: Callable[[], None], after: Callable[[], None]
+        self,
+        count: int,
+        before: Callable[[], None],
+        launch: Callable[[], None],
+        after: Callable[[], None],
+        warm: Callable[[], None],
     ) -> list[float]:
         pairs = self._take(count)
         for pair in pairs:
             before()
             self._driver.fill_async(self._scratch, self._flush_bytes, self._backend.stream_handle)
+            warm()
             self._backend.start, self._backend.end = pair.start, pair.end
             self._backend.start_event()
             launch()
@@ -78,7 +86,7 @@ class CudaTimer:
 
 
 REASONS = {
-    0x4: "power cap",
+    0x4: POWER_CAP,
     0x8: "hardware slowdown",
     0x20: "software thermal slowdown",
     0x40: "hardware thermal slowdown",
@@ -103,10 +111,15 @@ class Nvml(Protocol):
     """The part of the module pynvml that is used."""
 
     NVML_CLOCK_SM: int
+    NVML_TEMPERATURE_GPU: int
     NVMLError: type[Exception]
 
     def nvmlDeviceGetClockInfo(self, handle: object, type: int) -> int:  # noqa: N802, A002
         """A clock, MHz."""
+        ...
+
+    def nvmlDeviceGetTemperature(self, handle: object, sensor: int) -> int:  # noqa: N802
+        """Degrees Celsius."""
         ...
 
     def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> Sequence[NvmlProcess]:  # noqa: N802
@@ -136,7 +149,13 @@ class ClockSampler:
             bits = self._nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle)
         except self._nvml.NVMLError:
             return None
-        return ClockSample(int(mhz), reasons_in(int(bits)))
+        return ClockSample(int(mhz), reasons_in(int(bits)), self._temperature())
+
+    def _temperature(self) -> int | None:
+        try:
+            return int(self._nvml.nvmlDeviceGetTemperature(self._handle, self._nvml.NVML_TEMPERATURE_GPU))
+        except self._nvml.NVMLError:
+            return None
 
     def is_lost(self) -> bool:
         """Whether nothing reaches the GPU any more, as after it fell off the bus."""
