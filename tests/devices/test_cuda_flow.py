@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
-from tui_tuner.errors import DeviceError, DeviceLost
+from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
@@ -78,6 +78,31 @@ def test_what_no_kernel_brings_about_is_the_devices_fault(device, driver, backen
     with pytest.raises(DeviceLost, match=words) as caught:
         device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "words"),
+    [
+        ("cuda-python: RuntimeError: CUDA error: CUDA_ERROR_OUT_OF_MEMORY", MachineError, "no memory left"),
+        (
+            "pycuda: LogicError: CUDA-capable device(s) is/are busy or unavailable",
+            DeviceLost,
+            "holds the GPU for itself",
+        ),
+        ("cupy: ImportError: no libnvrtc", DeviceError, "no CUDA backend works here"),
+    ],
+)
+def test_a_gpu_that_cannot_be_taken_says_why_and_who_has_it(driver, monkeypatch, said, error, words):
+    def refuse(*_):
+        raise DeviceError("no CUDA backend works here", hint=said)
+
+    others = SimpleNamespace(others=lambda: ["python (process 7, 70.1 GiB)"])
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_backend", refuse)
+    monkeypatch.setattr(cuda, "open_clock", lambda _: others)
+    with pytest.raises(error, match=words) as caught:
+        cuda.CudaDevice()
+    assert ("process 7" in caught.value.hint) == ("MEMORY" in said)
 
 
 @pytest.mark.parametrize(("value", "error"), [(15, DeviceLost), (3, DeviceFault)])

@@ -16,7 +16,7 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable, skips_the_tail
 from tests.session.fakes import FakeEvaluator, new_run, reopened, session_of, write_problem
 from tests.session.test_session import all_events, finished
-from tui_tuner.errors import DeviceLost, MachineError, machine_faults
+from tui_tuner.errors import DeviceError, DeviceLost, MachineError, machine_faults
 from tui_tuner.evaluate import local
 from tui_tuner.evaluate.devices.base import Buffers, DeviceFault
 from tui_tuner.evaluate.local import LocalEvaluator
@@ -187,6 +187,32 @@ async def test_a_runner_whose_device_failed_is_replaced_and_nothing_is_blamed(
         await supervisor.ask(OpenRequest(device="emulator"))
     assert failing.killed
     assert supervisor._process is None
+
+
+async def test_a_device_that_is_lost_again_when_it_is_taken_anew_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        notices: list[str] = []
+        ended = 0
+
+        async def ask(self, _: object) -> None:
+            raise DeviceLost("the GPU is no longer there", hint="look at it")
+
+        async def kill(self) -> None:
+            self.ended += 1
+
+    failing = Failing()
+
+    async def start(*_: object) -> Failing:
+        return failing
+
+    monkeypatch.setattr("tui_tuner.evaluate.supervisor.RunnerProcess.start", start)
+    supervisor = Supervisor(tmp_path / "log")
+    supervisor._opening.append(OpenRequest(device="cuda:gpu-1"))
+    with pytest.raises(DeviceError, match="does not come back: the GPU is no longer there") as caught:
+        await supervisor.ask(OpenRequest(device="cuda:gpu-1"))
+    assert (caught.value.hint, failing.ended) == ("look at it", 1)
 
 
 async def test_what_is_tried_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

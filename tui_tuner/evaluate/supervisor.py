@@ -229,6 +229,9 @@ class Supervisor:
                         and answer.failure is not None
                     ):
                         raise RunnerDied(answer.failure)
+            except DeviceLost as lost:
+                await process.kill()
+                raise DeviceError(f"the device does not come back: {lost.message}", hint=lost.hint) from lost
             except MachineError:
                 await process.kill()
                 raise

@@ -33,11 +33,12 @@ class CudaCode:
     fatal: bool = False
 
 
+OUT_OF_MEMORY = 2
 CRASH, ILLEGAL = FailureKind.CRASH, FailureKind.ILLEGAL_ACCESS
 
 CODES: dict[int, CudaCode] = {
     1: CudaCode("INVALID_VALUE", "invalid argument"),
-    2: CudaCode("OUT_OF_MEMORY", "out of memory"),
+    OUT_OF_MEMORY: CudaCode("OUT_OF_MEMORY", "out of memory"),
     4: CudaCode("DEINITIALIZED", "driver shutting down", CRASH, fatal=True),
     46: CudaCode("DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable", CRASH, fatal=True),
     100: CudaCode("NO_DEVICE", "no CUDA-capable device is detected", CRASH, fatal=True),
