@@ -80,6 +80,16 @@ def test_what_no_kernel_brings_about_is_the_devices_fault(device, driver, backen
     assert caught.value.hint
 
 
+def test_what_begins_to_use_the_gpu_when_it_is_taken_is_this_process_whatever_its_number(driver, backend, monkeypatch):
+    users = {7: "python"}
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_clock", lambda _: SimpleNamespace(users=lambda: dict(users)))
+    monkeypatch.setattr(cuda, "open_backend", lambda *_: users.update({99: "this one"}) or backend)
+    device = cuda.CudaDevice()
+    users[8] = "a late one"
+    assert device.others() == ["python", "a late one"]
+
+
 @pytest.mark.parametrize(
     ("said", "error", "words"),
     [
@@ -96,7 +106,7 @@ def test_a_gpu_that_cannot_be_taken_says_why_and_who_has_it(driver, monkeypatch,
     def refuse(*_):
         raise DeviceError("no CUDA backend works here", hint=said)
 
-    others = SimpleNamespace(others=lambda: ["python (process 7, 70.1 GiB)"])
+    others = SimpleNamespace(users=lambda: {7: "python (process 7, 70.1 GiB)"})
     monkeypatch.setattr(cuda, "Driver", lambda: driver)
     monkeypatch.setattr(cuda, "open_backend", refuse)
     monkeypatch.setattr(cuda, "open_clock", lambda _: others)

@@ -1,4 +1,3 @@
-import os
 import sys
 from types import SimpleNamespace
 
@@ -59,11 +58,10 @@ def test_without_nvml_there_is_no_clock(monkeypatch):
     assert open_clock("0000:17:00.0") is None
 
 
-def test_other_processes_on_the_gpu_are_named_and_this_one_is_not():
+def test_processes_on_the_gpu_are_named():
     module = nvml(1200, 0)
-    sizes = {os.getpid(): 1, 1: 12 * 2**30, 0: None}
-    running = [SimpleNamespace(pid=pid, usedGpuMemory=size) for pid, size in sizes.items()]
+    running = [SimpleNamespace(pid=pid, usedGpuMemory=size) for pid, size in ((1, 12 * 2**30), (0, None))]
     module.nvmlDeviceGetComputeRunningProcesses = lambda handle: running
-    with_memory, without = ClockSampler(module, None).others()
-    assert with_memory.endswith(" (process 1, 12.0 GiB)")
-    assert without == "a process (process 0)"
+    users = ClockSampler(module, None).users()
+    assert users[1].endswith(" (process 1, 12.0 GiB)")
+    assert users[0] == "a process (process 0)"

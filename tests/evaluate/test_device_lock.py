@@ -117,7 +117,7 @@ def test_a_runner_that_waits_says_for_which_run_and_goes_on_when_it_may(
             ask(ChecksRequest(artifact="checks"))
             said = receive(ours)
         assert (said["type"], said["notice"]) == ("phase", True)
-        assert said["text"] == "waits for run runs/theirs, which works on the same device"
+        assert said["text"] == "waits for run runs/theirs, which works on the same device; who leaves can resume later"
         answer = receive(ours)
         while answer["type"] == "phase":
             assert not answer["notice"], "it is told once"

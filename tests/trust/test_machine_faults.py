@@ -193,7 +193,7 @@ async def test_a_device_that_is_lost_again_when_it_is_taken_anew_does_not_come_b
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing:
-        notices: list[str] = []
+        notices = ()
         ended = 0
 
         async def ask(self, _: object) -> None:

@@ -102,9 +102,10 @@ def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, clock:
     """Launch for `warmup_s`, and on until the times of its second half are those of the first."""
     if not patience.warmup_s:
         return
-    start, before = clock(), 0.0
+    start, before, half_s = clock(), 0.0, patience.warmup_s / 2
+    count = max(1, min(5, int(half_s * 1000 / max(first_ms, 0.01))))
     while clock() - start < patience.settle_limit_s:
-        now = _for_a_time(launches, _batch(first_ms, 5), patience.warmup_s / 2, clock)
+        now = _for_a_time(launches, count, half_s, clock)
         if abs(now - before) <= patience.precision * now:
             return
         before = now

@@ -105,7 +105,8 @@ class Runner:
             if notice:
                 self._waited_for.add(holder)
             if notice or self._heard_at < time.monotonic() - HEARTBEAT_S:
-                text = f"waits for {f'run {holder}' if holder else 'another run'}, which works on the same device"
+                run = f"run {holder}" if holder else "another run"
+                text = f"waits for {run}, which works on the same device; who leaves can resume later"
                 self._say(text, OPEN_LIMIT_S, notice=notice)
 
         with self._lock.held(wait):

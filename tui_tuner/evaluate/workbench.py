@@ -43,7 +43,7 @@ LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
-WARM_FACTOR, WARM_LAUNCHES = 4, 10
+WARM_FACTOR, WARM_LAUNCHES = 2, 10
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build import BuildCache
 from tui_tuner.evaluate.cluster.messages import (
     REPLIES,
@@ -255,6 +255,8 @@ class RemotePlace:
                 raise RunnerDied(reply.failure)
             case RefusedReply(unwell=True):
                 raise DeviceError(reply.message, hint=reply.hint)
+            case RefusedReply(machine=True):
+                raise MachineError(f"{self.title}: {reply.message}", hint=reply.hint)
             case RefusedReply():
                 raise UserError(reply.message, hint=reply.hint)
         return reply, back

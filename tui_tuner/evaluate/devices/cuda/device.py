@@ -78,9 +78,11 @@ class CudaDevice(Device):
         self.pci_bus_id = self._driver.pci_bus_id(device)
         self._clock = open_clock(self.pci_bus_id)
         self._checks: Checks | None = None
+        before, self._ours = self._users().keys(), frozenset[int]()
         try:
             self._backend = open_backend(backend, ordinal, self._driver)
             self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
+            self._ours = frozenset(self._users().keys() - before)
             self.info = device_info(self._driver, device, self._backend.version)
             self._memory = GuardedMemory(self._driver, device)
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
@@ -308,7 +310,10 @@ class CudaDevice(Device):
 
     def others(self) -> list[str]:
         """Other processes that compute on the GPU, where NVML tells them."""
-        return [] if self._clock is None else self._clock.others()
+        return [words for pid, words in self._users().items() if pid not in self._ours]
+
+    def _users(self) -> dict[int, str]:
+        return {} if self._clock is None else self._clock.users()
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

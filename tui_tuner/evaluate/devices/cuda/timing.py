@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -165,13 +164,16 @@ class ClockSampler:
             return getattr(error, "value", None) == _GPU_IS_LOST
         return False
 
-    def others(self) -> list[str]:
-        """Other processes that compute on it, as in "python (process 4711, 12.1 GiB)"; not those out of our sight."""
+    def users(self) -> dict[int, str]:
+        """Processes that compute on it, each in words, as in "python (process 4711, 12.1 GiB)".
+
+        In a container they may have other numbers than here, this one too.
+        """
         try:
             found = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
         except self._nvml.NVMLError:
-            return []
-        return [_process_words(one.pid, one.usedGpuMemory) for one in found if one.pid != os.getpid()]
+            return {}
+        return {one.pid: _process_words(one.pid, one.usedGpuMemory) for one in found}
 
 
 def _process_words(pid: int, nbytes: int | None) -> str:
