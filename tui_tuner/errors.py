@@ -7,6 +7,7 @@ UserError
  +- SandboxError      untrusted source cannot be built safely here
  +- JournalError      a run directory that cannot be read, resumed or replayed
  +- MachineError      a full disk, no memory, a killed process: no kernel's fault, and to be tried again
+ |   +- DeviceLost    the device itself failed, as by an error of its memory
  +- ModelError        the language model cannot be used (see tui_tuner.llm.errors)
 """
 
@@ -86,6 +87,10 @@ class JournalError(UserError):
 
 class MachineError(UserError):
     """The machine, and no kernel, kept something from being done; what was done before is not lost."""
+
+
+class DeviceLost(MachineError):
+    """The device failed under whatever it ran; who held it must take it anew."""
 
 
 _MACHINE = {

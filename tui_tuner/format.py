@@ -72,6 +72,11 @@ def roofline_words(value: float | None, decimals: int = 0) -> str:
     return "" if value is None else f", {value:.{decimals}%} of the roofline"
 
 
+def warm_words(value: float | None, unit: str = "ms") -> str:
+    """A time with warm caches as what follows another time, as in ", 0.0712 ms with warm caches"; empty if unknown."""
+    return "" if value is None else f", {time_words(value, unit)} with warm caches"
+
+
 def count(value: int | None) -> str:
     """A whole number in a cell; empty if unknown."""
     return "" if value is None else str(value)

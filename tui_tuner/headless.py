@@ -23,6 +23,7 @@ from tui_tuner.format import (
     roofline_words,
     time_unit,
     time_words,
+    warm_words,
 )
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
@@ -325,7 +326,7 @@ class KernelStory:
         if event.tuned is not None or given is None:
             return None
         time, ends = time_words(given.median, self._unit), interval_words(given.low, given.high)
-        return f"as given: {time} {ends}{roofline_words(event.given.share, decimals=1)}"
+        return f"as given: {time} {ends}{roofline_words(event.given.share, decimals=1)}{warm_words(given.warm)}"
 
     def _evaluated(self, event: events.EvaluationFinished) -> str:
         evaluation = event.evaluation

@@ -14,8 +14,8 @@ import pytest
 
 from tests.cluster.fake_ray import FakeRay, node
 from tests.session.fakes import PROBLEM, SOURCE
-from tui_tuner.errors import DeviceError, UserError
-from tui_tuner.evaluate import several
+from tui_tuner.errors import DeviceError, DeviceLost, UserError
+from tui_tuner.evaluate import local, several
 from tui_tuner.evaluate.cluster import places, worker
 from tui_tuner.evaluate.cluster.messages import BuildMessage, packed, unpacked
 from tui_tuner.evaluate.cluster.places import ClusterOptions
@@ -104,10 +104,23 @@ async def test_what_a_machine_that_dies_was_doing_is_done_elsewhere(monkeypatch,
         assert news[0].startswith("a/0 is left out from now on: a/0 is gone (ActorDiedError")
 
 
-async def test_where_the_last_machine_dies_the_session_is_told(monkeypatch, problem, tmp_path):
+async def test_a_fault_of_a_machine_is_tried_again_and_where_the_last_one_dies_the_session_is_told(
+    monkeypatch, problem, tmp_path
+):
+    monkeypatch.setattr(local, "PAUSES_S", (0.0, 0.0))
     ray = FakeRay(TWO[0])
     async with started(monkeypatch, problem, tmp_path, ray) as (evaluator, _):
-        await evaluator.evaluate(baseline(problem), BLOCKS[0], None)
+        supervisor = ray.actors[0].worker._supervisor
+        ask, faults = supervisor.ask, [DeviceLost("the GPU's memory failed")]
+
+        async def failing_once(request):
+            if faults:
+                raise faults.pop()
+            return await ask(request)
+
+        monkeypatch.setattr(supervisor, "ask", failing_once)
+        assert (await evaluator.evaluate(baseline(problem), BLOCKS[0], None)).ok
+        assert evaluator.news() == ["a/0: the GPU's memory failed: no kernel is to blame, it is tried again"]
         ray.actors[0].die()
         with pytest.raises(DeviceError, match=r"a/0 is gone|no machine is left"):
             await evaluator.evaluate(baseline(problem), BLOCKS[1], None)

@@ -191,6 +191,15 @@ class Scenarios:
         self.device.use_checks(self.checks_cubin)
         return {name: self._timed(name) for name in ("add_one", "add_nearly_one", "skip_every_seventh")}
 
+    def warm_and_cold(self) -> dict[str, Any]:
+        count = 2**20
+        kernel, shape = self.device.load(self.cubin, "add_one"), Geometry((count // 256, 1, 1), (256, 1, 1))
+        buffers = self.device.allocate([np.zeros(count, np.float32), np.int32(count)], ALL)
+        cold = self.device.time(kernel, buffers, shape, 40, LIMIT_S)
+        warm = self.device.time_warm(kernel, buffers, shape, 40, LIMIT_S)
+        right = bool((self.device.download(buffers, 0) == 1).all())
+        return {"cold": statistics.median(cold), "warm": statistics.median(warm), "right": right}
+
     def _timed(self, name: str) -> dict[str, Any]:
         values, wrong = np.arange(1000, dtype=np.float32), []
         kernel, shape = self.device.load(self.cubin, name), Geometry((1, 1, 1), (1024, 1, 1))

@@ -1,14 +1,16 @@
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
-from tui_tuner.errors import DeviceError
+from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
 
@@ -67,6 +69,67 @@ def test_a_device_that_fell_off_the_bus_is_not_taken_for_another(driver, backend
         cuda.CudaDevice(0, "auto", "gpu-a")
 
 
+@pytest.mark.parametrize(
+    ("code", "words"), [(214, "ECC"), (46, "another process"), (220, "NVLink"), (100, "no longer")]
+)
+def test_what_no_kernel_brings_about_is_the_devices_fault(device, driver, backend, tmp_path, code, words):
+    backend.kernels["run"] = lambda *_: setattr(driver, "sticky", code)
+    kernel = device.load(cubin(tmp_path), "run")
+    with pytest.raises(DeviceLost, match=words) as caught:
+        device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
+    assert caught.value.hint
+
+
+def test_what_begins_to_use_the_gpu_when_it_is_taken_is_this_process_whatever_its_number(driver, backend, monkeypatch):
+    users = {7: "python"}
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_clock", lambda _: SimpleNamespace(users=lambda: dict(users)))
+    monkeypatch.setattr(cuda, "open_backend", lambda *_: users.update({99: "this one"}) or backend)
+    device = cuda.CudaDevice()
+    users[8] = "a late one"
+    assert device.others() == ["python", "a late one"]
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "words"),
+    [
+        ("cuda-python: RuntimeError: CUDA error: CUDA_ERROR_OUT_OF_MEMORY", MachineError, "no memory left"),
+        (
+            "pycuda: LogicError: CUDA-capable device(s) is/are busy or unavailable",
+            DeviceLost,
+            "holds the GPU for itself",
+        ),
+        ("cupy: ImportError: no libnvrtc", DeviceError, "no CUDA backend works here"),
+    ],
+)
+def test_a_gpu_that_cannot_be_taken_says_why_and_who_has_it(driver, monkeypatch, said, error, words):
+    def refuse(*_):
+        raise DeviceError("no CUDA backend works here", hint=said)
+
+    others = SimpleNamespace(users=lambda: {7: "python (process 7, 70.1 GiB)"})
+    monkeypatch.setattr(cuda, "Driver", lambda: driver)
+    monkeypatch.setattr(cuda, "open_backend", refuse)
+    monkeypatch.setattr(cuda, "open_clock", lambda _: others)
+    with pytest.raises(error, match=words) as caught:
+        cuda.CudaDevice()
+    assert ("process 7" in caught.value.hint) == ("MEMORY" in said)
+
+
+@pytest.mark.parametrize(("value", "error"), [(15, DeviceLost), (3, DeviceFault)])
+def test_a_crash_on_a_gpu_that_fell_off_the_bus_is_no_kernels(device, driver, backend, tmp_path, value, error):
+    backend.kernels["run"] = lambda *_: setattr(driver, "sticky", 999)
+    lost = type("NVMLError", (Exception,), {"value": value})
+
+    def ask(*_):
+        raise lost
+
+    nvml = SimpleNamespace(NVMLError=lost, NVML_CLOCK_SM=1, nvmlDeviceGetClockInfo=ask)
+    device._clock = ClockSampler(nvml, None)
+    kernel = device.load(cubin(tmp_path), "run")
+    with pytest.raises(error):
+        device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
+
+
 def test_a_uuid_is_written_as_nvidia_smi_shows_it(driver):
     number = bytes(range(16))
     driver._cu_device_get_uuid_v2 = lambda text, _: setattr(text, "raw", number)
@@ -81,6 +144,17 @@ def test_an_array_is_restored_before_every_launch(device, backend, tmp_path):
     device.launch(kernel, buffers, ONE, 1.0)
     assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
     device.time(kernel, buffers, ONE, 3, 1.0)
+    assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
+
+
+def test_with_warm_caches_each_launch_follows_another_on_arrays_that_are_restored(device, driver, backend, tmp_path):
+    backend.kernels["add"] = add_one
+    kernel = device.load(cubin(tmp_path), "add")
+    buffers = device.allocate([np.arange(5, dtype=np.float32), np.int32(5)], frozenset({0}))
+    driver.calls.clear()
+    assert device.time_warm(kernel, buffers, ONE, 2, 1.0) == [0.25, 0.25]
+    restore = "cuMemcpyDtoDAsync_v2"
+    assert driver.calls[:-1] == [restore, "cuMemsetD32Async", "launch", restore, "start", "launch", "stop"] * 2
     assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
 
 

@@ -158,6 +158,12 @@ def test_ceilings_are_plausible(run):
     assert peaks["int8"] > 0.9 * peaks["int32"]
 
 
+def test_a_launch_with_warm_caches_is_faster_and_starts_from_restored_arrays(run):
+    outcome = run("warm_and_cold")
+    assert 0 < outcome["warm"] < outcome["cold"]
+    assert outcome["right"]
+
+
 def test_memory_is_given_back(run):
     assert run("many_allocations")["right"]
 

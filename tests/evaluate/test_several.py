@@ -49,6 +49,9 @@ class FakePlace:
         self.opened: list[RunnerRequest] = []
         self.closed = 0
 
+    def news(self) -> list[str]:
+        return []
+
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         answer = await self.ask(request)
         self.opened.append(request)

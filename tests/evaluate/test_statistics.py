@@ -6,8 +6,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.measure import (
+    COOLING_LIMIT_S,
     CPU_PATIENCE,
+    Cooling,
     Patience,
     interleaved,
     measure,
@@ -16,6 +19,7 @@ from tui_tuner.evaluate.measure import (
     ratio_interval,
     settled,
 )
+from tui_tuner.evaluate.results import Timing
 
 
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
@@ -151,3 +155,30 @@ def test_on_a_cpu_every_turn_is_one_launch() -> None:
     old, new = Launches(1.0), Launches(1.0)
     pairs = interleaved(old, new, CPU_PATIENCE, 0.01)
     assert old.count == new.count == len(pairs.times) + 2
+
+
+HOT, COOL = ClockSample(1200, ("hardware thermal slowdown",), 91), ClockSample(1980, ("power cap",), 70)
+
+
+def test_times_of_a_device_that_is_held_down_for_its_heat_are_taken_anew_once_it_has_cooled() -> None:
+    states = [HOT, HOT, COOL]
+    slept: list[float] = []
+    cooling = Cooling(lambda: states.pop(0) if len(states) > 1 else states[0], slept.append)
+    times = [[9.0, 9.0], [9.0, 9.0], [1.0, 1.0]]
+    assert cooling.minded(lambda _: times.pop(0))(2) == [1.0, 1.0]
+    assert len(slept) == 2
+    timing = cooling.marked(Timing(median=1.0, low=1.0, high=1.0, samples=2))
+    assert (timing.dropped, timing.temperature_c, timing.clock_mhz) == (4, 70, 1980)
+    assert cooling.marked(timing).dropped == 0, "told once"
+
+
+def test_a_device_that_never_cools_is_waited_for_once_and_its_times_say_so() -> None:
+    slept: list[float] = []
+    cooling = Cooling(lambda: HOT, slept.append)
+    launches = cooling.minded(lambda count: [9.0] * count)
+    assert launches(1) == [9.0]
+    assert sum(slept) == pytest.approx(COOLING_LIMIT_S, abs=0.2)
+    waited = len(slept)
+    assert launches(3) == [9.0] * 3
+    assert len(slept) == waited
+    assert cooling.marked(Timing(median=9.0, low=9.0, high=9.0, samples=1)).throttled_by == HOT.throttled_by

@@ -11,8 +11,9 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate import datasets
+from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.protocol import Executable, LaunchShape
-from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.problem.load import load_problem
 
@@ -87,6 +88,35 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert outcome.timing.median == 1.0
     assert device.loads.count("fast") == 2
     assert device.alive == KEPT
+
+
+class Warm(NumpyDevice):
+    """A GPU that tells its clock, and whose launches take half the time with warm caches."""
+
+    info = DeviceInfo(kind="cuda", name="NumPy", backend="numpy", l2_bytes=2**20)
+
+    def time_warm(self, kernel: Any, buffers: Any, geometry: Any, launches: int, timeout_s: float) -> list[float]:
+        return [ms / 2 for ms in self.time(kernel, buffers, geometry, launches, timeout_s)]
+
+    def clock(self) -> ClockSample:
+        return ClockSample(1755, ("power cap",), 64)
+
+
+def test_a_time_has_the_one_with_warm_caches_beside_it_and_the_state_of_the_device(tmp_path: Path) -> None:
+    device = Warm(given=as_given, fast=twice_as_fast, slow=lambda *arrays: 5 * as_given(*arrays))
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    timing = workbench.evaluate(executable("fast"), 2.0).timing
+    assert timing is not None
+    assert (timing.median, timing.warm) == (1.0, 0.5)
+    assert (timing.clock_mhz, timing.throttled_by, timing.temperature_c) == (1755, ("power cap",), 64)
+    hopeless = workbench.evaluate(executable("slow"), 1.0).timing
+    assert hopeless is not None
+    assert hopeless.warm is None, "it is not worth it"
+    device.info = Warm.info.model_copy(update={"l2_bytes": 64})
+    large = workbench.evaluate(executable("fast"), 2.0).timing
+    assert large is not None
+    assert large.warm is None, "no cache holds it"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable, skips_the_tail
 from tests.session.fakes import FakeEvaluator, new_run, reopened, session_of, write_problem
 from tests.session.test_session import all_events, finished
-from tui_tuner.errors import MachineError, machine_faults
+from tui_tuner.errors import DeviceError, DeviceLost, MachineError, machine_faults
 from tui_tuner.evaluate import local
 from tui_tuner.evaluate.devices.base import Buffers, DeviceFault
 from tui_tuner.evaluate.local import LocalEvaluator
@@ -159,6 +159,67 @@ def test_a_runner_that_the_system_refuses_something_says_whose_fault_it_is(
     monkeypatch.setattr("tui_tuner.evaluate.runner.open_device", refuse)
     answer = asked(Runner, OpenRequest(device="emulator"))
     assert (answer["type"], answer["machine"]) == ("failed", True)
+
+
+async def test_a_runner_whose_device_failed_is_replaced_and_nothing_is_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DeviceLost("the GPU's memory failed", hint="look at it")
+
+    monkeypatch.setattr("tui_tuner.evaluate.runner.open_device", fail)
+    answer = asked(Runner, OpenRequest(device="emulator"))
+    assert (answer["machine"], answer["fatal"]) == (True, True)
+
+    class Failing:
+        killed = False
+
+        async def ask(self, _: object) -> None:
+            fail()
+
+        async def kill(self) -> None:
+            self.killed = True
+
+    failing = Failing()
+    supervisor = Supervisor(tmp_path / "log")
+    supervisor._process = failing  # type: ignore[assignment]
+    with pytest.raises(MachineError, match="memory failed"):
+        await supervisor.ask(OpenRequest(device="emulator"))
+    assert failing.killed
+    assert supervisor._process is None
+
+
+async def test_a_device_that_is_lost_again_when_it_is_taken_anew_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        notices = ()
+        ended = 0
+
+        async def ask(self, _: object) -> None:
+            raise DeviceLost("the GPU is no longer there", hint="look at it")
+
+        async def kill(self) -> None:
+            self.ended += 1
+
+    failing = Failing()
+
+    async def start(*_: object) -> Failing:
+        return failing
+
+    monkeypatch.setattr("tui_tuner.evaluate.supervisor.RunnerProcess.start", start)
+    supervisor = Supervisor(tmp_path / "log")
+    supervisor._opening.append(OpenRequest(device="cuda:gpu-1"))
+    with pytest.raises(DeviceError, match="does not come back: the GPU is no longer there") as caught:
+        await supervisor.ask(OpenRequest(device="cuda:gpu-1"))
+    assert (caught.value.hint, failing.ended) == ("look at it", 1)
+
+
+async def test_what_is_tried_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = evaluator(tmp_path, monkeypatch, DeviceLost("the GPU's memory failed"), GOOD)
+    assert (await made.evaluate(baseline(load_problem(tmp_path / "scale.toml")), {}, None)).ok
+    assert made.news() == ["the GPU's memory failed: no kernel is to blame, it is tried again"]
+    assert made.news() == []
 
 
 @pytest.mark.parametrize(("killed", "kind"), [(True, MachineError), (False, RunnerDied)])

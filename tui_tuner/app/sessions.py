@@ -196,6 +196,7 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
         policy=Policy(allow_unconfined=run.options.allow_unconfined),
         nvcc=build.nvcc,
         kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
+        run=str(run.path),
     )
     address = cluster_address(run.options.device)
     if address is None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tui_tuner.errors import DeviceError, MachineError
 from tui_tuner.evaluate.datasets import test_sizes
-from tui_tuner.evaluate.devices.base import DeviceSelection
+from tui_tuner.evaluate.devices.base import POWER_CAP, DeviceSelection
 from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import ceilings_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
@@ -28,7 +28,7 @@ from tui_tuner.evaluate.protocol import (
     LaunchShape,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind
+from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import Builds, Site
@@ -52,6 +52,8 @@ class LocalEvaluator:
         self._builder: Builds | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
+        self._troubles: list[str] = []
+        self._told_of_heat: set[str] = set()
         self._choice: tuple[DeviceSelection, str] | None = None
 
     @property
@@ -88,7 +90,8 @@ class LocalEvaluator:
         self._problem = checked.problem
         default = given.default_configuration
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
-        said = await self._places.join()
+        said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
+        said += await self._places.join()
         return MachineReport(
             device=self._device,
             sandbox=tools.sandbox,
@@ -103,12 +106,15 @@ class LocalEvaluator:
 
     def news(self) -> list[str]:
         """What happened to devices since this was asked last, a line each."""
-        return self._places.news()
+        told, self._troubles = self._troubles, []
+        return told + self._places.news()
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, verify and measure one configuration; again where the machine was at fault, or busy."""
         return await _again(
-            lambda: self._evaluate(candidate, configuration, best_ms), lambda outcome: _is_implausible(outcome.failure)
+            lambda: self._evaluate(candidate, configuration, best_ms),
+            lambda outcome: _is_implausible(outcome.failure),
+            self._troubles.append,
         )
 
     async def _evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
@@ -137,7 +143,9 @@ class LocalEvaluator:
     ) -> Comparison:
         """Time two configurations, interleaved; both were built before."""
         return await _again(
-            lambda: self._compare(incumbent, challenger, delta), lambda outcome: _is_implausible(outcome.failure)
+            lambda: self._compare(incumbent, challenger, delta),
+            lambda outcome: _is_implausible(outcome.failure),
+            self._troubles.append,
         )
 
     async def _compare(
@@ -163,7 +171,8 @@ class LocalEvaluator:
     @property
     def _opening(self) -> OpenRequest:
         """What a runner is told first; the device is filled in."""
-        return OpenRequest(device="", allow_unconfined=self._options.policy.allow_unconfined)
+        options = self._options
+        return OpenRequest(device="", allow_unconfined=options.policy.allow_unconfined, run=options.run)
 
     async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:
@@ -193,6 +202,8 @@ class LocalEvaluator:
         self, candidate: Candidate, configuration: Configuration, build: Build, answer: EvaluationAnswer
     ) -> Evaluation:
         timing, failure, share = answer.timing, answer.failure, None
+        if timing is not None:
+            self._tell_of_heat(timing)
         if timing is not None and self._roofline is not None:
             share = self._roofline.share(timing.median)
             if self._roofline.impossible(timing.median):
@@ -212,6 +223,20 @@ class LocalEvaluator:
             verify_ms=answer.verify_ms,
             measure_ms=answer.measure_ms,
         )
+
+    def _tell_of_heat(self, timing: Timing) -> None:
+        """Say once for each cause what held the device down while it was timed."""
+        hot = [reason for reason in timing.throttled_by if reason != POWER_CAP]
+        cause = "dropped" if timing.dropped else ", ".join(hot)
+        if not cause or cause in self._told_of_heat:
+            return
+        self._told_of_heat.add(cause)
+        at = "" if timing.temperature_c is None else f" at {timing.temperature_c} °C"
+        if hot:
+            said = f"the device stays held down{at} ({cause}): its times are too long. Let it cool, or lower its power"
+        else:
+            said = f"{timing.dropped} times were dropped, since the device was held down; it has cooled{at}"
+        self._troubles.append(said)
 
     async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builds) -> str:
         build = await builder.build(candidate, {}, [])
@@ -244,8 +269,13 @@ PAUSES_S = (1.0, 5.0)
 Outcome = TypeVar("Outcome")
 
 
-async def _again(attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool]) -> Outcome:
+async def _again(
+    attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool], tell: Callable[[str], None]
+) -> Outcome:
     """An outcome that is not doubtful, or the last one.
+
+    Args:
+        tell: the user, what is tried again.
 
     Raises:
         MachineError: the machine was at fault every time.
@@ -255,7 +285,8 @@ async def _again(attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callabl
             outcome = await attempt()
             if not is_doubtful(outcome):
                 return outcome
-        except MachineError:
+        except MachineError as error:
+            tell(f"{error.message}: no kernel is to blame, it is tried again")
             await asyncio.sleep(pause_s)
     return await attempt()
 

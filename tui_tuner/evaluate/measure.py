@@ -14,6 +14,7 @@ from statistics import median
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.results import Timing
 
 TimeLaunches = Callable[[int], list[float]]
@@ -68,6 +69,7 @@ def measure(
     *,
     best_ms: float | None,
     cpu: bool,
+    rested: bool = True,
     clock: Clock = time.perf_counter,
 ) -> Timing:
     """The time of one launch with its 95 % interval.
@@ -78,6 +80,7 @@ def measure(
     Args:
         best_ms: the shortest time known, ms; None for none.
         cpu: whether the times are those of a CPU.
+        rested: whether the device was idle until now, so that its clock has to rise first.
     """
     first = launches(1)[0]
     if best_ms is not None and first > patience.contender * best_ms:
@@ -85,7 +88,7 @@ def measure(
         samples = [first, *launches(few)]
         if quick_interval(samples)[1] > patience.contender * best_ms:
             return _timing(samples, cpu)
-    _warm_up(launches, first, patience, clock)
+    _warm_up(launches, first, patience, patience.warmup_s / 2 if rested else patience.settle_s, clock)
     samples = list(launches(_batch(first, patience.samples)))
     start = clock()
     while _more(samples, patience) and clock() - start < patience.limit_s:
@@ -97,13 +100,14 @@ def _batch(first_ms: float, most: int) -> int:
     return max(2, min(most, int(200 / max(first_ms, 0.01))))
 
 
-def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, clock: Clock) -> None:
-    """Launch for `warmup_s`, and on until the times of its second half are those of the first."""
-    if not patience.warmup_s:
+def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, turn_s: float, clock: Clock) -> None:
+    """Launch in turns of so many seconds, until the times of one are those of the one before."""
+    if not turn_s:
         return
     start, before = clock(), 0.0
+    count = max(1, min(5, int(turn_s * 1000 / max(first_ms, 0.01))))
     while clock() - start < patience.settle_limit_s:
-        now = _for_a_time(launches, _batch(first_ms, 5), patience.warmup_s / 2, clock)
+        now = _for_a_time(launches, count, turn_s, clock)
         if abs(now - before) <= patience.precision * now:
             return
         before = now
@@ -126,6 +130,56 @@ def _more(samples: list[float], patience: Patience) -> bool:
 def _timing(samples: Sequence[float], cpu: bool, count: int | None = None) -> Timing:
     middle, low, high = median_interval(samples)
     return Timing(median=middle, low=low, high=high, samples=count or len(samples), cpu=cpu)
+
+
+COOLING_S = 0.1
+COOLING_LIMIT_S = 10.0
+
+
+class Cooling:
+    """Takes times anew that a device took while it was held down for its heat, once it has cooled.
+
+    A device that does not recover within `COOLING_LIMIT_S` is not waited for again before it has.
+
+    Args:
+        sample: the present clock, where the device tells it.
+
+    Attributes:
+        dropped: times that do not count.
+    """
+
+    def __init__(self, sample: Callable[[], ClockSample | None], sleep: Callable[[float], None] = time.sleep) -> None:
+        self._sample = sample
+        self._sleep = sleep
+        self._waited_s = 0.0
+        self.dropped = 0
+
+    def minded(self, launches: TimeLaunches) -> TimeLaunches:
+        """The same launches, of which only those count that ran at a clock of their own."""
+
+        def cooled(count: int) -> list[float]:
+            while True:
+                times = launches(count)
+                now = self._sample()
+                if now is None or not now.is_held_down:
+                    self._waited_s = 0.0
+                    return times
+                if self._waited_s >= COOLING_LIMIT_S:
+                    return times
+                self.dropped += len(times)
+                self._sleep(COOLING_S)
+                self._waited_s += COOLING_S
+
+        return cooled
+
+    def marked(self, timing: Timing) -> Timing:
+        """A time with the clock and the temperature of now, and what was dropped since this was asked last."""
+        now, dropped = self._sample(), self.dropped
+        self.dropped = 0
+        if now is None:
+            return timing
+        state = {"clock_mhz": now.sm_mhz, "throttled_by": now.throttled_by, "temperature_c": now.temperature_c}
+        return timing.model_copy(update={**state, "dropped": dropped})
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,16 @@ class Executable(Frame):
 
 
 class OpenRequest(Frame):
-    """Take the device; `allow_unconfined` says whether native code may run where it cannot be confined."""
+    """Take the device; `allow_unconfined` says whether native code may run where it cannot be confined.
+
+    Attributes:
+        run: what others are told that wait for the device.
+    """
 
     type: Literal["open"] = "open"
     device: str
     allow_unconfined: bool = False
+    run: str = ""
 
 
 class ChecksRequest(Frame):
@@ -103,11 +108,16 @@ class ComparisonRequest(Frame):
 
 
 class Phase(Frame):
-    """What the runner does now; it must say the next thing within `limit_s`."""
+    """What the runner does now; it must say the next thing within `limit_s`.
+
+    Attributes:
+        notice: whether it is for the user to read.
+    """
 
     type: Literal["phase"] = "phase"
     text: str
     limit_s: float
+    notice: bool = False
 
 
 class DeviceAnswer(Frame):
@@ -116,12 +126,14 @@ class DeviceAnswer(Frame):
     Attributes:
         place: how it is named so that it is surely found again.
         siblings: by their numbers, the devices that were to be seen, and how each is surely found.
+        others: other processes that use it, a line each.
     """
 
     type: Literal["opened"] = "opened"
     device: DeviceInfo
     place: str = ""
     siblings: dict[str, str] = {}
+    others: list[str] = []
 
 
 class RehearsalAnswer(Frame):
@@ -162,6 +174,7 @@ class UserErrorAnswer(Frame):
 
     Attributes:
         machine: whether it is the machine's fault and may go better another time.
+        fatal: whether the device is lost, so that this runner must be replaced.
     """
 
     type: Literal["failed"] = "failed"
@@ -170,6 +183,7 @@ class UserErrorAnswer(Frame):
     file: str | None = None
     line: int | None = None
     machine: bool = False
+    fatal: bool = False
 
 
 RunnerRequest = Annotated[

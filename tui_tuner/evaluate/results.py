@@ -148,6 +148,10 @@ class Timing(ResultModel):
         cpu: whether it was taken on a CPU and says nothing about a GPU.
         clock_mhz: clock of the multiprocessors right after the samples; None where the device does not tell.
         throttled_by: what held the clock down then.
+        temperature_c: of the device then, degrees Celsius.
+        warm: median where the launch finds the caches as another launch of the same on the same arrays left them; None
+            where that was not timed. Its outputs are not looked at one by one: it is told, and decides nothing.
+        dropped: times that were taken while the device was held down for its heat, and do not count.
     """
 
     median: float
@@ -157,6 +161,9 @@ class Timing(ResultModel):
     cpu: bool = False
     clock_mhz: int | None = None
     throttled_by: tuple[str, ...] = ()
+    temperature_c: int | None = None
+    warm: float | None = None
+    dropped: int = 0
 
 
 class Ceiling(ResultModel):

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import MachineError, UserError, machine_faults
+from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
+from tui_tuner.evaluate.device_lock import DeviceLock
 from tui_tuner.evaluate.devices.base import Device, DeviceChoice, DeviceFault
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.protocol import (
@@ -43,6 +46,10 @@ from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
 CEILING_LIMIT_S = 60.0
+HEARTBEAT_S = 10.0
+"""How often a runner that waits for its device says so."""
+PATIENT_S = 2.0
+"""A wait that is shorter is not worth telling."""
 
 
 class Runner:
@@ -52,6 +59,9 @@ class Runner:
         self._connection = connection
         self._device: Device | None = None
         self._workbench: Workbench | None = None
+        self._lock: DeviceLock | None = None
+        self._heard_at = 0.0
+        self._waited_for: set[str] = set()
 
     def serve(self) -> None:
         """Answer until the other side closes, or until the device's context is lost."""
@@ -68,13 +78,39 @@ class Runner:
 
     def _answer(self, request: RunnerRequest) -> Frame:
         try:
-            with machine_faults():
+            with machine_faults(), self._alone(request):
                 return self._serve_one(request)
         except UserError as error:
-            file, machine = None if error.file is None else str(error.file), isinstance(error, MachineError)
-            return UserErrorAnswer(message=error.message, hint=error.hint, file=file, line=error.line, machine=machine)
+            return UserErrorAnswer(
+                message=error.message,
+                hint=error.hint,
+                file=None if error.file is None else str(error.file),
+                line=error.line,
+                machine=isinstance(error, MachineError),
+                fatal=isinstance(error, DeviceLost),
+            )
         except DeviceFault as fault:
             return EvaluationAnswer(failure=Failure(kind=fault.kind, message=fault.message), fatal=fault.fatal)
+
+    @contextmanager
+    def _alone(self, request: RunnerRequest) -> Iterator[None]:
+        """Keep other runs off the device while it works for this one; taking it disturbs nobody."""
+        if self._lock is None or isinstance(request, OpenRequest):
+            yield
+            return
+        start = time.monotonic()
+
+        def wait(holder: str) -> None:
+            notice = holder not in self._waited_for and time.monotonic() - start > PATIENT_S
+            if notice:
+                self._waited_for.add(holder)
+            if notice or self._heard_at < time.monotonic() - HEARTBEAT_S:
+                run = f"run {holder}" if holder else "another run"
+                text = f"waits for {run}, which works on the same device; who leaves can resume later"
+                self._say(text, OPEN_LIMIT_S, notice=notice)
+
+        with self._lock.held(wait):
+            yield
 
     def _serve_one(self, request: RunnerRequest) -> Frame:
         match request:
@@ -111,12 +147,19 @@ class Runner:
         self._say("opening the device", OPEN_LIMIT_S)
         choice = device_named(request.device)
         self._device = open_device(choice, allow_unconfined=request.allow_unconfined)
+        if self._device.unit and not self._device.info.is_cpu:
+            self._lock = DeviceLock(self._device.unit, request.run)
 
         def surely(named: DeviceChoice, unit: str) -> str:
             return spelled(replace(named, unit=unit, backend=choice.backend))
 
         siblings = {name: surely(device_named(name), unit) for name, unit in self._device.siblings.items()}
-        return DeviceAnswer(device=self._device.info, place=surely(choice, self._device.unit), siblings=siblings)
+        return DeviceAnswer(
+            device=self._device.info,
+            place=surely(choice, self._device.unit),
+            siblings=siblings,
+            others=self._device.others(),
+        )
 
     def _measure_ceilings(self, request: CeilingsRequest) -> DeviceAnswer:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
@@ -124,8 +167,9 @@ class Runner:
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
         return DeviceAnswer(device=measure_ceilings(self._opened, Path(request.artifact), request.bytes))
 
-    def _say(self, text: str, limit_s: float) -> None:
-        send(self._connection, Phase(text=text, limit_s=limit_s).model_dump(mode="json"))
+    def _say(self, text: str, limit_s: float, *, notice: bool = False) -> None:
+        self._heard_at = time.monotonic()
+        send(self._connection, Phase(text=text, limit_s=limit_s, notice=notice).model_dump(mode="json"))
 
 
 def main(serve: Callable[[socket.socket], None] = lambda connection: Runner(connection).serve()) -> None:

@@ -97,7 +97,7 @@ class Places:
     def news(self) -> list[str]:
         """What happened to devices since this was asked last, a line each."""
         told, self._news = self._news, []
-        return told
+        return told + [text for place in self._all() for text in place.news()]
 
     async def take(self, device: str, request: OpenRequest) -> DeviceAnswer:
         """Take the first device.
@@ -267,8 +267,10 @@ class Places:
 
     async def close(self) -> None:
         """End all runners."""
-        places = [self.first, *(one.place for one in (*self._members, *self._others) if one.place is not self.first)]
-        await asyncio.gather(*(place.close() for place in places))
+        await asyncio.gather(*(place.close() for place in self._all()))
+
+    def _all(self) -> list[Place]:
+        return [self.first, *(one.place for one in (*self._members, *self._others) if one.place is not self.first)]
 
 
 def _refuse_other_models(devices: dict[str, DeviceInfo]) -> None:
@@ -330,5 +332,5 @@ def _scaled_answer(answer: RunnerAnswer, factor: float) -> RunnerAnswer:
 
 
 def _scaled(timing: Timing | None, factor: float) -> Timing | None:
-    ends = ("median", "low", "high")
+    ends = ("median", "low", "high", *(("warm",) if timing and timing.warm is not None else ()))
     return timing and timing.model_copy(update={name: getattr(timing, name) * factor for name in ends})

@@ -28,6 +28,10 @@ class Place(Protocol):
         """What it is at, in words; empty where that is not known."""
         ...
 
+    def news(self) -> list[str]:
+        """What happened there since this was asked last, a line each."""
+        ...
+
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
         ...

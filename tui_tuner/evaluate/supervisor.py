@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import DeviceError, MachineError, UserError
+from tui_tuner.errors import DeviceError, DeviceLost, MachineError, UserError
 from tui_tuner.evaluate.protocol import (
     ChannelClosed,
     DeviceAnswer,
@@ -52,7 +52,11 @@ class RunnerDied(Exception):
 
 
 class RunnerProcess:
-    """One runner process."""
+    """One runner process.
+
+    Attributes:
+        notices: what it said for the user, which whoever reads them removes.
+    """
 
     def __init__(
         self,
@@ -67,6 +71,7 @@ class RunnerProcess:
         self._writer = writer
         self._answers: TypeAdapter[RunnerAnswer] = TypeAdapter(RunnerAnswer)
         self.doing = ""
+        self.notices: list[str] = []
 
     @classmethod
     async def start(cls, log: Path, read: Sequence[Path] | None = None) -> RunnerProcess:
@@ -109,6 +114,8 @@ class RunnerProcess:
                     return _raise_failed(answer)
                 doing, limit_s = answer.text, answer.limit_s
                 self.doing = f"{doing} (at most {limit_s:.0f} s)"
+                if answer.notice:
+                    self.notices.append(answer.text)
         except TimeoutError:
             await self.kill()
             failure = Failure(kind=FailureKind.TIMEOUT, message=f"{doing}: no end after {limit_s:.0f} s")
@@ -132,7 +139,7 @@ class RunnerProcess:
 
 def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
     if isinstance(answer, UserErrorAnswer):
-        kind = MachineError if answer.machine else UserError
+        kind = DeviceLost if answer.fatal else MachineError if answer.machine else UserError
         raise kind(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
 
@@ -158,6 +165,7 @@ class Supervisor:
         self._process: RunnerProcess | None = None
         self._asked: RunnerProcess | None = None
         self._opening: list[RunnerRequest] = []
+        self._notices: list[str] = []
         self._lock = asyncio.Lock()
 
     @property
@@ -168,6 +176,12 @@ class Supervisor:
     def confine(self, read: Sequence[Path] | None) -> None:
         """Let runners that are still to start read only this; None leaves them unconfined."""
         self._read = read
+
+    def news(self) -> list[str]:
+        """What the runner said for the user since this was asked last."""
+        told = self._notices[:]
+        self._notices.clear()
+        return told
 
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
@@ -193,6 +207,9 @@ class Supervisor:
             self._process, self._asked = None, process
             try:
                 answer = await process.ask(request)
+            except DeviceLost:
+                await process.kill()
+                raise
             except UserError:
                 self._process = process  # it answered, and goes on
                 raise
@@ -210,6 +227,7 @@ class Supervisor:
     async def _start(self) -> RunnerProcess:
         for attempt in range(2):
             process = await RunnerProcess.start(self._log, self._read)
+            self._notices = process.notices
             try:
                 for request in self._opening:
                     answer = await process.ask(request)
@@ -219,6 +237,9 @@ class Supervisor:
                         and answer.failure is not None
                     ):
                         raise RunnerDied(answer.failure)
+            except DeviceLost as lost:
+                await process.kill()
+                raise DeviceError(f"the device does not come back: {lost.message}", hint=lost.hint) from lost
             except MachineError:
                 await process.kill()
                 raise

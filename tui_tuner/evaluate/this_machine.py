@@ -35,6 +35,7 @@ class LocalOptions:
         jobs: builds at once.
         nvcc: path of the CUDA compiler, None to look for it.
         kept: builds of all runs, None where none are kept.
+        run: what others are told that wait for a device of this run.
     """
 
     device: str
@@ -44,6 +45,7 @@ class LocalOptions:
     policy: Policy
     nvcc: Path | None = None
     kept: KeptBuilds | None = None
+    run: str = ""
 
 
 class ThisMachine:

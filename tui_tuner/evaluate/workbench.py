@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from tui_tuner.evaluate.devices.base import (
     KernelArgument,
     LoadedKernel,
 )
-from tui_tuner.evaluate.measure import CPU_PATIENCE, Patience, TimeLaunches, interleaved, measure
+from tui_tuner.evaluate.measure import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.protocol import (
     ComparisonAnswer,
     EvaluationAnswer,
@@ -37,11 +39,15 @@ from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
 
 FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
+REST_S = 0.1
+"""A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
 LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
+WARM_FACTOR, WARM_LAUNCHES = 2, 10
+"""Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
 
@@ -70,6 +76,8 @@ class Workbench:
         self._problem = problem
         self._say = say
         self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()
+        self._cooling = Cooling(device.clock)
+        self._timed_at = -math.inf
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._datasets = DataSets(problem, self._run_baseline, draws=draws)
@@ -177,7 +185,7 @@ class Workbench:
             high=high,
             pairs=len(pairs.times),
             incumbent=pairs.timing(0, cpu=cpu),
-            challenger=pairs.timing(1, cpu=cpu),
+            challenger=self._cooling.marked(pairs.timing(1, cpu=cpu)),
         )
         return ComparisonAnswer(comparison=comparison)
 
@@ -205,11 +213,21 @@ class Workbench:
             self._launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
-            timing = measure(launches, self._patience, best_ms=best_ms, cpu=self._device.info.cpu_times)
-            clock = self._device.clock()
-            if clock is not None:
-                timing = timing.model_copy(update={"clock_mhz": clock.sm_mhz, "throttled_by": clock.throttled_by})
+            cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
+            timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
+            self._timed_at = time.monotonic()
+            warm = self._warm(kernel, buffers, shape, timing)
+            timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)
+
+    def _warm(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing) -> float | None:
+        """The time with warm caches, where the arrays may stay there and the kernel is worth it."""
+        nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
+        if cold.samples < self._patience.samples or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
+            return None
+        self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
+        times = self._device.time_warm(kernel, buffers, _geometry(shape), WARM_LAUNCHES, self._limit_s)
+        return median(times) if times else None
 
     def _timer(
         self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
@@ -219,7 +237,7 @@ class Workbench:
             self._say(what, limit)
             return self._device.time(kernel, buffers, _geometry(shape), count, limit, inspect)
 
-        return launches
+        return self._cooling.minded(launches)
 
     def _launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
         self._say(what, self._limit_s)
@@ -304,7 +322,9 @@ class Workbench:
             if fault.fatal or "MEMORY" not in fault.message:
                 raise
             if not self._kept:  # there was room when the session began
-                raise MachineError(f"the device has no memory left: {fault.message}", hint=NO_MEMORY) from fault
+                others = self._device.others()
+                hint = f"{NO_MEMORY}; others that use the device: {', '.join(others)}" if others else NO_MEMORY
+                raise MachineError(f"the device has no memory left: {fault.message}", hint=hint) from fault
         for buffers in self._kept.values():
             self._device.free(buffers)
         self._kept.clear()

@@ -11,7 +11,7 @@ from tui_tuner.evaluate.datasets import fill_in_words, label_of
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
-from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words
+from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.inputs import fill_of, poisoned
@@ -146,8 +146,9 @@ def evaluation_facts(evaluation: Evaluation) -> str:
     timing = evaluation.timing
     if timing is None:
         return failure_facts(evaluation)
-    time = time_words(timing.median, time_unit(cpu=timing.cpu))
-    time += f" {interval_words(timing.low, timing.high)}{roofline_words(evaluation.share)}"
+    unit = time_unit(cpu=timing.cpu)
+    time = time_words(timing.median, unit) + f" {interval_words(timing.low, timing.high)}"
+    time += roofline_words(evaluation.share) + warm_words(timing.warm, unit)
     return ", ".join([time, *_resources(evaluation.resources)])
 
 

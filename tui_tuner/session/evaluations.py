@@ -205,7 +205,8 @@ class KernelBench:
 
         async def live() -> dict[str, Any]:
             evaluator = await self._machine.evaluator()
-            comparison = await evaluator.compare((incumbent.candidate, old), (candidate, new), self._delta)
+            comparing = evaluator.compare((incumbent.candidate, old), (candidate, new), self._delta)
+            comparison = await self._machine.watched(comparing)
             return comparison.model_dump(mode="json")
 
         comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
@@ -282,9 +283,7 @@ class KernelBench:
         self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
         evaluator = await self._machine.evaluator()
         best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
-        evaluation = await evaluator.evaluate(candidate, configuration, best)
-        for text in evaluator.news():
-            self._emit(events.Note(level="warning", text=text))
+        evaluation = await self._machine.watched(evaluator.evaluate(candidate, configuration, best))
         return evaluation.model_dump(mode="json")
 
     def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -21,17 +21,30 @@ _OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults
 """What a problem says that no result depends on, or only by way of candidate and configuration."""
 
 
+NEWS_S = 1.0
+"""How often is looked what happens to devices."""
+Outcome = TypeVar("Outcome")
+
+
 class Machine:
     """The device as the journal knows it, and the live evaluator behind it.
 
     Args:
         evaluator: None in a replay, which needs no device.
+        tell: takes what happens to devices, a line at a time.
 
     Attributes:
         search_process: what its searches run in, one after another.
     """
 
-    def __init__(self, problem: Problem, evaluator: Evaluator | None, recall: Recall) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        evaluator: Evaluator | None,
+        recall: Recall,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._tell = tell
         self._given_problem = problem
         self._evaluator = evaluator
         self._recall = recall
@@ -138,6 +151,24 @@ class Machine:
                 await self._resume_on(evaluator)
         return evaluator
 
+    async def watched(self, doing: Awaitable[Outcome]) -> Outcome:
+        """What the evaluator does, the user being told meanwhile what happens to devices."""
+        telling = asyncio.ensure_future(self._go_on_telling())
+        try:
+            return await doing
+        finally:
+            telling.cancel()
+            self._tell_news()
+
+    async def _go_on_telling(self) -> None:
+        while True:
+            await asyncio.sleep(NEWS_S)
+            self._tell_news()
+
+    def _tell_news(self) -> None:
+        for text in self._have_evaluator().news():
+            self._tell(text)
+
     async def close(self) -> None:
         """Give the device back, and end what runs."""
         try:
@@ -157,7 +188,7 @@ class Machine:
     async def _start_live(self, proposed: Sequence[Test], method: str | None) -> dict[str, Any]:
         if method is not None:
             await self.search_process.load(method)
-        started = await self._have_evaluator().start(proposed)
+        started = await self.watched(self._have_evaluator().start(proposed))
         self._live = True
         return {
             "device": started.device.model_dump(mode="json"),
@@ -175,7 +206,7 @@ class Machine:
         return {} if members is None else {"members": packed(members, self._given_problem.tunables)}
 
     async def _resume_on(self, evaluator: Evaluator) -> None:
-        started = await evaluator.start(self.started.tests)
+        started = await self.watched(evaluator.start(self.started.tests))
         here, then = started.device, self.device
         if (here.kind, here.name, here.toolchain) != (then.kind, then.name, then.toolchain):
             raise JournalError(

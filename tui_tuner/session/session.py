@@ -72,7 +72,7 @@ class Session(EventStream):
         self._run = run
         self._strategy = strategy
         self._memory = memory
-        self._machine = Machine(run.problem, evaluator, self._recall)
+        self._machine = Machine(run.problem, evaluator, self._recall, self._warn)
         self._effects: SessionEffects | None = None
         self._kept_best: Incumbent | None = None
 
@@ -203,6 +203,9 @@ class Session(EventStream):
         self._emit(
             self._finished(outcome.status, reason, speedup=outcome.speedup, times=outcome.paired_times, result=result)
         )
+
+    def _warn(self, text: str) -> None:
+        self._emit(Note(level="warning", text=text))
 
     def _emit(self, event: Event) -> None:
         super()._emit(event)

@@ -291,7 +291,7 @@ EVALUATION_COLUMNS = (
     EvaluationColumn(
         name="roofline", heading="roofline", least=9, optional=True, in_sight=True,
         cell=lambda row, _context: "" if row.evaluation is None else share(row.evaluation.share),
-        explanation="the share of what the device could do at best",
+        explanation="what the declared work takes at the device's ceilings, as a share of the time",
     ),
     EvaluationColumn(
         name="registers", heading="regs", least=5, optional=True,

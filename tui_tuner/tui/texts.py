@@ -6,7 +6,7 @@ import shlex
 
 from textual.content import Content
 
-from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.tui.plain import hanging, one_line, plain
@@ -27,6 +27,8 @@ def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
         ends = interval(timing.low, timing.high, timing.median)
         samples = counted(timing.samples, "sample")
         pairs.append(("time", f"{milliseconds(timing.median)} {unit}, 95 % interval {ends}, {samples}"))
+        pairs.append(("warm caches", "" if timing.warm is None else f"{milliseconds(timing.warm)} {unit}"))
+        pairs.append(("device", _state_of_device(timing)))
     known = {
         "registers": resources.registers,
         "spilled": resources.spill_bytes,
@@ -48,6 +50,17 @@ def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
     took = (("build", evaluation.build_ms), ("verify", evaluation.verify_ms), ("measure", evaluation.measure_ms))
     pairs.append(("took", ", ".join(f"{name} {value:,.0f} ms" for name, value in took if value)))
     return pairs
+
+
+def _state_of_device(timing: Timing) -> str:
+    """Clock and temperature at which a time was taken, as in "1755 MHz, 64 °C, held down by power cap"."""
+    parts = [
+        "" if timing.clock_mhz is None else f"{timing.clock_mhz} MHz",
+        "" if timing.temperature_c is None else f"{timing.temperature_c} °C",
+        f"held down by {', '.join(timing.throttled_by)}" if timing.throttled_by else "",
+        f"{timing.dropped} times dropped" if timing.dropped else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:

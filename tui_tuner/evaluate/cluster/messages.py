@@ -88,12 +88,13 @@ class DiedReply(Frame):
 
 
 class RefusedReply(Frame):
-    """A UserError; with `unwell` a DeviceError: the device does not come back."""
+    """A UserError; with `unwell` a DeviceError: the device does not come back; with `machine` a MachineError."""
 
     type: Literal["refused"] = "refused"
     message: str
     hint: str | None = None
     unwell: bool = False
+    machine: bool = False
 
 
 Reply = Annotated[

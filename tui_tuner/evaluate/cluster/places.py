@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build import BuildCache
 from tui_tuner.evaluate.cluster.messages import (
     REPLIES,
@@ -146,6 +146,10 @@ class RemotePlace:
             self._connection.ray.remote(worker).options(max_restarts=0, max_concurrency=1000, **wanted).remote()
         )
 
+    def news(self) -> list[str]:
+        """Nothing is told from there."""
+        return []
+
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and of every runner that follows a crash; a device is taken with the tools beside it."""
         if isinstance(request, OpenRequest):
@@ -254,6 +258,8 @@ class RemotePlace:
                 raise RunnerDied(reply.failure)
             case RefusedReply(unwell=True):
                 raise DeviceError(reply.message, hint=reply.hint)
+            case RefusedReply(machine=True):
+                raise MachineError(f"{self.title}: {reply.message}", hint=reply.hint)
             case RefusedReply():
                 raise UserError(reply.message, hint=reply.hint)
         return reply, back

@@ -12,7 +12,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.cluster.messages import (
     MESSAGES,
@@ -61,8 +61,8 @@ class Worker:
         except RunnerDied as died:
             reply, back = DiedReply(failure=died.failure), {}
         except UserError as error:
-            unwell = isinstance(error, DeviceError)
-            reply, back = RefusedReply(message=error.message, hint=error.hint, unwell=unwell), {}
+            unwell, machine = isinstance(error, DeviceError), isinstance(error, MachineError)
+            reply, back = RefusedReply(message=error.message, hint=error.hint, unwell=unwell, machine=machine), {}
         return packed(reply, back)
 
     async def end_runner(self) -> None:

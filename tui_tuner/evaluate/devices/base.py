@@ -96,10 +96,20 @@ class Buffers:
 
 @dataclass(frozen=True)
 class ClockSample:
-    """The clock of the multiprocessors, MHz, and why it is lower than it could be."""
+    """The clock of the multiprocessors, MHz, why it is lower than it could be, and the temperature, degrees Celsius."""
 
     sm_mhz: int
     throttled_by: tuple[str, ...]
+    temperature_c: int | None = None
+
+    @property
+    def is_held_down(self) -> bool:
+        """Whether something slows it down that no kernel should be judged by: all but its limit of power, at which a
+        kernel that uses the device well runs all the time."""
+        return any(reason != POWER_CAP for reason in self.throttled_by)
+
+
+POWER_CAP = "power cap"
 
 
 class Inspection:
@@ -239,6 +249,19 @@ class Device(ABC):
             DeviceFault: as `launch`.
         """
 
+    def time_warm(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of so many launches, ms, each right behind another one on the same arrays, which are restored between.
+
+        Returns:
+            None at all where caches are warm anyway.
+
+        Raises:
+            DeviceFault: as `launch`.
+        """
+        return []
+
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Which update is lost where blocks run at once, in words; None where none is known to be.
 
@@ -249,6 +272,10 @@ class Device(ABC):
     def digest(self, buffers: Buffers) -> int:
         """A number that tells the present bits of the restored arrays from others."""
         return digest_of(self.download(buffers, index) for index in sorted(buffers.restored))
+
+    def others(self) -> list[str]:
+        """Other processes that use the device, each with what it holds, in words; empty where nothing tells."""
+        return []
 
     def clock(self) -> ClockSample | None:
         """The present clock and what holds it down; None where the device does not tell."""

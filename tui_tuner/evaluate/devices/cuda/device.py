@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from tui_tuner.errors import DeviceError
+from tui_tuner.errors import DeviceError, MachineError
 from tui_tuner.evaluate.devices.base import (
     ALL,
     Buffers,
@@ -27,7 +27,7 @@ from tui_tuner.evaluate.devices.base import (
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
-from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of
+from tui_tuner.evaluate.devices.cuda.errors import OUT_OF_MEMORY, CudaError, code_in, fault_of, fell_off, lost
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
@@ -64,6 +64,7 @@ class CudaDevice(Device):
 
     Raises:
         DeviceError: no driver, no such device or no such package.
+        MachineError: another process has all its memory or holds it for itself, or it failed.
     """
 
     def __init__(self, ordinal: int = 0, backend: str = "auto", unit: str = "") -> None:
@@ -74,18 +75,29 @@ class CudaDevice(Device):
         self.unit = self._driver.uuid(device)
         visible = [self._driver.device(number) for number in range(self._driver.device_count())]
         self.siblings = {f"cuda:{number}": self._driver.uuid(one) for number, one in enumerate(visible)}
-        self._backend = open_backend(backend, ordinal, self._driver)
-        self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
-        self.info = device_info(self._driver, device, self._backend.version)
         self.pci_bus_id = self._driver.pci_bus_id(device)
         self._clock = open_clock(self.pci_bus_id)
         self._checks: Checks | None = None
+        before, self._ours = self._users().keys(), frozenset[int]()
         try:
+            self._backend = open_backend(backend, ordinal, self._driver)
+            self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
+            self._ours = frozenset(self._users().keys() - before)
+            self.info = device_info(self._driver, device, self._backend.version)
             self._memory = GuardedMemory(self._driver, device)
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
             self.info = self.info.model_copy(update={"event_gap": self._event_gap()})
-        except CudaError as error:
-            raise DeviceError(f"the GPU cannot be used: {error}", hint="is another process using all of it?") from error
+        except (CudaError, DeviceError) as error:
+            raise self._not_taken(error) from error
+
+    def _not_taken(self, error: CudaError | DeviceError) -> DeviceError | MachineError:
+        """Why the device cannot be taken: another process, the device itself, or what the error says."""
+        code = error.code if isinstance(error, CudaError) else code_in(error.hint or "")
+        if code == OUT_OF_MEMORY:
+            others = ", ".join(self.others()) or "`nvidia-smi` shows them"
+            return MachineError("the GPU has no memory left", hint=f"end other programs that use it ({others})")
+        gone = None if code is None else lost(code)
+        return gone or (error if isinstance(error, DeviceError) else DeviceError(f"the GPU cannot be used: {error}"))
 
     def _event_gap(self) -> float:
         gaps = self._timer.time(20, lambda: None, lambda: None)
@@ -232,6 +244,19 @@ class CudaDevice(Device):
                 times += self._inspected(buffers, run, min(BATCH, launches - len(times)) if in_batches else 1, inspect)
         return times
 
+    def time_warm(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
+    ) -> list[float]:
+        """Times of launches behind a launch that is not timed; `timeout_s` is the parent's to enforce."""
+        with self._faults():
+            run = self._prepare(kernel, buffers, geometry)
+
+            def warm() -> None:
+                run()
+                self._restore(buffers)
+
+            return self._timer.time(launches, lambda: self._restore(buffers), run, warm=warm)
+
     def _inspected(self, buffers: Buffers, run: Callable[[], None], count: int, inspect: Inspection) -> list[float]:
         """Times of a batch whose outputs are all right; none where that cannot be told but one by one."""
         with self._digests(buffers) as (queue, read):
@@ -283,9 +308,19 @@ class CudaDevice(Device):
         """The present clock and what holds it down; None without NVML."""
         return None if self._clock is None else self._clock.sample()
 
+    def others(self) -> list[str]:
+        """Other processes that compute on the GPU, where NVML tells them."""
+        return [words for pid, words in self._users().items() if pid not in self._ours]
+
+    def _users(self) -> dict[int, str]:
+        return {} if self._clock is None else self._clock.users()
+
     @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
-            raise fault_of(error, self._driver.sticky_error()) from error
+            fault = fault_of(error, self._driver.sticky_error())
+            if isinstance(fault, DeviceFault) and fault.fatal and self._clock is not None and self._clock.is_lost():
+                raise fell_off() from error
+            raise fault from error

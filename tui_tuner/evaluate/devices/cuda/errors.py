@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui_tuner.errors import DeviceLost
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 
@@ -32,11 +33,12 @@ class CudaCode:
     fatal: bool = False
 
 
+OUT_OF_MEMORY = 2
 CRASH, ILLEGAL = FailureKind.CRASH, FailureKind.ILLEGAL_ACCESS
 
 CODES: dict[int, CudaCode] = {
     1: CudaCode("INVALID_VALUE", "invalid argument"),
-    2: CudaCode("OUT_OF_MEMORY", "out of memory"),
+    OUT_OF_MEMORY: CudaCode("OUT_OF_MEMORY", "out of memory"),
     4: CudaCode("DEINITIALIZED", "driver shutting down", CRASH, fatal=True),
     46: CudaCode("DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable", CRASH, fatal=True),
     100: CudaCode("NO_DEVICE", "no CUDA-capable device is detected", CRASH, fatal=True),
@@ -71,6 +73,38 @@ CODES: dict[int, CudaCode] = {
 }
 
 
+_RESUME = "nothing that was measured is lost"
+_LOOK = f"look at `nvidia-smi` and at the system's log (dmesg | grep Xid); {_RESUME}"
+LOST: dict[int, tuple[str, str]] = {
+    46: (
+        "another process holds the GPU for itself",
+        "end it (`nvidia-smi` shows it), or let several in (`nvidia-smi -c DEFAULT`)",
+    ),
+    100: ("the GPU is no longer there", _LOOK),
+    214: (
+        "the GPU's memory failed (an uncorrectable ECC error)",
+        f"see `nvidia-smi -q -d ECC`; where it happens again, reset the GPU or choose another; {_RESUME}",
+    ),
+    220: ("the link between GPUs failed (an uncorrectable NVLink error)", _LOOK),
+    226: ("the GPU's hardware failed (a contained error)", _LOOK),
+}
+"""Codes that no kernel brings about: what happened in words, and the way on."""
+FELL_OFF = "the GPU has fallen off the bus"
+
+
+def lost(code: int) -> DeviceLost | None:
+    """The fault of the device that a code stands for; None where it may be a kernel's."""
+    if code not in LOST:
+        return None
+    message, hint = LOST[code]
+    return DeviceLost(f"{message}: {describe(code)}", hint=hint)
+
+
+def fell_off() -> DeviceLost:
+    """The fault of a GPU that nothing reaches any more."""
+    return DeviceLost(FELL_OFF, hint=f"restart the machine or reset the GPU; {_LOOK}")
+
+
 def describe(code: int) -> str:
     """A code in words, with its name for whoever looks it up."""
     known = CODES.get(code)
@@ -94,17 +128,15 @@ def fault(code: int) -> DeviceFault:
     return DeviceFault(known.kind, describe(code), fatal=known.fatal)
 
 
-def fault_of(error: Exception, sticky: int) -> DeviceFault:
+def fault_of(error: Exception, sticky: int) -> DeviceFault | DeviceLost:
     """The fault behind an exception of a backend.
 
     Args:
         sticky: what waiting for the device returned after the exception: 0 while the context is usable.
     """
-    if sticky:
-        return fault(sticky)
-    code = _code_of(error)
-    if code is not None and code in CODES:
-        return fault(code)
+    code = sticky or _code_of(error)
+    if code is not None and (sticky or code in CODES):
+        return lost(code) or fault(code)
     message = f"{type(error).__name__}: {error}".splitlines()[0]
     return DeviceFault(FailureKind.LAUNCH, message)
 

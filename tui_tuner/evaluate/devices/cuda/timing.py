@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
-from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.devices.base import POWER_CAP, ClockSample
 from tui_tuner.evaluate.devices.cuda.backends import CudaBackend, EventPair
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 
@@ -36,6 +38,7 @@ class CudaTimer:
         before: Callable[[], None],
         launch: Callable[[], None],
         after: Callable[[], None] = lambda: None,
+        warm: Callable[[], None] = lambda: None,
     ) -> list[float]:
         """Times of `count` launches, ms.
 
@@ -43,6 +46,7 @@ class CudaTimer:
             before: queues what comes before each launch and is not timed.
             launch: queues the launch.
             after: queues what comes after it and is not timed.
+            warm: queues what comes between the clearing of the cache and the launch.
 
         Raises:
             CudaError: a launch failed on the device.
@@ -50,16 +54,22 @@ class CudaTimer:
         """
         times: list[float] = []
         while len(times) < count:
-            times += self._batch(min(BATCH, count - len(times)), before, launch, after)
+            times += self._batch(min(BATCH, count - len(times)), before, launch, after, warm)
         return times
 
     def _batch(
-        self, count: int, before: Callable[[], None], launch: Callable[[], None], after: Callable[[], None]
+        self,
+        count: int,
+        before: Callable[[], None],
+        launch: Callable[[], None],
+        after: Callable[[], None],
+        warm: Callable[[], None],
     ) -> list[float]:
         pairs = self._take(count)
         for pair in pairs:
             before()
             self._driver.fill_async(self._scratch, self._flush_bytes, self._backend.stream_handle)
+            warm()
             self._backend.start, self._backend.end = pair.start, pair.end
             self._backend.start_event()
             launch()
@@ -75,7 +85,7 @@ class CudaTimer:
 
 
 REASONS = {
-    0x4: "power cap",
+    0x4: POWER_CAP,
     0x8: "hardware slowdown",
     0x20: "software thermal slowdown",
     0x40: "hardware thermal slowdown",
@@ -89,14 +99,30 @@ def reasons_in(bits: int) -> tuple[str, ...]:
     return tuple(text for bit, text in REASONS.items() if bits & bit)
 
 
+class NvmlProcess(Protocol):
+    """A process as NVML tells it; the memory is None where it is not told."""
+
+    pid: int
+    usedGpuMemory: int | None  # noqa: N815
+
+
 class Nvml(Protocol):
     """The part of the module pynvml that is used."""
 
     NVML_CLOCK_SM: int
+    NVML_TEMPERATURE_GPU: int
     NVMLError: type[Exception]
 
     def nvmlDeviceGetClockInfo(self, handle: object, type: int) -> int:  # noqa: N802, A002
         """A clock, MHz."""
+        ...
+
+    def nvmlDeviceGetTemperature(self, handle: object, sensor: int) -> int:  # noqa: N802
+        """Degrees Celsius."""
+        ...
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> Sequence[NvmlProcess]:  # noqa: N802
+        """Processes with a context on the GPU."""
         ...
 
     def nvmlDeviceGetCurrentClocksEventReasons(self, handle: object) -> int:  # noqa: N802
@@ -104,8 +130,12 @@ class Nvml(Protocol):
         ...
 
 
+_GPU_IS_LOST = 15
+"""NVML_ERROR_GPU_IS_LOST."""
+
+
 class ClockSampler:
-    """Samples one GPU."""
+    """Samples one GPU, and tells who else uses it."""
 
     def __init__(self, nvml: Nvml, handle: object) -> None:
         self._nvml = nvml
@@ -118,7 +148,39 @@ class ClockSampler:
             bits = self._nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle)
         except self._nvml.NVMLError:
             return None
-        return ClockSample(int(mhz), reasons_in(int(bits)))
+        return ClockSample(int(mhz), reasons_in(int(bits)), self._temperature())
+
+    def _temperature(self) -> int | None:
+        try:
+            return int(self._nvml.nvmlDeviceGetTemperature(self._handle, self._nvml.NVML_TEMPERATURE_GPU))
+        except self._nvml.NVMLError:
+            return None
+
+    def is_lost(self) -> bool:
+        """Whether nothing reaches the GPU any more, as after it fell off the bus."""
+        try:
+            self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM)
+        except self._nvml.NVMLError as error:
+            return getattr(error, "value", None) == _GPU_IS_LOST
+        return False
+
+    def users(self) -> dict[int, str]:
+        """Processes that compute on it, each in words, as in "python (process 4711, 12.1 GiB)".
+
+        In a container they may have other numbers than here, this one too.
+        """
+        try:
+            found = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
+        except self._nvml.NVMLError:
+            return {}
+        return {one.pid: _process_words(one.pid, one.usedGpuMemory) for one in found}
+
+
+def _process_words(pid: int, nbytes: int | None) -> str:
+    name = "a process"
+    with suppress(OSError):
+        name = Path(f"/proc/{pid}/comm").read_text("utf-8", errors="replace").strip()
+    return f"{name} (process {pid}{f', {nbytes / 2**30:.1f} GiB' if nbytes else ''})"
 
 
 def open_clock(pci_bus_id: str) -> ClockSampler | None:
