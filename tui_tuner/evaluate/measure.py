@@ -134,6 +134,8 @@ def _timing(samples: Sequence[float], cpu: bool, count: int | None = None) -> Ti
 
 COOLING_S = 0.1
 COOLING_LIMIT_S = 10.0
+SEEN_S = 0.1
+"""How long what the device says of its clock and its heat holds: asking it takes milliseconds."""
 
 
 class Cooling:
@@ -148,11 +150,25 @@ class Cooling:
         dropped: times that do not count.
     """
 
-    def __init__(self, sample: Callable[[], ClockSample | None], sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        sample: Callable[[], ClockSample | None],
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._sample = sample
         self._sleep = sleep
+        self._clock = clock
+        self._seen: tuple[float, ClockSample | None] = (-math.inf, None)
         self._waited_s = 0.0
         self.dropped = 0
+
+    def _now(self) -> ClockSample | None:
+        """The device's present state, as it was up to `SEEN_S` ago; always asked for anew while it is held down."""
+        at, seen = self._seen
+        if self._clock() - at > SEEN_S or (seen is not None and seen.is_held_down):
+            self._seen = self._clock(), self._sample()
+        return self._seen[1]
 
     def minded(self, launches: TimeLaunches) -> TimeLaunches:
         """The same launches, of which only those count that ran at a clock of their own."""
@@ -160,7 +176,7 @@ class Cooling:
         def cooled(count: int) -> list[float]:
             while True:
                 times = launches(count)
-                now = self._sample()
+                now = self._now()
                 if now is None or not now.is_held_down:
                     self._waited_s = 0.0
                     return times
@@ -174,7 +190,7 @@ class Cooling:
 
     def marked(self, timing: Timing) -> Timing:
         """A time with the clock and the temperature of now, and what was dropped since this was asked last."""
-        now, dropped = self._sample(), self.dropped
+        now, dropped = self._now(), self.dropped
         self.dropped = 0
         if now is None:
             return timing
