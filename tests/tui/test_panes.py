@@ -17,8 +17,8 @@ from tui_tuner.strategies.steps import Proposal, Step, StepState
 from tui_tuner.tui.chat_entries import Fold
 from tui_tuner.tui.chat_pane import ChatLog
 from tui_tuner.tui.dialogs import MessageDialog
+from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.kernel_pane import KernelPane
-from tui_tuner.tui.kernel_view import EvaluationTable
 
 
 async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started) -> None:
@@ -88,6 +88,23 @@ async def test_rows_stand_newest_first_or_fastest_first(started: Started) -> Non
         rows = table_text(pilot.app)
         assert rows[0].startswith("★30 ")
         assert {row.split()[0] for row in rows[-4:]} == {"32", "23", "17", "9"}
+
+
+async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_input(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", "slash", *"status == failed")
+        await settled(pilot)
+        failed = table_text(pilot.app)
+        assert len(failed) == 3
+        assert all("✗" in row for row in failed)
+        await pilot.press(*" and tme < 1")
+        await settled(pilot)
+        assert "unknown name 'tme'" in screen_text(pilot.app)
+        assert table_text(pilot.app) == failed
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(table_text(pilot.app)) > 3
 
 
 async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:

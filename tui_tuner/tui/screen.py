@@ -200,6 +200,11 @@ class SessionScreen(Screen[None]):
         self._panes.reveal(3)
         self._benchmarks.next_order()
 
+    def action_turn_order(self) -> None:
+        """Turn the order of the benchmarks round."""
+        self._panes.reveal(3)
+        self._benchmarks.turn_order()
+
     def action_filter(self) -> None:
         """Type words that the benchmarks must contain."""
         self._panes.reveal(3)
