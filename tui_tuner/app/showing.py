@@ -107,6 +107,7 @@ async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
     setup = await begin()
     _tell_notes(setup)
     signals = EndingSignals(setup.session.interrupt)
+    obey_signals(setup.session)
     try:
         code = await run_headless(setup.session, json=json)
     except UserError:
@@ -123,6 +124,15 @@ async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
             _tell_resume(setup)
         return signals.code
     return code
+
+
+def obey_signals(session: EventStream) -> None:
+    """SIGUSR1 pauses a session without a screen, and lets it go on; SIGUSR2 has it conclude with what it has."""
+    from tui_tuner.session.controls import GoOn, Pause, Stop
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, lambda: session.tell(GoOn() if session.paused else Pause()))
+    loop.add_signal_handler(signal.SIGUSR2, lambda: session.tell(Stop()))
 
 
 _SIGNALS = {

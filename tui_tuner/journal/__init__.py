@@ -7,7 +7,6 @@ Effects go through `Recall`: it answers from the journal where it can, and else 
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import io
 import json
@@ -17,10 +16,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.reading import VERSION, JournalContent, Record, file_faults, key_of, parse_journal, read_journal
+
+if TYPE_CHECKING:
+    import asyncio
 
 READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
@@ -92,20 +94,22 @@ class Recall:
         self._journal = journal
         self._clock = clock
         self._asked: Counter[str] = Counter()
-        self._may_go_on = asyncio.Event()
-        self._may_go_on.set()
+        self._held_by: asyncio.Event | None = None
 
     def hold(self, held: bool) -> None:
         """Begin nothing new and let the clock stand still, or go on."""
+        import asyncio  # not above: who lists runs needs no event loop
+
         self._clock.hold(held)
         if held:
-            self._may_go_on.clear()
-        else:
-            self._may_go_on.set()
+            self._held_by = asyncio.Event()
+        elif self._held_by is not None:
+            self._held_by.set()
 
     async def may_begin(self) -> None:
         """Return once nothing holds the session."""
-        await self._may_go_on.wait()
+        if self._held_by is not None:
+            await self._held_by.wait()
 
     @property
     def elapsed(self) -> float:

@@ -12,12 +12,14 @@ from textual.events import ScreenResume
 from textual.getters import query_one
 from textual.screen import Screen
 
+from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import Instruction, Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
+from tui_tuner.tui.control_dialog import ControlDialog
 from tui_tuner.tui.dialogs import MessageDialog, edited
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
@@ -106,7 +108,8 @@ class SessionScreen(Screen[None]):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.started is not None and self.view_model.finished is None
+        started, finished = self.view_model.started, self.view_model.finished
+        live = started is not None and finished is None and not self.view_model.paused
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
@@ -241,6 +244,19 @@ class SessionScreen(Screen[None]):
         if not taken:
             self.notify(_REPLAY, markup=False)
         return taken
+
+    def action_pause(self) -> None:
+        """Hold the session, or let it go on."""
+        if self._goes_on():
+            self._send(GoOn() if self.view_model.paused else Pause())
+
+    @work(exclusive=True, exit_on_error=False, group="control", description="what the user wants of the session")
+    async def action_control(self) -> None:
+        """Choose what the session is to do."""
+        if self._goes_on():
+            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model))
+            if wanted is not None and self._send(wanted) and wanted.waits:
+                self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
 
     def action_tell(self) -> None:
         """Type words for the model."""

@@ -8,7 +8,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import ApprovalLevel, Step, StepState
 from tui_tuner.subjects import Source
 
 _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
@@ -79,6 +79,8 @@ class ViewModel:
         asked: the call under way.
         search: the search under way.
         cost: US dollars spent; None once a price was unknown.
+        paused: whether the user holds the session.
+        level: what the user is asked about.
     """
 
     elapsed: float = 0.0
@@ -100,6 +102,8 @@ class ViewModel:
     asked: Asked | None = None
     search: Search | None = None
     cost: float | None = 0.0
+    paused: bool = False
+    level: ApprovalLevel = ApprovalLevel.KERNEL
     finished: events.SessionFinished | None = None
     _starred: int = 0
 
@@ -127,6 +131,7 @@ class ViewModel:
         self.elapsed = max(self.elapsed, event.elapsed)
         self._under_way(event)
         self._measured(event)
+        self._controlled(event)
         match event:
             case events.SessionStarted():
                 self.started = event
@@ -148,6 +153,23 @@ class ViewModel:
             case events.SessionFinished():
                 self.finished = event
                 self.review = None
+
+    def _controlled(self, event: events.Event) -> None:
+        """What the user changed; `started` says what is in force."""
+        changes: dict[str, object] = {}
+        match event:
+            case events.PauseChanged():
+                self.paused = event.paused
+            case events.ApprovalLevelChanged():
+                self.level = event.level
+            case events.BudgetChanged():
+                changes = event.model_dump(include={"max_evaluations", "max_calls", "max_seconds", "max_cost"})
+            case events.ModelChanged():
+                changes = {"model": event.model}
+            case events.StrategyChanged():
+                changes = {"strategy": event.strategy}
+        if changes and self.started is not None:
+            self.started = self.started.model_copy(update=changes)
 
     def _measured(self, event: events.Event) -> None:
         """What was measured, and what is the best of it."""
