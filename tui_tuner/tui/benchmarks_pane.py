@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_tuner.session import events
+from tui_tuner.subjects import Source
 from tui_tuner.tui.columns import RowOrder, columns_help
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import clickable, one_line
@@ -54,7 +55,7 @@ class BenchmarksPane(Pane):
 words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
 `time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
 shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate.
-Enter shows everything about a row.
+Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 """
 
     order: var[int] = var(0, init=False)
@@ -66,6 +67,7 @@ Enter shows everything about a row.
 
         title: Content
         text: Content
+        source: Source | None
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(3, "Benchmarks")
@@ -161,7 +163,8 @@ Enter shows everything about a row.
 
     @on(ColumnTable.Chosen)
     def _choose(self, message: ColumnTable.Chosen) -> None:
-        self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key)))
+        source = self._contents.source(self._view_model, message.key)
+        self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key), source))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""

@@ -152,3 +152,7 @@ class EvaluationContents(BenchmarkContents):
         row = view_model.rows[int(key)]
         text = evaluation_text(row, view_model.titles.get(row.candidate, ""), time_label(view_model.device))
         return one_line(f"evaluation {row.number}"), text
+
+    def source(self, view_model: ViewModel, key: str) -> Source | None:
+        """The kernel that was evaluated."""
+        return view_model.sources.get(view_model.rows[int(key)].candidate)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.session.plan import Instruction, Say
+from tui_tuner.session.plan import AddStep, Instruction, Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
@@ -27,6 +27,7 @@ from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
+from tui_tuner.tui.row_dialog import RowDialog
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
@@ -215,7 +216,14 @@ class SessionScreen(Screen[None]):
 
     @on(BenchmarksPane.RowChosen)
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
-        self.app.push_screen(MessageDialog(message.title, message.text, large=True))
+        started, given = self.view_model.started, self.view_model.baseline
+        language = "" if started is None else started.language
+        self.app.push_screen(RowDialog(message.title, message.text, message.source, given, language), self._propose)
+
+    def _propose(self, step: AddStep | None) -> None:
+        """Have a step of the user's own that starts from a row's kernel."""
+        if step is not None and self._send(step):
+            self.notify(f"In the plan: {step.title}. Its words can be changed there.", markup=False)
 
     # --- instructions for the session
 

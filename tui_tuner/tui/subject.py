@@ -143,6 +143,10 @@ class BenchmarkContents(ABC):
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Title and text of everything there is to say about a row."""
 
+    def source(self, view_model: ViewModel, key: str) -> Source | None:
+        """The source that a row is about; None where it is about none of its own."""
+        return None
+
 
 def shown_of(shown: int, there: int) -> str:
     """How many rows are shown, where that is not all of them."""

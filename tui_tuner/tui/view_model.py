@@ -73,6 +73,7 @@ class ViewModel:
         best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
             was timed faster since it was last compared, see `confirmed`.
         titles: of the candidates by id.
+        sources: the candidates by id.
         order: ids of the steps as the plan has them.
         frozen: tunables that are frozen, with their values.
         calls: of the model, the one under way included.
@@ -94,6 +95,7 @@ class ViewModel:
     changed_rows: set[int] = field(default_factory=set)
     best_times: list[float] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     review: UnderReview | None = None
     given: Evaluation | None = None
     incumbent: events.IncumbentChanged | None = None
@@ -135,7 +137,7 @@ class ViewModel:
         match event:
             case events.SessionStarted():
                 self.started = event
-                self.titles[event.baseline.id] = event.baseline.title or "baseline"
+                self._know(event.baseline, "baseline")
             case events.DeviceReady():
                 self.device, self.device_title = event.device, event.title
             case events.StepChanged():
@@ -226,9 +228,13 @@ class ViewModel:
         order = event.order
         self.order = sorted(self.order, key=lambda number: order.index(number) if number in order else len(order))
 
+    def _know(self, source: Source, unnamed: str = "") -> None:
+        self.titles[source.id] = source.title or unnamed
+        self.sources[source.id] = source
+
     def _consider(self, review: UnderReview) -> None:
         self.review = review
-        self.titles[review.candidate.id] = review.candidate.title
+        self._know(review.candidate)
 
     def _evaluated(self, number: int, evaluation: Evaluation) -> None:
         row = EvaluationRow(number, evaluation.candidate, evaluation.configuration, evaluation)
@@ -251,7 +257,7 @@ class ViewModel:
 
     def _new_incumbent(self, event: events.IncumbentChanged) -> None:
         self.incumbent = event
-        self.titles[event.candidate.id] = event.candidate.title
+        self._know(event.candidate)
         self._mark_incumbent()
         self._settle_best()
 
