@@ -114,6 +114,7 @@ async def test_a_skipped_search_ends_with_what_it_found_also_when_resumed_and_re
     assert isinstance(best, events.IncumbentChanged)
     assert best.evaluation.configuration == {"block_size_x": 256}
     assert machine.hanging.is_set()
+    assert len(of(events.EvaluationLeft, heard)) == 1
     assert "search ends: skipped by hand" in [e.text for e in heard if isinstance(e, events.Note)]
     assert plain(await replayed(tmp_path)) == plain(heard)
     again = reopened(tmp_path)

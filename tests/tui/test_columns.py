@@ -15,6 +15,7 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
+from tui_tuner.session import events
 from tui_tuner.tui import evaluation_table
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, columns_help
@@ -54,6 +55,23 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         await pilot.press("O")
         await settled(pilot)
         assert table_text(pilot.app)[0].split()[1] == str(max(sizes))
+
+
+async def test_an_evaluation_that_was_given_up_is_no_row_any_more(started: Started) -> None:
+    running = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
+    going = asyncio.Event()
+
+    def entries() -> Iterator[Entry]:
+        yield from [*scripted.running(), *running]
+        yield going
+        yield events.EvaluationLeft(number=40)
+
+    async with started(ScriptedRun(entries(), stays=True)) as pilot:
+        await settled(pilot)
+        assert table_text(pilot.app)[0].startswith("40 ")
+        going.set()
+        await settled(pilot)
+        assert not table_text(pilot.app)[0].startswith("40 ")
 
 
 SHARED_MEMORY = EvaluationColumn(

@@ -282,7 +282,11 @@ class KernelBench:
         self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
         evaluator = await self._machine.evaluator()
         best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
-        evaluation = await evaluator.evaluate(candidate, configuration, best)
+        try:
+            evaluation = await evaluator.evaluate(candidate, configuration, best)
+        except asyncio.CancelledError:
+            self._emit(events.EvaluationLeft(number=number))
+            raise
         for text in evaluator.news():
             self._emit(events.Note(level="warning", text=text))
         return evaluation.model_dump(mode="json")

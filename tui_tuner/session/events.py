@@ -230,6 +230,13 @@ class EvaluationStarted(Event):
     configuration: Configuration
 
 
+class EvaluationLeft(Event):
+    """A configuration that was on its way was given up: nothing is known of it."""
+
+    type: Literal["evaluation_left"] = "evaluation_left"
+    number: int
+
+
 class EvaluationFinished(Event):
     """A configuration has its result."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from textual.content import Content
 
@@ -72,8 +72,8 @@ class EvaluationContents(BenchmarkContents):
     """In one of the orders that the columns and the tunables offer."""
 
     relevant = (
-        events.BaselineMeasured, events.EvaluationStarted, events.EvaluationFinished, events.Compared,
-        events.IncumbentChanged, events.DeviceReady,
+        events.BaselineMeasured, events.EvaluationStarted, events.EvaluationLeft, events.EvaluationFinished,
+        events.Compared, events.IncumbentChanged, events.DeviceReady,
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -128,18 +128,18 @@ class EvaluationContents(BenchmarkContents):
             self._rows = OrderedRows(order, view_model.rows, list(filter(matching, view_model.rows)))
             return self._rows
         for number in changed:
-            if matching(number):
+            if number in view_model.rows and matching(number):
                 self._rows.put(number)
             else:
                 self._rows.drop(number)
         return self._rows
 
-    def _see(self, view_model: ViewModel, changed: Iterable[int]) -> None:
+    def _see(self, view_model: ViewModel, changed: set[int]) -> None:
         if self._tunables is None and view_model.started is not None:
             given = view_model.baseline
             self._tunables = TunableWidths(given.tunables if isinstance(given, Candidate) else {})
         if self._tunables is not None:
-            for number in changed:
+            for number in changed & view_model.rows.keys():
                 self._tunables.see(view_model.rows[number].configuration)
 
     def chart(self, view_model: ViewModel, width: int, height: int) -> Content:

@@ -69,7 +69,7 @@ class ViewModel:
     Attributes:
         elapsed: seconds since the session began, at the last event.
         given: the kernel as given, in its default configuration.
-        changed_rows: numbers of the rows that are new or changed since they were last taken.
+        changed_rows: numbers of the rows that are new, changed or gone since they were last taken.
         best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
             was timed faster since it was last compared, see `confirmed`.
         titles: of the candidates by id.
@@ -180,6 +180,9 @@ class ViewModel:
                 self._given(event.given)
             case events.EvaluationStarted():
                 self._put(EvaluationRow(event.number, event.candidate, event.configuration))
+            case events.EvaluationLeft():
+                self.rows.pop(event.number, None)
+                self.changed_rows.add(event.number)
             case events.EvaluationFinished():
                 self._evaluated(event.number, event.evaluation)
             case events.IncumbentChanged():
@@ -251,7 +254,7 @@ class ViewModel:
         self.changed_rows.add(row.number)
 
     def take_changed_rows(self) -> set[int]:
-        """The numbers of the rows that are new or changed since this was last asked."""
+        """The numbers of the rows that are new, changed or gone since this was last asked."""
         changed, self.changed_rows = self.changed_rows, set()
         return changed
 
