@@ -7,6 +7,7 @@ of prompts are part of the keys of recorded sessions: what a function for prompt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 
@@ -109,6 +110,12 @@ def brief_duration(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
     return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
+
+
+def seconds_in(text: str) -> float | None:
+    """The seconds of a time as it is given on the command line, as in 90, 90s, 20m, 2h; None if it is none."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
+    return None if match is None else float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def thousands(number: int) -> str:

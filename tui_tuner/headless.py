@@ -233,6 +233,8 @@ class Story:
                 return self._device(event)
             case events.StepChanged():
                 return self._step(event.step)
+        if isinstance(event, events.CHANGES):
+            return event.words
         return own or _plain_line(event)
 
     def result(self, event: events.SessionFinished) -> str:

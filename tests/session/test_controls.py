@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
 from tests.waiting import reached
+from tui_tuner.app.showing import obey_signals
 from tui_tuner.errors import ModelError
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.headless import ApproveAll
@@ -111,6 +114,7 @@ async def test_a_skipped_search_ends_with_what_it_found_also_when_resumed_and_re
     assert isinstance(best, events.IncumbentChanged)
     assert best.evaluation.configuration == {"block_size_x": 256}
     assert machine.hanging.is_set()
+    assert len(of(events.EvaluationLeft, heard)) == 1
     assert "search ends: skipped by hand" in [e.text for e in heard if isinstance(e, events.Note)]
     assert plain(await replayed(tmp_path)) == plain(heard)
     again = reopened(tmp_path)
@@ -332,3 +336,23 @@ async def test_a_replay_cannot_be_controlled(tmp_path: Path) -> None:
     run = open_run(run.path, resume=False)
     session = Session(run, strategy_named("search"), None, None)
     assert not any(session.tell(each) for each in (Pause(), SkipStep(), Stop(), RaiseBudget(max_evaluations=9)))
+
+
+async def test_signals_hold_a_session_without_a_screen_and_have_it_conclude(tmp_path: Path) -> None:
+    run = new_run(tmp_path, **SEARCH)
+    machine = Hanging(run.problem)
+    session = session_of(run, machine)
+    obey_signals(session)
+    try:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert await reached(lambda: session.paused)
+        driving = asyncio.create_task(story(session))
+        os.kill(os.getpid(), signal.SIGUSR2)
+        assert await reached(lambda: not session.paused)
+        heard = await driving
+    finally:
+        for name in (signal.SIGUSR1, signal.SIGUSR2):
+            asyncio.get_running_loop().remove_signal_handler(name)
+    assert isinstance(heard[-1], events.SessionFinished)
+    assert "search ends: stopped by hand" in [e.text for e in heard if isinstance(e, events.Note)]
+    assert not machine.hanging.is_set()

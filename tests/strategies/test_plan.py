@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from tests.strategies.branch import DELETED, NO, YES, apply, no, nonsense, one_prompt, planned, replanned, unwanted
 from tests.strategies.branches_planning import ONCE, again
 from tests.strategies.world import FIXED, Told, new_run, played, tell_all
+from tui_tuner.problem.candidate import baseline
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.session.run_directory import open_run
@@ -66,6 +67,19 @@ async def test_a_step_of_the_users_own_goes_where_they_put_it_and_is_marked_as_t
     )
     assert titles(told) == order
     assert [step.title for step in told.steps.values() if step.by_user] == ["mine"]
+
+
+@pytest.mark.parametrize("from_the_baseline", [True, False])
+async def test_a_step_of_the_users_own_starts_from_the_kernel_that_they_name(tmp_path, from_the_baseline):
+    run = new_run(tmp_path / "given", ONCE, problem=FIXED)
+    run.journal.close()
+    given = baseline(run.problem).id
+    mine = AddStep(title="mine", base=given if from_the_baseline else "")
+    answers = [planned("one"), YES, apply(2.0), apply(3.0)]
+    told, script = await played(tmp_path, ONCE, answers, instructions={1: [mine]}, problem=FIXED)
+
+    assert told.best_speed == 3.0
+    assert ("// speed 2.0" in script.prompt(4).partition("<kernel")[2].partition("</kernel>")[0]) != from_the_baseline
 
 
 async def test_several_changes_take_effect_in_the_order_in_which_they_are_given(tmp_path):

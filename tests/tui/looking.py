@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.kernel_view import EvaluationTable
+from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plan_pane import StepList
 from tui_tuner.tui.view_model import ViewModel

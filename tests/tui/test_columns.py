@@ -15,10 +15,12 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
-from tui_tuner.tui import kernel_view
+from tui_tuner.session import events
+from tui_tuner.tui import evaluation_table
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, columns_help
-from tui_tuner.tui.kernel_view import EVALUATION_COLUMNS, EvaluationColumn, KernelView
+from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn
+from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.table import ColumnTable
 
 
@@ -43,9 +45,33 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         fastest_first = table_text(pilot.app)
         assert [row.split()[0] for row in fastest_first[:3]] == ["1", "2", "3"]
         assert sorted(fastest_first) == sorted(newest_first)
-        await pilot.press("o")
+        for order in ("widest", "roofline", "registers", "spill", "state", "block_size_x"):
+            await pilot.press("o")
+            await settled(pilot)
+            assert f"[{order}]" in screen_text(pilot.app)
+            assert sorted(table_text(pilot.app)) == sorted(newest_first)
+        sizes = [scripted.configuration(number)["block_size_x"] for number in range(1, 1501)]
+        assert table_text(pilot.app)[0].split()[1] == str(min(sizes))
+        await pilot.press("O")
         await settled(pilot)
-        assert table_text(pilot.app) == newest_first
+        assert table_text(pilot.app)[0].split()[1] == str(max(sizes))
+
+
+async def test_an_evaluation_that_was_given_up_is_no_row_any_more(started: Started) -> None:
+    running = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
+    going = asyncio.Event()
+
+    def entries() -> Iterator[Entry]:
+        yield from [*scripted.running(), *running]
+        yield going
+        yield events.EvaluationLeft(number=40)
+
+    async with started(ScriptedRun(entries(), stays=True)) as pilot:
+        await settled(pilot)
+        assert table_text(pilot.app)[0].startswith("40 ")
+        going.set()
+        await settled(pilot)
+        assert not table_text(pilot.app)[0].startswith("40 ")
 
 
 SHARED_MEMORY = EvaluationColumn(
@@ -60,18 +86,18 @@ SHARED_MEMORY = EvaluationColumn(
 async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explained(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_view, "EVALUATION_COLUMNS", (*EVALUATION_COLUMNS, SHARED_MEMORY))
+    monkeypatch.setattr(evaluation_table, "EVALUATION_COLUMNS", (*EVALUATION_COLUMNS, SHARED_MEMORY))
     arrived = asyncio.Event()
     async with started(ScriptedRun(many_evaluations(20, arrived), stays=True), size=(240, 50)) as pilot:
         await arrived.wait()
         await settled(pilot)
         assert all(row.endswith(" 8192") for row in table_text(pilot.app))
         assert " smem" in screen_text(pilot.app)
-        await pilot.press("o", "o")
+        await pilot.press(*"ooooooo")
         await settled(pilot)
         assert "[least shared]" in screen_text(pilot.app)
         assert [row.split()[0] for row in table_text(pilot.app)[:4]] == ["6", "13", "★20", "5"]
-    assert "- *smem*: bytes of shared memory a block" in columns_help(kernel_view.EVALUATION_COLUMNS)
+    assert "- *smem*: bytes of shared memory a block" in columns_help(evaluation_table.EVALUATION_COLUMNS)
 
 
 def test_the_help_of_the_benchmarks_explains_every_column() -> None:
@@ -191,11 +217,11 @@ def test_rows_that_come_change_and_go_stand_as_if_they_were_sorted_anew(
 
 async def test_a_column_without_a_word_is_left_out_and_a_wide_one_stands_behind_what_has_to_be_in_sight() -> None:
     optional = replace(WORDS, name="optional", optional=True, cell=lambda row, context: context)
-    wide = replace(WORDS, name="wide", least=50)
+    wide = replace(WORDS, name="wide", least=90)
     in_sight = replace(WORDS, name="in sight", in_sight=True)
     app = TableApp(optional, wide, WORDS, in_sight)
     async with app.run_test():
         app.table.draw(["a"], "")
-        assert [each.column.name for each in app.table.placed] == ["in sight", "wide", "words"]
+        assert [each.column.name for each in app.table.placed] == ["words", "in sight", "wide"]
         app.table.draw(["a"], "!")
-        assert [each.column.name for each in app.table.placed] == ["optional", "in sight", "wide", "words"]
+        assert [each.column.name for each in app.table.placed] == ["optional", "words", "in sight", "wide"]

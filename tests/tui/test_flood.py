@@ -15,7 +15,7 @@ from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.kernel_view import EvaluationTable
+from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.screen import SessionScreen
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from textual.widgets import Static, TextArea
@@ -13,12 +14,13 @@ from tests.tui.looking import focused_pane, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.session import events
+from tui_tuner.session.plan import AddStep
 from tui_tuner.strategies.steps import Proposal, Step, StepState
 from tui_tuner.tui.chat_entries import Fold
 from tui_tuner.tui.chat_pane import ChatLog
-from tui_tuner.tui.dialogs import MessageDialog
+from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.kernel_pane import KernelPane
-from tui_tuner.tui.kernel_view import EvaluationTable
+from tui_tuner.tui.row_dialog import RowDialog
 
 
 async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started) -> None:
@@ -67,8 +69,29 @@ async def test_text_that_looks_like_markup_is_shown_as_it_stands(started: Starte
         assert text.count(evil) >= 8
         await pilot.press("3", "enter")
         await settled(pilot)
-        assert isinstance(pilot.app.screen, MessageDialog)
+        assert isinstance(pilot.app.screen, RowDialog)
         assert screen_text(pilot.app).count(evil) >= 3
+
+
+async def test_a_row_shows_its_result_source_and_diff_to_copy_and_to_go_on_from(started: Started) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run, size=(120, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", "j", "j", "enter")
+        await settled(pilot)
+        assert "[result] source  diff" in screen_text(pilot.app)
+        await pilot.press("d")
+        await settled(pilot)
+        assert "result [source] diff" in screen_text(pilot.app)
+        assert scripted.TILES.source.splitlines()[1].strip() in screen_text(pilot.app)
+        await pilot.press("y")
+        assert pilot.app.clipboard == scripted.TILES.source
+        await pilot.press("d")
+        await settled(pilot)
+        assert re.search(r"\+\d+ -\d+ lines", screen_text(pilot.app))
+        await pilot.press("p")
+        await settled(pilot)
+        assert run.told == [AddStep(title="Go on from Tile through shared memory", base=scripted.TILES.id)]
 
 
 async def test_control_characters_of_a_model_do_not_reach_the_terminal(started: Started) -> None:
@@ -88,6 +111,23 @@ async def test_rows_stand_newest_first_or_fastest_first(started: Started) -> Non
         rows = table_text(pilot.app)
         assert rows[0].startswith("★30 ")
         assert {row.split()[0] for row in rows[-4:]} == {"32", "23", "17", "9"}
+
+
+async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_input(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", "slash", *"status == failed")
+        await settled(pilot)
+        failed = table_text(pilot.app)
+        assert len(failed) == 3
+        assert all("✗" in row for row in failed)
+        await pilot.press(*" and tme < 1")
+        await settled(pilot)
+        assert "unknown name 'tme'" in screen_text(pilot.app)
+        assert table_text(pilot.app) == failed
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(table_text(pilot.app)) > 3
 
 
 async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:

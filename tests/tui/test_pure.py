@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
@@ -10,22 +13,23 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tests.tui.looking import view_model_of
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.chat_entries import completed, markdown_text, readable
 from tui_tuner.tui.columns import OrderedRows, best_chart, chart_rows, sampled
-from tui_tuner.tui.kernel_pane import changed_lines, diff_content, diff_rows
-from tui_tuner.tui.kernel_view import (
+from tui_tuner.tui.evaluation_table import (
     EVALUATION_COLUMNS,
     FASTEST,
     EvaluationContext,
     Tunables,
     TunableWidths,
-    matches,
     short_names,
 )
+from tui_tuner.tui.kernel_pane import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.keys import KeyEntry, key_line
 from tui_tuner.tui.plan_lines import step_lines
+from tui_tuner.tui.row_filter import RowFilter, matches
 from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
 
@@ -126,6 +130,49 @@ def test_filter_words_must_all_occur() -> None:
     row = view_model.rows[17]
     assert matches(row, "tiles", ["wrong", "block_size_x=64"])
     assert not matches(row, "tiles", ["wrong", "block_size_x=16"])
+
+
+def numbers_of(text: str) -> list[int]:
+    view_model = view_model_of(scripted.running())
+    wanted = RowFilter(text, ["block_size_x", "unroll"])
+    wanted.given_ms = 1.0
+    return [row.number for row in view_model.rows.values() if wanted.takes(row, "tiles")]
+
+
+def test_an_expression_filters_by_numbers_states_and_tunables() -> None:
+    rows = view_model_of(scripted.running()).rows
+    timed = {number: row.time for number, row in rows.items() if row.time < float("inf")}
+    limit = sorted(timed.values())[len(timed) // 2]
+    assert timed
+    assert numbers_of(f"time < {limit} and status == ok") == [n for n, time in timed.items() if time < limit]
+    assert numbers_of(f"speedup > {1 / limit}") == [n for n, time in timed.items() if 1 / time > 1 / limit]
+    failed = [n for n, row in rows.items() if row.evaluation is not None and row.evaluation.failure is not None]
+    assert numbers_of("status == failed") == failed
+    assert set(numbers_of("reason == wrong_result")) <= set(failed)
+    assert numbers_of("number in (1, 2)") == [n for n in rows if n in (1, 2)]
+    assert numbers_of("unroll == 4") == [n for n, row in rows.items() if row.configuration["unroll"] == 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tme < 1", "unknown name 'tme'"),
+        ("time <", "is not an expression"),
+        ("__import__('os') == 1", "__import__() is not allowed"),
+        ("time.real < 1", "an attribute is not allowed"),
+    ],
+)
+def test_an_expression_that_is_none_says_why(text: str, told: str) -> None:
+    with pytest.raises(ExpressionError, match=re.escape(told)):
+        RowFilter(text, ["block_size_x"])
+
+
+def test_an_order_that_is_turned_round_keeps_what_has_no_value_at_the_end() -> None:
+    rows = list(view_model_of(scripted.running()).rows.values())
+    down = [row.time for row in FASTEST.turned().sort(rows)]
+    finite = [time for time in down if time < float("inf")]
+    assert finite == sorted(finite, reverse=True)
+    assert down[: len(finite)] == finite
 
 
 def test_best_times_only_fall_and_start_with_the_first_success() -> None:

@@ -115,6 +115,7 @@ async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
     if attended:
         approver = AnswersElsewhere(_attach_line(setup.run))
         HangUp(lambda: setup.run.path)
+    obey_signals(setup.session)
     try:
         code = await run_headless(setup.session, json=json, approver=approver)
     except UserError:
@@ -131,6 +132,15 @@ async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
             _tell_resume(setup)
         return signals.code
     return code
+
+
+def obey_signals(session: EventStream) -> None:
+    """SIGUSR1 pauses a session without a screen, and lets it go on; SIGUSR2 has it conclude with what it has."""
+    from tui_tuner.session.controls import GoOn, Pause, Stop
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, lambda: session.tell(GoOn() if session.paused else Pause()))
+    loop.add_signal_handler(signal.SIGUSR2, lambda: session.tell(Stop()))
 
 
 _SIGNALS = {

@@ -6,11 +6,11 @@ The options of a command are loaded when the command is named.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.format import seconds_in
 from tui_tuner.options import Option
 from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.subjects import Command, loaded, subjects
@@ -309,10 +309,10 @@ def option(text: str) -> tuple[str, Any]:
 
 
 def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
-    if match is None:
+    seconds = seconds_in(text)
+    if seconds is None:
         raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 20m or 2h")
-    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+    return seconds
 
 
 def factor(text: str) -> float:

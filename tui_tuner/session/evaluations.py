@@ -283,7 +283,11 @@ class KernelBench:
         self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
         evaluator = await self._machine.evaluator()
         best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
-        evaluation = await self._machine.watched(evaluator.evaluate(candidate, configuration, best))
+        try:
+            evaluation = await self._machine.watched(evaluator.evaluate(candidate, configuration, best))
+        except asyncio.CancelledError:
+            self._emit(events.EvaluationLeft(number=number))
+            raise
         return evaluation.model_dump(mode="json")
 
     def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:

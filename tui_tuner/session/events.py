@@ -121,6 +121,11 @@ class PauseChanged(Event):
     type: Literal["pause_changed"] = "pause_changed"
     paused: bool
 
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        return "paused: nothing new begins" if self.paused else "goes on"
+
 
 class BudgetChanged(Event):
     """What may be spent from now on, all of it; see `SessionStarted`."""
@@ -131,12 +136,29 @@ class BudgetChanged(Event):
     max_seconds: float | None = None
     max_cost: float | None = None
 
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        limits = {
+            "evaluations": self.max_evaluations,
+            "calls": self.max_calls,
+            "s": self.max_seconds,
+            "$": self.max_cost,
+        }
+        told = ", ".join(f"{limit:g} {unit}" for unit, limit in limits.items() if limit is not None)
+        return f"the budget from here on: {told}"
+
 
 class ModelChanged(Event):
     """Which model is asked from now on."""
 
     type: Literal["model_changed"] = "model_changed"
     model: str
+
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        return f"model from here on: {self.model}"
 
 
 class StrategyChanged(Event):
@@ -145,12 +167,26 @@ class StrategyChanged(Event):
     type: Literal["strategy_changed"] = "strategy_changed"
     strategy: str
 
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        return f"strategy from here on: {self.strategy}"
+
 
 class ApprovalLevelChanged(Event):
     """What the user is asked about from now on."""
 
     type: Literal["approval_level_changed"] = "approval_level_changed"
     level: ApprovalLevel
+
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        return f"you are asked about from here on: {self.level}"
+
+
+CHANGES = (PauseChanged, BudgetChanged, ModelChanged, StrategyChanged, ApprovalLevelChanged)
+"""What the user changed of a session that runs."""
 
 
 class CandidateProposed(Event):
@@ -192,6 +228,13 @@ class EvaluationStarted(Event):
     number: int
     candidate: str
     configuration: Configuration
+
+
+class EvaluationLeft(Event):
+    """A configuration that was on its way was given up: nothing is known of it."""
+
+    type: Literal["evaluation_left"] = "evaluation_left"
+    number: int
 
 
 class EvaluationFinished(Event):

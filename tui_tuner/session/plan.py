@@ -46,12 +46,14 @@ class AddStep(Told):
 
     Attributes:
         before: id of the step it goes before; None for the end of the plan.
+        base: id of the kernel that it starts from; empty for the best.
     """
 
     type: Literal["add_step"] = "add_step"
     title: Title
     detail: str = ""
     before: int | None = None
+    base: str = ""
 
 
 class EditStep(Told):
@@ -220,7 +222,8 @@ class Plan:
         """Change the plan as the user wants it; what is under way or done stays as it is."""
         match instruction:
             case AddStep():
-                step = Step(id=len(self._steps) + 1, title=instruction.title, detail=instruction.detail, by_user=True)
+                words = instruction.model_dump(include={"title", "detail", "base"})
+                step = Step(id=len(self._steps) + 1, by_user=True, **words)
                 self._insert(step, self._place(instruction.before))
             case EditStep() if self._is_to_come(instruction.step):
                 changes = {"title": instruction.title, "detail": instruction.detail}
@@ -263,6 +266,8 @@ class Plan:
             BudgetSpent: the session is to stop.
         """
         content = proposal.model_dump(mode="json", exclude={"about"})
+        if not proposal.step.base:
+            del content["step"]["base"]  # no journal names what nobody chose
         if proposal.about is ApprovalLevel.ACCEPT:
             content["about"] = ApprovalLevel.ACCEPT.value
         result = await self._recall.once("approve", self._recall.nth("approve", content), lambda: self._live(proposal))

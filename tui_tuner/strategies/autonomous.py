@@ -31,6 +31,7 @@ from tui_tuner.strategies.rewriting.development import (
     carry_out,
     kernel_of,
     situation,
+    wanted_start,
 )
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
@@ -200,7 +201,7 @@ class _PlanRun:
 
     async def _carry_out(self, step: Step, intent: _Intent, to_come: int) -> None:
         brief = StepBrief(
-            self._start(intent),
+            wanted_start(self.session, step, self.outcomes) or self._start(intent),
             share_of(self.session, to_come),
             self.outcomes,
             neutral_from=ENABLING_FROM if intent.enabling and self.strategy.keep_neutral else None,

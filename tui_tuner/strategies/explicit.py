@@ -42,6 +42,7 @@ from tui_tuner.strategies.rewriting.development import (
     carry_out,
     kernel_of,
     situation,
+    wanted_start,
 )
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
@@ -197,7 +198,7 @@ class _StepListRun:
         return None
 
     async def _carry_out(self, step: Step, tuning: TuningStep, to_come: int) -> Outcome:
-        start = self._start(tuning)
+        start = wanted_start(self.session, step, self.outcomes) or self._start(tuning)
         brief = StepBrief(
             start,
             share_of(self.session, to_come),

@@ -39,6 +39,7 @@ class Step(BaseModel):
         reason: why it is rejected, skipped or neutral.
         factor: speed-up over the incumbent of its time, with the ends of its interval.
         by_user: whether the user put it into the plan.
+        base: id of the kernel that it starts from; empty where the strategy chooses.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +51,7 @@ class Step(BaseModel):
     reason: str = ""
     factor: Factor | None = None
     by_user: bool = False
+    base: str = ""
 
     def now(
         self, state: StepState, *, reason: str = "", factor: Factor | None = None, detail: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from textual.content import Content
 from textual.widget import Widget
@@ -34,7 +35,7 @@ from tui_tuner.tensile.screen_table import (
     visible_sizes,
 )
 from tui_tuner.tui.chat_entries import Fold, note_entry
-from tui_tuner.tui.columns import best_chart
+from tui_tuner.tui.columns import RowOrder, best_chart
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.texts import model_effort, pairs_table, way_on
@@ -221,10 +222,10 @@ class SizeContents(BenchmarkContents):
         self._model = model
         self.table: SizeTable = SizeTable()
 
-    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
+    def draw(self, view_model: ViewModel, text: str, order: RowOrder[Any]) -> str:
         """The line below says what the last run had to do and how long it took."""
         rows = size_rows(self._model)
-        shown = visible_sizes(rows, self.table.orders[order], words)
+        shown = visible_sizes(rows, order, text.lower().split())
         self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
         return shown_of(len(shown), len(rows)) + runs_line(self._model)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
 from textual.message import Message
@@ -17,7 +18,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_tuner.session import events
-from tui_tuner.tui.columns import columns_help
+from tui_tuner.subjects import Source
+from tui_tuner.tui.columns import RowOrder, columns_help
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
@@ -49,11 +51,15 @@ class BenchmarksPane(Pane):
     HELP = """
 ## Benchmarks
 
-★ is the incumbent. `o` sorts by time or by age, `/` filters by words such as `block_size_x=64`,
-`wrong result` or a step's title. Enter shows everything about a row.
+★ is the incumbent. `o` goes on to the next order, `O` turns it round; so does a click on a heading. `/` filters by
+words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
+`time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
+shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate.
+Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 """
 
     order: var[int] = var(0, init=False)
+    turned: var[bool] = var(False, init=False)
 
     @dataclass
     class RowChosen(Message):
@@ -61,11 +67,13 @@ class BenchmarksPane(Pane):
 
         title: Content
         text: Content
+        source: Source | None
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(3, "Benchmarks")
         self._view_model = ViewModel()
         self._contents = view.contents()
+        self._turned: dict[str, RowOrder[Any]] = {}
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
@@ -73,24 +81,36 @@ class BenchmarksPane(Pane):
     def compose(self) -> ComposeResult:
         """The curve, the filter (hidden until it is wanted) and the table."""
         yield Static(id="best-chart", markup=False)
-        yield FilterInput(placeholder="words that rows must contain; Esc shows all", id="filter", compact=True)
+        with Horizontal(id="filter-line"):
+            yield FilterInput(
+                placeholder="words, or: time < 0.2 and status == ok; Esc shows all", id="filter", compact=True
+            )
+            yield Static(id="filter-fault", markup=False)
         yield self._contents.table
 
     def on_mount(self) -> None:
         """No filter yet."""
         super().on_mount()
         self.query_one(FilterInput).cursor_blink = False
-        self.query_one(FilterInput).display = False
+        self._line.display = False
         self._draw()
 
+    @property
+    def _line(self) -> Horizontal:
+        return self.query_one("#filter-line", Horizontal)
+
+    @property
+    def _order(self) -> RowOrder[Any]:
+        """The present one; tunables offer some once they are known."""
+        orders = self._contents.orders
+        order = orders[self.order % len(orders)]
+        if not self.turned:
+            return order
+        return self._turned.setdefault(order.name, order.turned())
+
     def title_extra(self) -> Content:
-        """The orders; the present one in brackets."""
-        names = [order.name for order in self._contents.table.orders]
-        labels = [
-            clickable(Content.styled(f"[{name}]", "bold") if number == self.order else f" {name} ", "screen.sort")
-            for number, name in enumerate(names)
-        ]
-        return Content("  ") + Content("").join(labels)
+        """The present order."""
+        return Content("  ") + clickable(Content.styled(f"[{self._order.name}]", "bold"), "screen.sort")
 
     def focus_target(self) -> Widget:
         """The table."""
@@ -98,7 +118,19 @@ class BenchmarksPane(Pane):
 
     def next_order(self) -> None:
         """Go on to the next order."""
-        self.order = (self.order + 1) % len(self._contents.table.orders)
+        self.order = (self.order + 1) % len(self._contents.orders)
+
+    def turn_order(self) -> None:
+        """Turn the order round."""
+        self.turned = not self.turned
+
+    @on(ColumnTable.Sorted)
+    def _sort_by(self, message: ColumnTable.Sorted) -> None:
+        names = [order.name for order in self._contents.orders]
+        if names[self.order % len(names)] == message.order:
+            self.turn_order()
+        else:
+            self.order = names.index(message.order)
 
     def watch_order(self) -> None:
         """Sort anew."""
@@ -106,14 +138,18 @@ class BenchmarksPane(Pane):
         self._draw()
         self._contents.table.move_cursor(0)
 
+    watch_turned = watch_order
+
     def start_filter(self) -> None:
         """Open the filter and type into it."""
-        entry = self.query_one(FilterInput)
-        entry.display = True
-        entry.focus()
+        self._line.display = True
+        self.query_one(FilterInput).focus()
 
     @on(Input.Changed, "#filter")
     def _filtered(self) -> None:
+        self.query_one("#filter-fault", Static).update(
+            one_line(self._contents.fault(self.query_one(FilterInput).value))
+        )
         self._draw()
 
     @on(Input.Submitted, "#filter")
@@ -122,12 +158,13 @@ class BenchmarksPane(Pane):
 
     @on(FilterInput.FilterLeft)
     def _close_filter(self) -> None:
-        self.query_one(FilterInput).display = False
+        self._line.display = False
         self.focus_target().focus()
 
     @on(ColumnTable.Chosen)
     def _choose(self, message: ColumnTable.Chosen) -> None:
-        self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key)))
+        source = self._contents.source(self._view_model, message.key)
+        self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key), source))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
@@ -141,8 +178,8 @@ class BenchmarksPane(Pane):
             self._draw_chart()
 
     def _draw(self) -> None:
-        words = self.query_one(FilterInput).value.lower().split()
-        self.border_subtitle = one_line(self._contents.draw(self._view_model, words, self.order))
+        text = self.query_one(FilterInput).value
+        self.border_subtitle = one_line(self._contents.draw(self._view_model, text, self._order))
 
     def _draw_chart(self) -> None:
         chart = self.query_one("#best-chart", Static)

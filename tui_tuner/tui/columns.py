@@ -6,9 +6,10 @@ offers and the sentence that the help says of it are taken from there.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from textual.content import Content
@@ -17,9 +18,6 @@ from tui_tuner.format import milliseconds
 
 RowT = TypeVar("RowT")
 ContextT = TypeVar("ContextT")
-
-_WIDE = 41
-"""A column that needs more cells of the terminal stands behind those that have to be in sight."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,10 @@ class RowOrder(Generic[RowT]):
     def sort(self, rows: Sequence[RowT]) -> list[RowT]:
         """The rows in this order; equal ones as they were."""
         return sorted(rows, key=self.key)
+
+    def turned(self) -> RowOrder[RowT]:
+        """The other way round; what has no value stays at the end."""
+        return RowOrder(f"{self.name} ↑", lambda row: tuple(-n if math.isfinite(n) else n for n in self.key(row)))
 
 
 class OrderedRows(Sequence[RowT]):
@@ -97,7 +99,9 @@ class Column(Generic[RowT, ContextT]):
         gap: blanks before a text at the left.
         order: by which the user can sort the rows; None where the column offers none.
         optional: whether it is left out while it says nothing of any row.
-        in_sight: whether it stands before a column that is very wide.
+        in_sight: whether it always fits: the others give way to it, and stand behind where there is no room.
+        squeezed_to: cells that it can be cut to before it stands behind; 0 where it is shown whole or not at all.
+        stretches: whether it takes its `least` cells first, and what the others leave of the rest.
     """
 
     name: str
@@ -111,6 +115,8 @@ class Column(Generic[RowT, ContextT]):
     order: RowOrder[RowT] | None = None
     optional: bool = False
     in_sight: bool = False
+    squeezed_to: int = 0
+    stretches: bool = False
 
     def heading_in(self, context: ContextT) -> str:
         """The heading as it is now."""
@@ -147,21 +153,33 @@ class PlacedColumn:
 
 
 def placed(
-    columns: Sequence[Column[Any, ContextT]], longest: Mapping[str, int], context: ContextT
+    columns: Sequence[Column[Any, ContextT]], longest: Mapping[str, int], context: ContextT, room: int
 ) -> tuple[PlacedColumn, ...]:
-    """The columns that are shown, from left to right.
+    """The columns that are shown, from left to right: those that fit in their order, then the others.
 
     Args:
         longest: cells of the longest text of each column, by its name.
+        room: cells of the terminal that there are.
     """
-    shown: list[PlacedColumn] = []
+    whole: list[PlacedColumn] = []
     for column in columns:
         if not column.optional or longest.get(column.name):
             heading = column.heading_in(context)
-            shown.append(PlacedColumn(column, heading, column.width(max(len(heading), longest.get(column.name, 0)))))
-    wide = next((place for place, each in enumerate(shown) if each.width > _WIDE), len(shown))
-    in_sight = [each for each in shown[wide:] if each.column.in_sight]
-    return (*shown[:wide], *in_sight, *(each for each in shown[wide:] if each not in in_sight))
+            whole.append(PlacedColumn(column, heading, column.width(max(len(heading), longest.get(column.name, 0)))))
+    if sum(each.width for each in whole) <= room:
+        return tuple(whole)
+    widths = {each.column.name: each.width for each in whole if each.column.in_sight}
+    widths |= {each.column.name: each.column.least for each in whole if each.column.in_sight and each.column.stretches}
+    for each in sorted(whole, key=lambda each: not each.column.squeezed_to):
+        left = room - sum(widths.values())
+        if each.column.name not in widths and min(each.width, each.column.squeezed_to or each.width) <= left:
+            widths[each.column.name] = min(each.width, left)
+    for each in whole:
+        if each.column.stretches:
+            left = room - sum(widths.values())
+            widths[each.column.name] = min(each.width, widths[each.column.name] + max(0, left))
+    fitting = [replace(each, width=widths[each.column.name]) for each in whole if each.column.name in widths]
+    return (*fitting, *(each for each in whole if each.column.name not in widths))
 
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"

@@ -12,12 +12,14 @@ from textual.events import ScreenResume
 from textual.getters import query_one
 from textual.screen import Screen
 
+from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.session.plan import Instruction, Say
+from tui_tuner.session.plan import AddStep, Instruction, Say
 from tui_tuner.strategies.steps import Decision, Remedy
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
+from tui_tuner.tui.control_dialog import ControlDialog
 from tui_tuner.tui.dialogs import MessageDialog, ModelDialog, edited
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
@@ -25,6 +27,7 @@ from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
+from tui_tuner.tui.row_dialog import RowDialog
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
@@ -106,7 +109,8 @@ class SessionScreen(Screen[None]):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.started is not None and self.view_model.finished is None
+        started, finished = self.view_model.started, self.view_model.finished
+        live = started is not None and finished is None and not self.view_model.paused
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
@@ -199,6 +203,11 @@ class SessionScreen(Screen[None]):
         self._panes.reveal(3)
         self._benchmarks.next_order()
 
+    def action_turn_order(self) -> None:
+        """Turn the order of the benchmarks round."""
+        self._panes.reveal(3)
+        self._benchmarks.turn_order()
+
     def action_filter(self) -> None:
         """Type words that the benchmarks must contain."""
         self._panes.reveal(3)
@@ -206,7 +215,14 @@ class SessionScreen(Screen[None]):
 
     @on(BenchmarksPane.RowChosen)
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
-        self.app.push_screen(MessageDialog(message.title, message.text, large=True))
+        started, given = self.view_model.started, self.view_model.baseline
+        language = "" if started is None else started.language
+        self.app.push_screen(RowDialog(message.title, message.text, message.source, given, language), self._propose)
+
+    def _propose(self, step: AddStep | None) -> None:
+        """Have a step of the user's own that starts from a row's kernel."""
+        if step is not None and self._send(step):
+            self.notify(f"In the plan: {step.title}. Its words can be changed there.", markup=False)
 
     # --- instructions for the session
 
@@ -235,6 +251,19 @@ class SessionScreen(Screen[None]):
         if not taken:
             self.notify(_REPLAY, markup=False)
         return taken
+
+    def action_pause(self) -> None:
+        """Hold the session, or let it go on."""
+        if self._goes_on():
+            self._send(GoOn() if self.view_model.paused else Pause())
+
+    @work(exclusive=True, exit_on_error=False, group="control", description="what the user wants of the session")
+    async def action_control(self) -> None:
+        """Choose what the session is to do."""
+        if self._goes_on():
+            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model))
+            if wanted is not None and self._send(wanted) and wanted.waits:
+                self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
 
     def action_tell(self) -> None:
         """Type words for the model."""

@@ -94,6 +94,8 @@ def status_parts(view_model: ViewModel, view: SubjectView, elapsed: float, spin:
 
 def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Part]:
     parts: list[Part] = []
+    if view_model.paused:
+        parts.append((0, Content.styled("paused", "bold $text-warning")))
     if view_model.asked is not None:
         asked = view_model.asked
         sign = "…" if spin is None else _SPINNER[int(spin * _A_SECOND) % len(_SPINNER)]

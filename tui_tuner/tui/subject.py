@@ -14,6 +14,7 @@ from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Approver, Step
 from tui_tuner.subjects import Source, Subject
+from tui_tuner.tui.columns import RowOrder
 from tui_tuner.tui.table import ColumnTable
 from tui_tuner.tui.view_model import ViewModel
 
@@ -111,19 +112,29 @@ class BenchmarkContents(ABC):
     """A table with its orders, the curve over it, and what Enter tells about a row.
 
     Attributes:
-        table: begins with the first of its orders.
+        table: shows the rows.
         relevant: the events that change the table or its legend.
     """
 
     relevant: ClassVar[tuple[type[events.Event], ...]]
     table: ColumnTable[Any, Any]
 
+    @property
+    def orders(self) -> Sequence[RowOrder[Any]]:
+        """In which the rows can stand; the table begins with the first."""
+        return self.table.orders
+
+    def fault(self, text: str) -> str:
+        """What is wrong with a filter; empty where nothing is."""
+        return ""
+
     @abstractmethod
-    def draw(self, view_model: ViewModel, words: Sequence[str], order: int) -> str:
-        """Draw the rows that contain all words, in one of the orders; the line below the table.
+    def draw(self, view_model: ViewModel, text: str, order: RowOrder[Any]) -> str:
+        """Draw the rows that a filter takes, in one of the orders; the line below the table.
 
         Args:
-            order: its place among those that the table offers.
+            text: the filter: words that rows must contain, or what else the subject makes of it; one that has a
+                fault changes nothing.
         """
 
     @abstractmethod
@@ -133,6 +144,10 @@ class BenchmarkContents(ABC):
     @abstractmethod
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Title and text of everything there is to say about a row."""
+
+    def source(self, view_model: ViewModel, key: str) -> Source | None:
+        """The source that a row is about; None where it is about none of its own."""
+        return None
 
 
 def shown_of(shown: int, there: int) -> str:

@@ -19,6 +19,8 @@ from tui_tuner.tui.columns import Column, ContextT, PlacedColumn, RowOrder, RowT
 
 _MEASURED = 60
 """So many rows, the first ones, tell how wide the columns are; beside those in view."""
+_UNKNOWN = 10_000
+"""Cells of the terminal that there are before the table has a size."""
 _SOUGHT = 5000
 """So far from where it was the selected row is sought."""
 
@@ -38,7 +40,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
     Args:
         columns: from left to right.
         key: names a row, one a table.
-        style: of a row, as Rich writes styles.
+        style: of a row, as Rich writes styles, or one of the table's component classes.
         table_id: of the widget.
 
     Attributes:
@@ -46,7 +48,13 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         selected_key: its key, None where there is no row.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"table--header", "table--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--header",
+        "table--cursor",
+        "table--best",
+        "table--failed",
+        "table--pending",
+    }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Down", show=False, id="row_down", tooltip="Select the next row."),
         Binding("k,up", "move(-1)", "Up", show=False, id="row_up", tooltip="Select the row before."),
@@ -64,6 +72,12 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         """The user wants to know all about a row."""
 
         key: str
+
+    @dataclass
+    class Sorted(Message):
+        """The user wants the order of this name."""
+
+        order: str
 
     def __init__(
         self,
@@ -144,7 +158,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
                 self._texts[key] = kept[key]
             for name, text in self._texts_of(row).items():
                 self._longest[name] = max(self._longest.get(name, 0), len(text))
-        now = placed(self.all_columns, self._longest, self._drawn_for)
+        now = placed(self.all_columns, self._longest, self._drawn_for, self.size.width or _UNKNOWN)
         if now != self.placed:
             self.placed = now
             self._painted = []
@@ -189,11 +203,14 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         if not 0 <= y < len(self._painted):
             return Strip.blank(width, self.rich_style)
         line = self._painted[y]
-        style = self.rich_style + Style.parse(line.style)
+        if line.style in self.COMPONENT_CLASSES:
+            style = self.rich_style + self.get_component_rich_style(line.style, partial=True)
+        else:
+            style = self.rich_style + Style.parse(line.style)
         if y == 0:
             style += self.get_component_rich_style("table--header")
         elif line.selected:
-            style += self.get_component_rich_style("table--cursor")
+            style += self.get_component_rich_style("table--cursor", partial=True)
         return Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -242,12 +259,24 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             self.post_message(self.Chosen(key))
 
     def on_click(self, event: Click) -> None:
-        """Select the row; the selected one is chosen."""
+        """Select the row; the selected one is chosen; a heading sorts by its column."""
         offset = event.get_content_offset(self)
-        if offset is None or offset.y == 0:
+        if offset is None:
+            return
+        if offset.y == 0:
+            self._sort_by(offset.x + self.scroll_offset.x)
             return
         row = self.scroll_offset.y + offset.y - 1
         if row == self.cursor_row:
             self.action_choose()
         elif row < len(self._rows):
             self.move_cursor(row)
+
+    def _sort_by(self, cell: int) -> None:
+        """Want the rows in the order of the column over which a cell lies."""
+        for each in self.placed:
+            if cell < each.width:
+                if each.column.order is not None:
+                    self.post_message(self.Sorted(each.column.order.name))
+                return
+            cell -= each.width

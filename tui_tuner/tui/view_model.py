@@ -8,7 +8,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import ApprovalLevel, Step, StepState
 from tui_tuner.subjects import Source
 
 _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
@@ -69,16 +69,19 @@ class ViewModel:
     Attributes:
         elapsed: seconds since the session began, at the last event.
         given: the kernel as given, in its default configuration.
-        changed_rows: numbers of the rows that are new or changed since they were last taken.
+        changed_rows: numbers of the rows that are new, changed or gone since they were last taken.
         best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
             was timed faster since it was last compared, see `confirmed`.
         titles: of the candidates by id.
+        sources: the candidates by id.
         order: ids of the steps as the plan has them.
         frozen: tunables that are frozen, with their values.
         calls: of the model, the one under way included.
         asked: the call under way.
         search: the search under way.
         cost: US dollars spent; None once a price was unknown.
+        paused: whether the user holds the session.
+        level: what the user is asked about.
     """
 
     elapsed: float = 0.0
@@ -92,6 +95,7 @@ class ViewModel:
     changed_rows: set[int] = field(default_factory=set)
     best_times: list[float] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     review: UnderReview | None = None
     given: Evaluation | None = None
     incumbent: events.IncumbentChanged | None = None
@@ -100,6 +104,8 @@ class ViewModel:
     asked: Asked | None = None
     search: Search | None = None
     cost: float | None = 0.0
+    paused: bool = False
+    level: ApprovalLevel = ApprovalLevel.KERNEL
     finished: events.SessionFinished | None = None
     _starred: int = 0
 
@@ -127,10 +133,11 @@ class ViewModel:
         self.elapsed = max(self.elapsed, event.elapsed)
         self._under_way(event)
         self._measured(event)
+        self._controlled(event)
         match event:
             case events.SessionStarted():
                 self.started = event
-                self.titles[event.baseline.id] = event.baseline.title or "baseline"
+                self._know(event.baseline, "baseline")
             case events.DeviceReady():
                 self.device, self.device_title = event.device, event.title
             case events.StepChanged():
@@ -151,6 +158,23 @@ class ViewModel:
                 self.finished = event
                 self.review = None
 
+    def _controlled(self, event: events.Event) -> None:
+        """What the user changed; `started` says what is in force."""
+        changes: dict[str, object] = {}
+        match event:
+            case events.PauseChanged():
+                self.paused = event.paused
+            case events.ApprovalLevelChanged():
+                self.level = event.level
+            case events.BudgetChanged():
+                changes = event.model_dump(include={"max_evaluations", "max_calls", "max_seconds", "max_cost"})
+            case events.ModelChanged():
+                changes = {"model": event.model}
+            case events.StrategyChanged():
+                changes = {"strategy": event.strategy}
+        if changes and self.started is not None:
+            self.started = self.started.model_copy(update=changes)
+
     def _measured(self, event: events.Event) -> None:
         """What was measured, and what is the best of it."""
         match event:
@@ -158,6 +182,9 @@ class ViewModel:
                 self._given(event.given)
             case events.EvaluationStarted():
                 self._put(EvaluationRow(event.number, event.candidate, event.configuration))
+            case events.EvaluationLeft():
+                self.rows.pop(event.number, None)
+                self.changed_rows.add(event.number)
             case events.EvaluationFinished():
                 self._evaluated(event.number, event.evaluation)
             case events.IncumbentChanged():
@@ -208,9 +235,13 @@ class ViewModel:
         order = event.order
         self.order = sorted(self.order, key=lambda number: order.index(number) if number in order else len(order))
 
+    def _know(self, source: Source, unnamed: str = "") -> None:
+        self.titles[source.id] = source.title or unnamed
+        self.sources[source.id] = source
+
     def _consider(self, review: UnderReview) -> None:
         self.review = review
-        self.titles[review.candidate.id] = review.candidate.title
+        self._know(review.candidate)
 
     def _evaluated(self, number: int, evaluation: Evaluation) -> None:
         row = EvaluationRow(number, evaluation.candidate, evaluation.configuration, evaluation)
@@ -227,13 +258,13 @@ class ViewModel:
         self.changed_rows.add(row.number)
 
     def take_changed_rows(self) -> set[int]:
-        """The numbers of the rows that are new or changed since this was last asked."""
+        """The numbers of the rows that are new, changed or gone since this was last asked."""
         changed, self.changed_rows = self.changed_rows, set()
         return changed
 
     def _new_incumbent(self, event: events.IncumbentChanged) -> None:
         self.incumbent = event
-        self.titles[event.candidate.id] = event.candidate.title
+        self._know(event.candidate)
         self._mark_incumbent()
         self._settle_best()
 

@@ -232,6 +232,15 @@ def kernel_of(outcome: Outcome) -> StartingPoint | None:
     return StartingPoint(outcome.candidate, outcome.best.configuration)
 
 
+def wanted_start(session: Effects, step: Step, outcomes: Sequence[Outcome]) -> StartingPoint | None:
+    """The kernel that the user wants a step to start from; None if they name none, or none that is right."""
+    if step.base == session.baseline.id:
+        known = best_of(session.bench.evaluations_of(session.baseline)) or session.bench.given
+        return StartingPoint(session.baseline, known.configuration)
+    starts = (kernel_of(outcome) for outcome in outcomes)
+    return next((start for start in starts if start is not None and start.candidate.id == step.base), None)
+
+
 @dataclass(frozen=True)
 class StepBrief:
     """What a step is carried out with.

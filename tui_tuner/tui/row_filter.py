@@ -1,0 +1,127 @@
+"""Which evaluations a table shows: those that contain some words, or for which an expression holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.format import tunable_value
+from tui_tuner.problem.expressions import ExpressionError, Parsed, check, parse
+from tui_tuner.text import clean
+from tui_tuner.tui.view_model import EvaluationRow
+
+
+def state_words(row: EvaluationRow, title: str) -> str:
+    """The state of a row in words: running, incumbent, verified, or why it failed; then the candidate's title."""
+    if row.evaluation is None:
+        words = "running"
+    elif row.evaluation.failure is not None:
+        failure = row.evaluation.failure
+        return " ".join(clean(f"{failure.kind.value}: {failure.message}").split())
+    else:
+        words = "incumbent" if row.incumbent else "verified"
+    return f"{words} · {' '.join(clean(title).split())}" if title else words
+
+
+def matches(row: EvaluationRow, title: str, words: Sequence[str]) -> bool:
+    """Whether every word occurs in what the row says, tunables as in `block_size_x=64`."""
+    values = " ".join(f"{name}={tunable_value(value)}" for name, value in row.configuration.items())
+    text = f"{row.number} {values} {state_words(row, title)}".lower()
+    return all(word in text for word in words)
+
+
+def _as_name(kind: FailureKind) -> str:
+    return kind.value.replace(" ", "_").replace("-", "_")
+
+
+def _status(row: EvaluationRow) -> str:
+    if row.evaluation is None:
+        return "running"
+    return "ok" if row.evaluation.failure is None else "failed"
+
+
+def _of(value: Callable[[Evaluation], object]) -> Callable[[EvaluationRow], object]:
+    return lambda row: None if row.evaluation is None else value(row.evaluation)
+
+
+_MEASURES: dict[str, Callable[[EvaluationRow], object]] = {
+    "number": lambda row: row.number,
+    "candidate": lambda row: row.candidate,
+    "status": _status,
+    "reason": _of(lambda evaluation: "" if evaluation.failure is None else _as_name(evaluation.failure.kind)),
+    "time": _of(lambda evaluation: evaluation.timing and evaluation.timing.median),
+    "low": _of(lambda evaluation: evaluation.timing and evaluation.timing.low),
+    "high": _of(lambda evaluation: evaluation.timing and evaluation.timing.high),
+    "roofline": _of(lambda evaluation: evaluation.share),
+    "registers": _of(lambda evaluation: evaluation.resources.registers),
+    "spill": _of(lambda evaluation: evaluation.resources.spill_bytes),
+    "shared": _of(lambda evaluation: evaluation.resources.shared_bytes),
+}
+"""Names that an expression may read, beside those of tunables and `speedup`; times in ms."""
+_WORDS = frozenset({"ok", "failed", "running", *map(_as_name, FailureKind)})
+"""Names that stand for themselves, as in `status == ok`."""
+_SPEEDUP = "speedup"
+_EXPRESSION = re.compile(r"[<>]|==|!=|\bin\s*\(")
+"""What is in no word to search for, and makes a text an expression."""
+
+
+class RowFilter:
+    """Which rows are wanted: by words that they contain, or by an expression over their numbers.
+
+    Args:
+        text: as in `wrong result` or `time < 0.2 and status == ok`.
+        tunables: their names, where an expression is to be refused that names what there is not.
+
+    Attributes:
+        text: as given.
+        given_ms: time of the kernel as given, what `speedup` is over.
+
+    Raises:
+        ExpressionError: the expression is none, or names what is not known.
+    """
+
+    def __init__(self, text: str, tunables: Collection[str] | None = None) -> None:
+        self.text = text
+        self.given_ms: float | None = None
+        self._words = text.lower().split()
+        self._expression: Parsed | None = None
+        if _EXPRESSION.search(text):
+            self._expression = parse(text.strip())
+            if tunables is not None:
+                check(text.strip(), {*_MEASURES, _SPEEDUP, *_WORDS, *tunables})
+
+    def takes(self, row: EvaluationRow, title: str) -> bool:
+        """Whether a row is wanted; one that lacks a number which is compared is not."""
+        if self._expression is None:
+            return not self._words or matches(row, title, self._words)
+        try:
+            return bool(self._expression.value(_RowNames(row, self.given_ms)))
+        except ExpressionError:
+            return False
+
+
+class _RowNames(Mapping[str, object]):
+    """What the names in an expression mean for a row; only those that it reads are looked up."""
+
+    def __init__(self, row: EvaluationRow, given_ms: float | None) -> None:
+        self._row = row
+        self._given_ms = given_ms
+
+    def __getitem__(self, name: str) -> object:
+        measure = _MEASURES.get(name)
+        if measure is not None:
+            found = measure(self._row)
+        elif name == _SPEEDUP:
+            found = self._given_ms and self._given_ms / self._row.time
+        else:
+            found = self._row.configuration.get(name, name if name in _WORDS else None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*_MEASURES, *self._row.configuration))
+
+    def __len__(self) -> int:
+        return len(_MEASURES) + len(self._row.configuration)
