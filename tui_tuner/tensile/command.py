@@ -137,7 +137,11 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
     if len(named) > 2:
         raise SettingsError("the configuration is named twice", hint=f"leave {chosen.input} or {chosen.config} out")
     if chosen.results is not None and chosen.advice is None and chosen.edited is None:
-        raise SettingsError("--results goes with advice", hint="leave it out, or name the edited file with -o FILE")
+        hint = "leave it out, or name the file for the advice or with -o that for the edited configuration"
+        raise SettingsError("--results goes with --advice FILE", hint=hint)
+    if chosen.edited is not None and chosen.advice is None and chosen.auto:
+        hint = "leave --auto out for advice alone, or -o out for a session, which writes best.yaml"
+        raise SettingsError("-o goes with advice, and --auto measures: say which with --advice FILE", hint=hint)
     return named[0], named[1] if len(named) > 1 else None
 
 
