@@ -70,17 +70,24 @@ async def _write(
     rules = EditLimits(knowledge.table, tensile.limit(given.configuration), history.incumbents())
     backend, notes = await model_of(options, settings)
     if backend is None:
-        raise no_model(notes, "name one with --llm")
+        raise no_model(notes, "name one with --llm, as in --llm ollama:gpt-oss:120b")
     try:
         advice = await _asked(backend, history, knowledge, tensile, rules, settings.model.max_tokens)
     finally:
         await backend.aclose()
     edited, _ = carry_out(given.configuration, advice.edits, rules)
     advice_file, edited_file = files
-    _save(advice_file, _text(given.configuration, advice, edited, backend.name).encode())
+    missing = knowledge.missing_gpu(tensile.gpu or "")
+    text = _text(given.configuration, advice, edited, backend.name)
+    _save(advice_file, (f"{text}\n{missing[0].upper()}{missing[1:]}.\n" if missing else text).encode())
     _save(edited_file, edited.configuration.text.encode("utf-8"))
     before, after = given.configuration.permutations, edited.configuration.permutations
-    return [*edit_lines(edited), f"{before:,} -> {after:,} permutations", f"wrote {advice_file} and {edited_file}"]
+    return [
+        *([missing] if missing else []),
+        *edit_lines(edited),
+        f"{before:,} -> {after:,} permutations",
+        f"wrote {advice_file} and {edited_file}",
+    ]
 
 
 def _history(configuration: BenchmarkConfiguration, knowledge: Knowledge, results: Path | None) -> History:

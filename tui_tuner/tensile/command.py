@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,19 +28,24 @@ if TYPE_CHECKING:
     from tui_tuner.tensile.run_directory import TensileOptions
 
 
+_SIZES = "sizes"
+"""The word in the place of a configuration that asks for the problem sizes of a log."""
+
+
 def add_tensile(parser: argparse.ArgumentParser) -> None:
     """The options of a Tensile session."""
-    config = "a benchmark configuration, YAML"
+    config = f"a benchmark configuration, YAML; or the word {_SIZES}, for the problem sizes of a LOG"
     parser.add_argument("config", type=Path, nargs="?", metavar="CONFIG", help=config)
-    sizes = "list of problem sizes, with the alternate format"
+    sizes = "list of problem sizes, with the alternate format; or the log of an application"
     parser.add_argument("sizes", type=Path, nargs="?", metavar="SIZES", help=sizes)
     add_model(parser)
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
     add_options(parser.add_argument_group("rounds and runs"), TENSILE_OPTIONS)
     advice = parser.add_argument_group("advice without measuring")
-    advice.add_argument("--advice", type=Path, metavar="FILE", help="write advice there and measure nothing")
+    told = "write advice there and measure nothing (with -o alone: beside the edited file)"
+    advice.add_argument("--advice", type=Path, metavar="FILE", help=told)
     advice.add_argument("-i", "--input", type=Path, metavar="CONFIG", help="the configuration, as an option")
-    edited = "the edited configuration (default CONFIG.edited.yaml)"
+    edited = f"the edited configuration (default CONFIG.edited.yaml); with {_SIZES}: what the log says"
     advice.add_argument("-o", "--edited", type=Path, metavar="FILE", help=edited)
     advice.add_argument("--results", type=Path, metavar="DIR", help="Tensile's output of an earlier run of CONFIG")
     add_limits(parser)
@@ -55,8 +61,10 @@ async def tensile(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.showing import show
 
+    if chosen.config == Path(_SIZES):
+        return _sizes_of_log(chosen)
     file, sizes = _named(chosen)
-    if chosen.advice is not None:
+    if chosen.advice is not None or chosen.edited is not None:
         return await _advise(chosen, file, sizes)
 
     async def begin() -> SessionSetup:
@@ -80,10 +88,37 @@ async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) ->
     options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
     given = given_in(file, sizes)
     edited = chosen.edited or file.with_name(f"{file.stem}.edited{file.suffix}")
+    advice = chosen.advice or edited.with_name(f"{edited.stem}.advice.md")
     lines = await write_advice(
-        given, options, own, settings, advice_file=chosen.advice, edited_file=edited, results=chosen.results
+        given, options, own, settings, advice_file=advice, edited_file=edited, results=chosen.results
     )
     for line in lines:
+        tell(line)
+    return ExitCode.FINISHED
+
+
+def _sizes_of_log(chosen: argparse.Namespace) -> int:
+    """Write the problem sizes that a log names.
+
+    Raises:
+        SettingsError: no log is named, it names none, or the file cannot be written.
+    """
+    from tui_tuner.tensile.problem_logs import configuration_text, read_problems, summary_lines
+
+    if chosen.sizes is None:
+        raise SettingsError("no log is named", hint=f"tuner-tui tensile {_SIZES} LOG -o config.yaml")
+    found = read_problems(chosen.sizes)
+    text = configuration_text(found, chosen.sizes.name)
+    if chosen.edited is None:
+        sys.stdout.write(text)
+        return ExitCode.FINISHED
+    if chosen.edited.exists():
+        raise SettingsError(f"{chosen.edited} is there already", hint="name another, or remove it")
+    try:
+        chosen.edited.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{chosen.edited} cannot be written: {error.strerror}", hint="name another") from error
+    for line in (*summary_lines(found), f"wrote {chosen.edited}"):
         tell(line)
     return ExitCode.FINISHED
 
@@ -96,12 +131,17 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
     """
     named = [file for file in (chosen.input, chosen.config, chosen.sizes) if file is not None]
     if not named:
-        raise SettingsError("no configuration is named", hint="tuner-tui tensile CONFIG.yaml")
+        raise SettingsError(
+            "no configuration is named", hint="tuner-tui tensile CONFIG.yaml, or -i CONFIG.yaml -o NEW.yaml"
+        )
     if len(named) > 2:
         raise SettingsError("the configuration is named twice", hint=f"leave {chosen.input} or {chosen.config} out")
-    for flag, value in (("-o", chosen.edited), ("--results", chosen.results)):
-        if value is not None and chosen.advice is None:
-            raise SettingsError(f"{flag} goes with --advice FILE", hint=f"leave {flag} out, or add --advice FILE")
+    if chosen.results is not None and chosen.advice is None and chosen.edited is None:
+        hint = "leave it out, or name the file for the advice or with -o that for the edited configuration"
+        raise SettingsError("--results goes with --advice FILE", hint=hint)
+    if chosen.edited is not None and chosen.advice is None and chosen.auto:
+        hint = "leave --auto out for advice alone, or -o out for a session, which writes best.yaml"
+        raise SettingsError("-o goes with advice, and --auto measures: say which with --advice FILE", hint=hint)
     return named[0], named[1] if len(named) > 1 else None
 
 

@@ -287,6 +287,7 @@ def _short(sizes: Sequence[SizeOutcome]) -> list[str]:
 def _groups(configuration: BenchmarkConfiguration, ended: RunEnd) -> list[GroupOutcome]:
     """Each size group with what Tensile printed of it; groups run in the file's order."""
     told = ended.said.groups
+    tells = bool(configuration.global_parameters.get("PrintSolutionRejectionReason"))
     return [
         GroupOutcome(
             group=group.number,
@@ -294,7 +295,7 @@ def _groups(configuration: BenchmarkConfiguration, ended: RunEnd) -> list[GroupO
             solutions=None if log is None else log.built if log.built is not None else log.valid,
             rejected={} if log is None else dict(sorted(log.rejected.items(), key=lambda pair: -pair[1])[:_REASONS]),
             rejections=None if log is None or not log.rejections else log.rejections,
-            duplicates=0 if log is None else log.duplicates,
+            duplicates=0 if log is None else log.duplicates(tells=tells),
         )
         for group in configuration.size_groups
         for log in [told[group.number] if group.number < len(told) else None]

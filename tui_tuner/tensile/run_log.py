@@ -69,10 +69,13 @@ class GroupLog:
     rejected: dict[str, int] = field(default_factory=dict)
     rejections: int = 0
 
-    @property
-    def duplicates(self) -> int:
-        """Permutations that were dropped because another one derives to the same solution; 0 where nothing tells."""
-        if not self.rejections or self.permutations is None or self.valid is None:
+    def duplicates(self, *, tells: bool) -> int:
+        """Permutations that were dropped because another one derives to the same solution.
+
+        Args:
+            tells: whether `PrintSolutionRejectionReason` is on: without it the others may have been rejected.
+        """
+        if self.permutations is None or self.valid is None or not (tells or self.rejections):
             return 0
         return max(0, self.permutations - self.valid - self.rejections)
 

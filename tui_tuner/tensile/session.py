@@ -101,6 +101,10 @@ class TensileSession(EventStream):
     def _tell_notices(self) -> None:
         table = self._knowledge.table
         self._emit(Note(text=f"valid values: {table.name}, {table.source}"))
+        missing = self._knowledge.missing_gpu(self._run.settings.gpu or "")
+        if missing and self._run.settings.max_rounds:
+            later = "" if self._run.settings.gpu else "; what Tensile prints is used from the second round on"
+            self._emit(Note(level="warning" if self._run.settings.gpu else "info", text=f"{missing}{later}"))
         for text in notices(self._run.configuration, table):
             self._emit(Note(level="warning", text=text))
 

@@ -23,6 +23,7 @@ from tui_tuner.tensile.program import find_tensile
 from tui_tuner.tensile.run_directory import KIND, TensileOptions, TensileRun, create, open_run
 from tui_tuner.tensile.session import TensileSession
 
+_NO_MODEL_HINT = "name one with --llm, as in --llm ollama:gpt-oss:120b, or measure only with --max-rounds 0"
 NO_MODEL = "a language model edits the configuration, and there is none"
 
 
@@ -73,7 +74,7 @@ async def new_tensile_session(
     return replace(_ready(run, knowledge, bench, backend, settings), is_new=True)
 
 
-def no_model(notes: list[str], hint: str = "name one with --llm, or measure only with --max-rounds 0") -> SettingsError:
+def no_model(notes: list[str], hint: str = _NO_MODEL_HINT) -> SettingsError:
     """There is none, and why."""
     why = f": {'; '.join(notes)}" if notes else ""
     return SettingsError(f"{NO_MODEL}{why}", hint=hint)

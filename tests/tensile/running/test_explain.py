@@ -27,9 +27,9 @@ CASES = [
 ]
 
 
-async def run(tmp_path: Path, fault: str, limit_s: float = 100.0) -> RunEnd:
+async def run(tmp_path: Path, fault: str, limit_s: float = 100.0, layout: str = "4.33") -> RunEnd:
     table = sample.write_table(tmp_path / "measured.csv")
-    program = write_program(tmp_path / "bin", measured=table, fault=fault)
+    program = write_program(tmp_path / "bin", measured=table, fault=fault, layout=layout)
     config = tmp_path / "config.yaml"
     config.write_text(sample.configuration())
     tensile = Tensile((str(program),), "")
@@ -37,11 +37,12 @@ async def run(tmp_path: Path, fault: str, limit_s: float = 100.0) -> RunEnd:
     return await run_tensile(tensile, config, tmp_path / "out", limit_s=limit_s, on_line=lambda _: None, clock=clock)
 
 
+@pytest.mark.parametrize("layout", ["4.33", "4.44"])
 @pytest.mark.parametrize(("fault", "kind", "message"), CASES)
 async def test_an_end_without_results_is_explained(
-    tmp_path: Path, fault: str, kind: RunFailureKind, message: str
+    tmp_path: Path, fault: str, kind: RunFailureKind, message: str, layout: str
 ) -> None:
-    ended = await run(tmp_path, fault)
+    ended = await run(tmp_path, fault, layout=layout)
     failure = explain(ended)
     assert failure is not None
     assert (failure.kind, failure.message) == (kind, message)

@@ -10,7 +10,7 @@ import pytest
 from tests.tensile.real import DATA, needs_data
 from tui_tuner.tensile.outcome import RunFailureKind
 from tui_tuner.tensile.run_end import RunEnd, explain
-from tui_tuner.tensile.run_log import LogReader, LogSummary
+from tui_tuner.tensile.run_log import GroupLog, LogReader, LogSummary
 
 RULE = "#" * 80
 HEAD = f"""
@@ -107,7 +107,9 @@ def test_reasons_keep_their_numbers_and_those_that_differ_become_a_range() -> No
 
 def test_what_is_neither_valid_nor_rejected_is_a_duplicate() -> None:
     (group,) = read(HEAD + BUILT).groups
-    assert (group.rejections, group.duplicates) == (2, 3)
+    assert (group.rejections, group.duplicates(tells=False)) == (2, 3)
+    silent = GroupLog("", 8, 5, 5)
+    assert (silent.duplicates(tells=True), silent.duplicates(tells=False)) == (3, 0)
 
 
 def test_the_gpu_is_read_from_the_new_line() -> None:
@@ -147,5 +149,5 @@ def test_a_real_run_with_results_is_none_of_them(name: str) -> None:
     end = ended((DATA / name).read_text(), 0)
     assert (explain(end), end.broken_logic, end.said.collected, end.said.device) == (None, "", True, "gfx90a")
     (group,) = end.said.groups
-    assert (group.built, group.duplicates) == (4, 0)
+    assert (group.built, group.duplicates(tells=True)) == (4, 0)
     assert group.rejections == (group.permutations or 0) - 4

@@ -32,7 +32,8 @@ def says(directory: Path, *replies: str) -> ModelDouble:
 
 
 def test_advice_and_the_edited_file_are_written(tmp_path: Path, world: World, here: TuneHere) -> None:
-    ended = here("tensile", "gemm.yaml", "--advice", "advice.md", "--llm", says(tmp_path, DEEPER).name)
+    double = says(tmp_path, DEEPER).name
+    ended = here("tensile", "gemm.yaml", "--advice", "advice.md", "--gpu", "MI210", "--llm", double)
     assert ended.code == 0, ended.err
     assert ended.out.splitlines() == [
         "try DepthU 64: 2 -> 4 permutations. It may be faster.",
@@ -52,6 +53,42 @@ def test_input_and_output_may_be_named_as_options(tmp_path: Path, world: World, 
     files = ("-i", "gemm.yaml", "-o", "better.yaml", "--advice", "advice.md")
     assert here("tensile", *files, "--llm", says(tmp_path, DEEPER).name).code == 0
     assert (tmp_path / "better.yaml").read_bytes() == EDITED.encode()
+
+
+def test_the_output_alone_asks_for_advice_and_missing_facts_are_told(
+    tmp_path: Path, world: World, here: TuneHere
+) -> None:
+    double = says(tmp_path, DEEPER).name
+    ended = here("tensile", "-i", "gemm.yaml", "-o", "better.yaml", "--llm", double)
+    assert ended.code == 0, ended.err
+    missing = (
+        "the GPU is not named: the prompt has no facts of it; name one with --gpu, as in --gpu gfx942 or --gpu MI300X"
+    )
+    assert ended.out.splitlines()[0] == missing
+    assert ended.out.splitlines()[-1] == "wrote better.advice.md and better.yaml"
+    assert "The GPU is not named" in (tmp_path / "better.advice.md").read_text()
+
+
+def test_what_is_not_known_of_a_gpu_is_told(tmp_path: Path, world: World, here: TuneHere) -> None:
+    double = says(tmp_path, DEEPER).name
+    ended = here("tensile", "-i", "gemm.yaml", "-o", "better.yaml", "--gpu", "H100", "--llm", double)
+    assert ended.out.startswith("nothing is known of the GPU H100: the prompt has no facts of it; name one with --gpu")
+
+
+def test_sizes_of_a_log_are_written_as_a_configuration(tmp_path: Path, here: TuneHere) -> None:
+    (tmp_path / "app.log").write_text("./rocblas-bench -f gemm -r f32_r -m 64 -n 32 -k 16\n")
+    printed = here("tensile", "sizes", "app.log")
+    assert "- Exact: [64, 32, 1, 16, 64, 64, 64, 16] # 1 call" in printed.out
+    written = here("tensile", "sizes", "app.log", "-o", "new.yaml")
+    assert written.out.splitlines() == ["NN s to s, compute s: 1 call of 1 size", "wrote new.yaml"]
+    assert (tmp_path / "new.yaml").read_text() == printed.out
+    for arguments, words in (
+        (("sizes", "app.log", "-o", "new.yaml"), "new.yaml is there already"),
+        (("sizes",), "no log is named"),
+        (("sizes", "gone.log"), "cannot be read"),
+    ):
+        ended = here("tensile", *arguments)
+        assert (ended.code, words in ended.err) == (2, True), ended.err
 
 
 def test_with_the_option_for_the_input_the_sizes_stand_alone(tmp_path: Path, here: TuneHere) -> None:

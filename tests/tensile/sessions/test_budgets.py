@@ -80,7 +80,7 @@ async def test_permutations_that_leave_no_room_for_the_first_run(tmp_path: Path)
 
 async def test_time(tmp_path: Path) -> None:
     world = World(tmp_path)
-    story = await played(world.begin(model([0.6, *said(DEEPER)], SPLIT), max_seconds=0.5))
+    story = await played(world.begin(model([6.1, *said(DEEPER)], SPLIT), max_seconds=6.0))
     assert finished(story).reason.startswith("the time is up")
     assert winners(story) == {A: (40_000, 0), B: (60_000, 0)}
 

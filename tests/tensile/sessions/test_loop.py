@@ -53,9 +53,9 @@ class Loop:
         return content
 
 
-@pytest.fixture(scope="module")
-def loop(tmp_path_factory: pytest.TempPathFactory) -> Loop:
-    world, user = World(tmp_path_factory.mktemp("loop")), Told()
+@pytest.fixture(scope="module", params=["4.33", "4.44"])
+def loop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loop:
+    world, user = World(tmp_path_factory.mktemp("loop"), layout=request.param), Told()
     backend = model([MODEL_S, *said(DEEPER)], [MODEL_S, *said(SPLIT)], STOP)
     return Loop(world, backend, user, asyncio.run(played(world.begin(backend, repeats=2), user)))
 

@@ -62,7 +62,8 @@ class Client:
 
     def run(self, states: list[dict[str, Any]], raw: list[dict[str, Any]], problems: list[Problem], again: int) -> None:
         """Measure all problems, so many times again."""
-        say(_LOG_HEADER)
+        if not self.options.is_newer:
+            say(_LOG_HEADER)
         for repeat, (at, problem) in itertools.product(range(again), enumerate(problems)):
             speeds = []
             for number, (state, values) in enumerate(zip(states, raw, strict=True)):
@@ -91,20 +92,55 @@ class Client:
         passed = speed is not None and speed > 0
         flops = Row(problem.size, []).flops
         told = f"PASSED,{flops / speed / 1e3:g},{speed:g}" if passed and speed else "FAILED,0,0"
+        if self.options.is_newer:
+            say(f"{progress.partition(',')[2]},{name[:60]},{told}")
+            return
         say(f'{progress},Contraction,"({sizes})",{problem.bias},,{problem.activation},{name},{told}')
 
 
-def table(rows: list[Row], names: list[str], settings: dict[str, Any]) -> str:
+_NEWER = (
+    ("WinnerFreq",),
+    ("WinnerGFlops", "WinnerTimeUS", "WinnerIdx", "WinnerName"),
+    ("TotalFlops", "WinnerPower", "WinnerTemperature"),
+)
+"""Columns of Tensile since August 2023, those in the middle with CSVExportWinner only."""
+
+
+def with_strides(size: list[int]) -> list[int]:
+    """A size with its leading dimensions LDD, LDC, LDA, LDB, of the transposed A."""
+    return [*size, size[0], size[0], size[-1], size[-1]]
+
+
+def table(rows: list[Row], names: list[str], settings: dict[str, Any], *, newer: bool = False) -> str:
     """The table of the rows, one column a solution, cells separated by comma and blank."""
     winner = bool(settings.get("CSVExportWinner"))
     per_unit = settings.get("PerformanceMetric") == "CUEfficiency"
     count = len(rows[0].size) if rows else 4
     header = ["GFlopsPerCU" if per_unit else "GFlops", *(f"Size{chr(ord('I') + at)}" for at in range(count))]
+    if newer:
+        header += [
+            "LDD",
+            "LDC",
+            "LDA",
+            "LDB",
+            *(name for part in _NEWER for name in (part if winner or len(part) != 4 else ())),
+        ]
+        lines = [header + names] + [_newer_cells(at, row, names, winner) for at, row in enumerate(rows)]
+        return "".join(", ".join(cells) + "\n" for cells in lines)
     header += ["LDD", "LDC", "LDA", "LDB", "TotalFlops"]
     if winner:
         header += ["TilesPerCu", "TotalGranularity", "WinnerGFlops", "WinnerTimeUS", "WinnerIdx", "WinnerName"]
     lines = [header + names] + [_cells(at, row, names, winner) for at, row in enumerate(rows)]
     return "".join(", ".join(cells) + "\n" for cells in lines)
+
+
+def _newer_cells(at: int, row: Row, names: list[str], winner: bool) -> list[str]:
+    cells = [str(at), *map(str, with_strides(row.size)), "1700"]
+    if winner:
+        best = max((speed, -index) for index, speed in enumerate(row.speeds) if speed is not None)
+        time_us = row.flops / best[0] / 1e3
+        cells += [f"{best[0]:g}", f"{time_us:g}", str(-best[1]), names[-best[1]]] if best[0] > 0 else ["-1"] * 3 + [""]
+    return [*cells, str(row.flops), "300", "55", *("" if speed is None else f"{speed:g}" for speed in row.speeds)]
 
 
 def _cells(at: int, row: Row, names: list[str], winner: bool) -> list[str]:

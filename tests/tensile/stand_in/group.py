@@ -11,15 +11,14 @@ from typing import Any
 
 import yaml
 
-from tests.tensile.stand_in.client import Client, Problem, merged, table
+from tests.tensile.stand_in.client import Client, Problem, merged, table, with_strides
 from tests.tensile.stand_in.faults import Faults
 from tests.tensile.stand_in.measured import Measured
 from tests.tensile.stand_in.options import Options
 from tests.tensile.stand_in.solution import LDS_BYTES, derived, name, problem_name, type_number
 from tests.tensile.stand_in.space import Space, space_of
-from tests.tensile.stand_in.speech import RULE, fatal, say, warn
+from tests.tensile.stand_in.speech import RULE, fatal, say, tell, warn
 
-VERSION = "4.33.0"
 _SIGNAL_STATUS = 128 + 11
 
 
@@ -48,10 +47,10 @@ def benchmark(setting: Setting, problem: dict[str, Any], group: dict[str, Any], 
     title = f"{problem_name(problem)}_{number:02d}"
     problems = _problems(setting, group)
     say("# Convert Parameters to Benchmark Step(s)\n# Benchmark Final\n# NumBenchmarkSteps: 1")
-    say(f"# Benchmark Step: {title} - 00_Final {time.monotonic() - setting.started:.3f}s")
+    tell(setting.options.layout, f"# Benchmark Step: {title} - 00_Final {time.monotonic() - setting.started:.3f}s")
     say(f"# Num Sizes: {len(problems)}\n# Fork Parameters:")
     for parameter, values in space.forked.items():
-        say(f"#     {parameter}: {values}")
+        tell(setting.options.layout, f"#     {parameter}: {values}")
     states, raw = _solutions(setting, problem, group, space)
     step = setting.output / "1_BenchmarkProblems" / title / "00_Final"
     data = step.parent / "Data"
@@ -96,10 +95,12 @@ def _solutions(
             state["KernelNameMin"] = name(state, problem_name(problem), forked, kernel=True)
             found.setdefault(state["SolutionNameMin"], (state, values))
         elif tells:
-            say(f"\nreject: {why}\nrejecting solution {state}")
+            name_of_all = name(state, problem_name(problem), set(values)) if setting.options.is_newer else state
+            tell(setting.options.layout, f"\nreject: {why}", f"rejecting solution {name_of_all}")
     say(f"# Actual Solutions: {len(found)} / {len(permutations)} after SolutionStructs\n")
     if not found:
-        fatal("Your parameters resulted in 0 valid solutions.")
+        words = "Your parameters resulted in 0 valid solutions."
+        fatal(words + "\nExamine reject and backtrace messages above to see whyand where solutions were rejected.")
     time.sleep(setting.options.pace * len(found))
     say(f"# Actual Solutions: {len(found)} / {len(found)} after KernelWriter\n")
     for index, (state, _) in enumerate(found.values()):
@@ -119,8 +120,10 @@ def _rejection(setting: Setting, state: dict[str, Any], values: dict[str, Any]) 
 
 def _write_solutions(file: Path, setting: Setting, group: dict[str, Any], states: list[dict[str, Any]]) -> None:
     final = group["BenchmarkFinalParameters"]
-    text = f"- MinimumRequiredVersion: {VERSION}\n- ProblemSizes:\n"
-    text += "".join(f"  - Exact: {entry['Exact']}\n" for entry in final[0]["ProblemSizes"])
+    text = f"- MinimumRequiredVersion: {setting.options.version}\n- ProblemSizes:\n"
+    for entry in final[0]["ProblemSizes"]:
+        size = entry["Exact"]
+        text += f"  - Exact: {with_strides(size) if setting.options.is_newer and isinstance(size, list) else size}\n"
     for entry in final[1:]:
         if entry.get("BiasTypeArgs"):
             text += f"- BiasTypeArgs: [{[type_number(kind) for kind in entry['BiasTypeArgs']]}]\n"
@@ -144,9 +147,34 @@ def _run_client(
     rows = client.rows
     if setting.parameters.get("CSVMergeSameProblemID"):
         rows = merged(rows, len(problems))
-    text = table(rows, [state["SolutionNameMin"] for state in states], setting.parameters)
+    text = table(
+        rows, [state["SolutionNameMin"] for state in states], setting.parameters, newer=setting.options.is_newer
+    )
     file.write_bytes(setting.faults.on_table(text))
     return _complain(min(client.errors, 255))
+
+
+def write_logic(setting: Setting, configuration: dict[str, Any]) -> None:
+    """The library logic of the last size group: its solutions that win somewhere, and the winner of each size."""
+    told = configuration["LibraryLogic"] or {}
+    (setting.output / "3_LibraryLogic").mkdir(exist_ok=True)
+    data = setting.output / "2_BenchmarkData"
+    problem = configuration["BenchmarkProblems"][-1][0]
+    for file in sorted(data.glob("*.csv"))[-1:]:
+        solutions = [one for one in yaml.safe_load(file.with_suffix(".yaml").read_text()) if "SolutionIndex" in one]
+        winners = []
+        for line in file.read_text().splitlines()[1:]:
+            cells = line.split(", ")
+            speeds = [float(cell or 0) for cell in cells[-len(solutions) :]]
+            winners.append(([int(cell) for cell in cells[1:9]], speeds.index(max(speeds)), max(speeds)))
+        kept = sorted({index for _, index, _ in winners})
+        exact = [[size, [kept.index(index), speed]] for size, index, speed in winners]
+        pool = [{**solutions[index], "SolutionIndex": number} for number, index in enumerate(kept)]
+        schedule, isa = told.get("ScheduleName", "aldebaran"), told.get("ArchitectureName", "gfx90a")
+        head = [{"MinimumRequiredVersion": setting.options.version}, schedule, isa, told.get("DeviceNames", [])]
+        text = yaml.safe_dump([*head, problem, pool, [2, 3, 0, 1], exact, None, None, "DeviceEfficiency"])
+        name_of = f"{schedule}_{problem_name(problem)}.yaml"
+        (setting.output / "3_LibraryLogic" / name_of).write_text(text)
 
 
 def _complain(status: int) -> int:

@@ -13,16 +13,24 @@ from typing import Any
 import yaml
 
 from tests.tensile.stand_in.faults import Faults
-from tests.tensile.stand_in.group import VERSION, Setting, benchmark
+from tests.tensile.stand_in.group import Setting, benchmark, write_logic
 from tests.tensile.stand_in.measured import Measured
 from tests.tensile.stand_in.options import Options
-from tests.tensile.stand_in.speech import RULE, fatal, say
+from tests.tensile.stand_in.speech import RULE, GivesUp, fatal, say
 
 
 def main(arguments: list[str], options_file: str) -> None:
     """Run the stand-in."""
-    say(f"\n{RULE}\n#\n#  Tensile v{VERSION}")
-    given = _parser().parse_args(arguments)
+    options = Options.read(Path(options_file))
+    try:
+        _run(arguments, options)
+    except GivesUp as words:
+        words.end(options.layout)
+
+
+def _run(arguments: list[str], options: Options) -> None:
+    say(f"\n{RULE}\n#\n#  Tensile v{options.version}")
+    given = _parser(options.version).parse_args(arguments)
     if given.alternate_format and len(given.config_file) > 2:
         fatal("Only 1 or 2 config_files are accepted for the alternate config format")
     if not given.alternate_format and len(given.config_file) != 1:
@@ -31,14 +39,13 @@ def main(arguments: list[str], options_file: str) -> None:
     say("# Restoring default globalParameters")
     texts = [Path(file).read_text() for file in given.config_file]
     configuration = _configuration(texts, alternate=given.alternate_format)
-    options = Options.read(Path(options_file))
     output = Path(given.output_path).absolute()
     output.mkdir(parents=True, exist_ok=True)
     faults = Faults.of_run(options.fault, output, options.run_number())
     if "fatal" in faults:
         fatal(faults.active["fatal"] or "Invalid parameter value: DepthU = 7")
     faults.at_the_start()
-    say("# Detected local GPU with ISA: gfx90a")
+    say("# Detected GPU 1:    gfx90a" if options.is_newer else "# Detected local GPU with ISA: gfx90a")
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()
     parameters = configuration.get("GlobalParameters") or {}
     measured = Measured.read(options.measured)
@@ -53,9 +60,7 @@ def _benchmark_all(configuration: dict[str, Any], setting: Setting) -> None:
     if failures and setting.parameters.get("ExitOnFails", 1):
         sys.exit(1)
     if "LibraryLogic" in configuration:
-        logic = setting.output / "3_LibraryLogic"
-        logic.mkdir(exist_ok=True)
-        (logic / "aldebaran.yaml").write_text(yaml.safe_dump([{"MinimumRequiredVersion": VERSION}, "aldebaran"]))
+        write_logic(setting, configuration)
 
 
 def _configuration(texts: list[str], *, alternate: bool) -> dict[str, Any]:
@@ -68,11 +73,11 @@ def _configuration(texts: list[str], *, alternate: bool) -> dict[str, Any]:
     return {"GlobalParameters": base.get("GlobalParameters"), "BenchmarkProblems": [[base["ProblemType"], group]]}
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(version: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="Tensile")
     parser.add_argument("config_file", nargs="+")
     parser.add_argument("output_path")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     parser.add_argument("--alternate-format", action="store_true")
     parser.add_argument("--use-cache", action="store_true")
     parser.add_argument("-d", "--device", type=int)

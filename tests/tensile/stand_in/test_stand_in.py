@@ -88,10 +88,12 @@ def test_what_was_not_recorded_is_rejected_with_a_reason(tmp_path: Path) -> None
         ("4096]", "4095]", "no recorded speeds at [[256, 128, 1, 4095]]"),
     ],
 )
-def test_what_is_fatal_for_tensile_is_fatal_here(tmp_path: Path, old: str, new: str, words: str) -> None:
-    ended = run(tmp_path, sample.configuration().replace(old, new, 1))
+@pytest.mark.parametrize("layout", ["4.33", "4.44"])
+def test_what_is_fatal_for_tensile_is_fatal_here(tmp_path: Path, old: str, new: str, words: str, layout: str) -> None:
+    ended = run(tmp_path, sample.configuration().replace(old, new, 1), layout=layout)
     assert ended.returncode == 255
-    assert words in ended.stdout.partition("Tensile::FATAL: ")[2]
+    last = ended.stdout.rpartition("\n#")[2] if layout == "4.44" else ended.stdout.partition("Tensile::FATAL: ")[2]
+    assert words in last
 
 
 def test_faults_strike_in_the_run_that_was_asked_for(tmp_path: Path) -> None:
@@ -122,3 +124,34 @@ def test_the_last_of_two_entries_wins_and_an_empty_list_vanishes() -> None:
     assert (space.constants["DepthU"], len(space.permutations())) == (64, 1)
     assert "StaggerU" not in space.constants
     assert space_of({"ForkParameters": [{"Groups": [[]]}]}).permutations() == []
+
+
+@pytest.mark.parametrize("winner", [True, False])
+def test_the_newer_layout_is_that_of_the_real_one(tmp_path: Path, winner: bool) -> None:
+    """Its columns, its last words and its library logic; what a real one wrote is kept beside the project."""
+    text = sample.configuration(winner=winner) + "LibraryLogic: {ScheduleName: aldebaran, ArchitectureName: gfx90a}\n"
+    group = results(tmp_path, text, layout="4.44", noise=0.001)
+    header = next((tmp_path / "out" / "2_BenchmarkData").glob("*.csv")).read_text().partition(", Cijk")[0]
+    own = "WinnerGFlops, WinnerTimeUS, WinnerIdx, WinnerName, " if winner else ""
+    sizes = "SizeI, SizeJ, SizeK, SizeL, LDD, LDC, LDA, LDB"
+    assert header == f"GFlops, {sizes}, WinnerFreq, {own}TotalFlops, WinnerPower, WinnerTemperature"
+    (logic,) = (tmp_path / "out" / "3_LibraryLogic").glob("*.yaml")
+    exact = yaml.safe_load(logic.read_text())[7]
+    assert [speed for _, (_, speed) in exact] == [row.winner_gflops for row in group.rows]
+    assert [size[:4] for size, _ in exact] == [list(row.size) for row in group.rows]
+
+
+def test_the_newer_layout_breaks_its_lines_and_gives_up_without_a_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ended = run(tmp_path, sample.configuration(), layout="4.44", fault="reject_all")
+    assert ended.returncode == 255
+    lines = ended.stdout.splitlines()
+    assert lines[-3:] == [
+        "Your parameters resulted in 0 valid solutions.",
+        "Examine reject and backtrace messages above to see whyand where solutions were ",
+        "rejected.",
+    ]
+    assert lines[lines.index("rejecting solution ") + 1].startswith("Cijk_Alik_Bljk_HHS_BH_UserArgs_MT64x64x32")
+    assert max(map(len, lines[lines.index("# Enumerating Solutions") :])) == 80

@@ -107,6 +107,13 @@ class Knowledge:
         facts = gpu_facts(name, _own(self.directory, GPUS)) if name else None
         return name if facts is None else facts.words()
 
+    def missing_gpu(self, name: str) -> str:
+        """That a prompt has no facts of the GPU, and what to name; empty where it has."""
+        if name and gpu_facts(name, _own(self.directory, GPUS)) is not None:
+            return ""
+        why = f"nothing is known of the GPU {name}" if name else "the GPU is not named"
+        return f"{why}: the prompt has no facts of it; name one with --gpu, as in --gpu gfx942 or --gpu MI300X"
+
 
 def knowledge_for(configuration: BenchmarkConfiguration, directory: Path | None = None) -> Knowledge:
     """What there is for a configuration.
