@@ -101,9 +101,7 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
     for subject in subjects().values():
         for own in subject.resume_options:
             parser.add_argument(f"--{own.name}", type=Path, metavar=own.metavar, help=own.help)
-    salvage = (
-        "where the journal is damaged: set that line and all behind it aside in a file, and go on"
-    )
+    salvage = "where the journal is damaged: set that line and all behind it aside in a file, and go on"
     parser.add_argument("--from-last-good", action="store_true", help=salvage)
     add_budget(parser)
     add_front_end(parser)
