@@ -39,7 +39,7 @@ def offered_by_bash(directory: Path, *words: str) -> list[str]:
         (["resume", "run", "--max-e"], ["--max-evals"]),
         (["resume", "ru"], ["run"]),
         (["memory", ""], ["list", "forget", "kernel.cu", "run"]),
-        (["help", "comp"], ["completion"]),
+        (["help", "comp"], ["compare", "completion"]),
         (["export-dataset", "--min"], ["--min-speedup"]),
         (["tensile", "--know"], ["--knowledge"]),
         (["kernel.cu", "--knowledge"], []),

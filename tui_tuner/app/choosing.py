@@ -1,9 +1,11 @@
-"""Strategy, model and memory of a session, from the user's choices and what there is."""
+"""Strategy, model, memory and machine of a session, from the user's choices and what there is."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
@@ -11,6 +13,9 @@ from pydantic_core import PydanticSerializationError
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose, parse_spec
 from tui_tuner.llm.prices import price_of
@@ -207,3 +212,27 @@ def cached(backend: Backend | None, run: RunDirectory, settings: Settings) -> Ba
     past = answered_in(run.journal.records, run.journal.path)
     answered = [(one.request.purpose, one.request.messages) for one in past]
     return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)
+
+
+def builds_at_once(settings: Settings) -> int:
+    """How many, as the user set it or one a core."""
+    return settings.build.jobs or os.cpu_count() or 1
+
+
+def local_options(options: SessionOptions, builds: Path, log: Path, settings: Settings) -> LocalOptions:
+    """How kernels are built and measured on this machine.
+
+    Args:
+        builds: directory of what is built.
+        log: file for what device libraries print.
+    """
+    build = settings.build
+    return LocalOptions(
+        device=options.device,
+        cache=builds,
+        log=log,
+        jobs=builds_at_once(settings),
+        policy=Policy(allow_unconfined=options.allow_unconfined),
+        nvcc=build.nvcc,
+        kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
+    )

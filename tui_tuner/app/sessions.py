@@ -7,7 +7,6 @@ may be mistyped is told here, before a run is begun.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +16,11 @@ from tui_tuner.app.choosing import (
     NO_OBJECTS,
     GivenObjects,
     StrategyAndModel,
+    builds_at_once,
     cached,
     choose_for,
     decided,
+    local_options,
     memory_of,
     models_for,
     with_model,
@@ -29,13 +30,10 @@ from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsEr
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.evaluator import Evaluator
-from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
-from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
@@ -182,28 +180,20 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     recording = recorded_file(run.options.device)
     if recording is not None:
         return RecordedEvaluator(run.problem, recording)
-    jobs = settings.build.jobs or os.cpu_count() or 1
     room = room_for_language(run.problem.language)
     if room is not None:
-        evaluator: Evaluator = loaded(room.evaluator)(run.problem, run.log, jobs, run.options.device)
+        evaluator: Evaluator = loaded(room.evaluator)(
+            run.problem, run.log, builds_at_once(settings), run.options.device
+        )
         return evaluator
-    build = settings.build
-    options = LocalOptions(
-        device=run.options.device,
-        cache=run.builds,
-        log=run.log,
-        jobs=jobs,
-        policy=Policy(allow_unconfined=run.options.allow_unconfined),
-        nvcc=build.nvcc,
-        kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
-        run=str(run.path),
-    )
+    options = replace(local_options(run.options, run.builds, run.log, settings), run=str(run.path))
     address = cluster_address(run.options.device)
     if address is None:
         return LocalEvaluator(run.problem, options)
     from tui_tuner.evaluate.cluster.places import ClusterOptions
     from tui_tuner.evaluate.cluster.site import RayCluster
 
+    build = settings.build
     wanted = ClusterOptions(address, run.builds, options.policy.allow_unconfined, build.jobs, build.cache_mb)
     return LocalEvaluator(run.problem, options, RayCluster(run.problem, wanted))
 

@@ -75,6 +75,17 @@ COMMANDS_BY_NAME = {
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"
         ),
         Command(
+            "check",
+            "Say what the tests of a kernel cover, and which known faults of it they would not notice.",
+            "tui_tuner.checks:add_check",
+        ),
+        Command("verify", "Say whether a kernel computes what another does.", "tui_tuner.checks:add_verify"),
+        Command(
+            "compare",
+            "Time two kernels in turns: FAST, SAME, SLOW or UNCLEAR, with the interval.",
+            "tui_tuner.checks:add_compare",
+        ),
+        Command(
             "bench-search",
             "Measure how good searches are on recorded search spaces.",
             "tui_tuner.lab:add_bench_search",

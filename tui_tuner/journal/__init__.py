@@ -170,10 +170,7 @@ class Journal:
 
 
 def set_rest_aside(path: Path) -> Path | None:
-    """Cut a journal before its first damaged line; what stood there and behind it is kept in a file beside it.
-
-    Returns:
-        That file; None where nothing is damaged.
+    """Cut a journal before its first damaged line; the rest goes into a file beside it, or None if none is damaged.
 
     Raises:
         JournalError: there is none, its header is damaged, another process goes on with it, or there is no room.

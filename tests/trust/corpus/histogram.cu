@@ -69,3 +69,18 @@ __global__ void honest_runs(unsigned *bins, const int *x, int n) {
     }
     if (length) atomicAdd(&bins[last], length);
 }
+
+// expect: wrong result
+__global__ void tail_left_out(unsigned *bins, const int *x, int n) {
+    EACH(i) if (i < n / 16 * 16) atomicAdd(&bins[x[i]], 1u);
+}
+
+// expect: accepted
+__global__ void honest_two_tables(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[2][64];
+    own[threadIdx.x / 64][threadIdx.x % 64] = 0;
+    __syncthreads();
+    EACH(i) atomicAdd(&own[threadIdx.x / 64][x[i]], 1u);
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[0][threadIdx.x] + own[1][threadIdx.x]);
+}

@@ -121,3 +121,35 @@ __global__ void honest_backwards(float *c, const float *a, const float *b, int n
     for (int k = n - 1; k >= 0; k--) s += (double)a[y * n + k] * b[k * n + x];
     c[y * n + x] = (float)s;
 }
+
+// expect: wrong result
+__global__ void transposed(float *c, const float *a, const float *b, int n) {
+    PLACE;
+    if (!INSIDE) return;
+    float s = 0;
+    for (int k = 0; k < n; k++) s += a[y * n + k] * b[x * n + k];
+    c[y * n + x] = s;
+}
+
+// expect: accepted
+__global__ void honest_read_only(float *c, const float *a, const float *b, int n) {
+    PLACE;
+    if (!INSIDE) return;
+    float s = 0;
+    for (int k = 0; k < n; k++) s = fmaf(__ldg(a + y * n + k), __ldg(b + k * n + x), s);
+    c[y * n + x] = s;
+}
+
+// expect: accepted
+__global__ void honest_unrolled(float *c, const float *a, const float *b, int n) {
+    PLACE;
+    if (!INSIDE) return;
+    float s = 0, t = 0;
+    int k = 0;
+    for (; k + 1 < n; k += 2) {
+        s += a[y * n + k] * b[k * n + x];
+        t += a[y * n + k + 1] * b[(k + 1) * n + x];
+    }
+    if (k < n) s += a[y * n + k] * b[k * n + x];
+    c[y * n + x] = s + t;
+}

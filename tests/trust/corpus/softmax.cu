@@ -88,3 +88,28 @@ __global__ void honest_powers_of_two(float *y, const float *x, int columns) {
     sum = of_block<false>(sum);
     for (int i = threadIdx.x; i < columns; i += 64) y[i] = exp2f((x[i] - largest) * scale) / sum;
 }
+
+// expect: wrong result
+__global__ void not_divided(float *y, const float *x, int columns) {
+    const float *row = x + blockIdx.x * columns;
+    float largest = -INFINITY;
+    for (int i = threadIdx.x; i < columns; i += 64) largest = fmaxf(largest, row[i]);
+    largest = of_block<true>(largest);
+    for (int i = threadIdx.x; i < columns; i += 64) y[blockIdx.x * columns + i] = expf(row[i] - largest) / columns;
+}
+
+// expect: accepted
+__global__ void honest_kept(float *y, const float *x, int columns) {
+    float own[4], largest = -INFINITY, sum = 0;
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    for (int k = 0; k < 4; k++) {
+        int i = threadIdx.x + 64 * k;
+        own[k] = i < columns ? x[i] : -INFINITY;
+        largest = fmaxf(largest, own[k]);
+    }
+    largest = of_block<true>(largest);
+    for (int k = 0; k < 4; k++) sum += own[k] = expf(own[k] - largest);
+    sum = of_block<false>(sum);
+    for (int k = 0; k < 4; k++)
+        if (threadIdx.x + 64 * k < columns) y[threadIdx.x + 64 * k] = own[k] / sum;
+}

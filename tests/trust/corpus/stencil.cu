@@ -60,3 +60,51 @@ __global__ void honest_reciprocal(float *y, const float *x, int n) {
     PLACE;
     if (i < n) y[i] = (x[i] + (x[min(i + 1, n - 1)] + x[max(i - 1, 0)])) * (1.0f / 3.0f);
 }
+
+// expect: wrong result
+__global__ void ends_left_out(float *y, const float *x, int n) {
+    PLACE;
+    if (i > 0 && i < n - 1) y[i] = mean(x, i, n);
+}
+
+// expect: wrong result
+__global__ void wraps_around(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = (x[(i + n - 1) % n] + x[i] + x[(i + 1) % n]) / 3.0f;
+}
+
+// expect: wrong result
+__global__ void only_itself(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = x[i];
+}
+
+// expect: wrong result
+__global__ void every_fourth_copied(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = n > 10000 && i % 4 == 3 ? mean(x, i - 1, n) : mean(x, i, n);
+}
+
+// expect: accepted
+__global__ void honest_neighbours(float *y, const float *x, int n) {
+    PLACE;
+    float own = x[min(i, n - 1)];
+    float left = __shfl_up_sync(~0u, own, 1), right = __shfl_down_sync(~0u, own, 1);
+    if (threadIdx.x % 32 == 0) left = x[max(min(i, n - 1) - 1, 0)];
+    if (threadIdx.x % 32 == 31 || i >= n - 1) right = x[min(i + 1, n - 1)];
+    if (i < n) y[i] = (left + own + right) / 3.0f;
+}
+
+// expect: accepted
+__global__ void honest_read_only(float *y, const float *x, int n) {
+    PLACE;
+    if (i >= n) return;
+    float left = __ldg(&x[max(i - 1, 0)]), right = __ldg(&x[min(i + 1, n - 1)]);
+    y[i] = (left + __ldg(&x[i]) + right) / 3.0f;
+}
+
+// expect: accepted
+__global__ void honest_in_double(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = (float)(((double)x[max(i - 1, 0)] + x[i] + x[min(i + 1, n - 1)]) / 3);
+}

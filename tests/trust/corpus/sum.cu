@@ -201,3 +201,12 @@ __global__ void honest_lock(float *out, const float *x, int n) {
         atomicExch(&lock, 0);
     }
 }
+
+// expect: accepted
+__global__ void honest_double(float *out, const float *x, int n) {
+    double s = 0;
+    int end = min(n, (int)(blockIdx.x + 1) * 1024);
+    for (int i = blockIdx.x * 1024 + threadIdx.x; i < end; i += 128) s += x[i];
+    float whole = of_block((float)s);
+    if (threadIdx.x == 0) atomicAdd(out, whole);
+}

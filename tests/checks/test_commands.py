@@ -1,0 +1,106 @@
+"""`check`, `verify` and `compare` as a user calls them, on the emulator."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.checks.test_mutants import KERNEL, TABLES
+from tui_tuner.checks import Code
+from tui_tuner.checks.pairs import verdict
+from tui_tuner.cli import main
+from tui_tuner.errors import ExitCode
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+WRONG = KERNEL.replace("i < columns; i++", "i < columns / 4 * 4; i++")
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    (tmp_path / "sums.cu").write_text(KERNEL)
+    (tmp_path / "sums.toml").write_text(TABLES)
+    (tmp_path / "wrong.cu").write_text(WRONG)
+    return tmp_path / "sums.cu"
+
+
+def between(low: float, high: float) -> Comparison:
+    return Comparison(ratio=(low + high) / 2, low=low, high=high, pairs=30)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (1.02, 1.04, "FAST"),
+        (1.005, 1.04, "UNCLEAR"),
+        (0.995, 1.005, "SAME"),
+        (0.97, 0.985, "SLOW"),
+        (0.97, 0.995, "UNCLEAR"),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval(low: float, high: float, said: str) -> None:
+    assert verdict(between(low, high), 0.01) == said
+
+
+def test_a_kernel_that_is_wrong_is_neither_fast_nor_slow() -> None:
+    failure = Failure(kind=FailureKind.WRONG_RESULT, message="no")
+    assert verdict(between(2, 3).model_copy(update={"failure": failure}), 0.01) == "WRONG"
+
+
+@needs_compiler
+def test_a_kernel_is_right_or_wrong_against_another(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = str(kernel.with_name("wrong.cu"))
+    assert main(["verify", wrong, "--against", str(kernel), "--device", "emulator", "--json"]) == Code.WRONG
+    told = json.loads(capsys.readouterr().out)
+    assert (told["right"], told["failure"]["kind"]) == (False, "wrong result")
+    assert main(["compare", str(kernel), wrong, "--device", "emulator"]) == Code.WRONG
+    assert capsys.readouterr().out.startswith(f"WRONG: {wrong}: wrong result: at rows=64, columns=10")
+
+
+@needs_compiler
+def test_a_kernel_is_compared_with_itself(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["compare", str(kernel), str(kernel), "--device", "emulator", "--delta", "50%", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] in ("SAME", "UNCLEAR")
+    assert code == Code[told["verdict"]]
+    assert told["low"] <= told["ratio"] <= told["high"]
+    assert told["device"]["cpu_times"] is True
+
+
+@needs_compiler
+def test_a_hole_of_the_check_is_found_and_closed(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    even = TABLES.replace("columns = 100", "columns = 64").replace("columns = 10 ", "columns = 16 ")
+    kernel.with_suffix(".toml").write_text(even)
+    assert main(["check", str(kernel), "--device", "emulator", "--faults", "4"]) == Code.HOLES
+    told = capsys.readouterr().out
+    assert "MISSED     the last elements are left out (line 6: rows -> (rows) / 8 * 8)" in told
+    assert "MISSED     a bounds check is left out" in told
+    assert "expected   from the kernel as given itself" in told
+
+
+@needs_compiler
+def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = kernel.with_name("slow.cu")
+    again = "for (volatile int n = 0; n < 4000; n++) {}"
+    slow.write_text(KERNEL.replace("out[row] =", f"{again} out[row] ="))
+    assert main(["compare", str(kernel), str(slow), "--device", "emulator"]) == Code.SLOW
+    assert capsys.readouterr().out.startswith("SLOW: ")
+
+
+def test_what_cannot_be_compared_is_told_with_a_way_out(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = kernel.with_name("odd.cu")
+    odd.write_text(KERNEL.replace("int rows, int columns", "int rows"))
+    (kernel.parent / "run").mkdir()
+    for other, reason in (
+        (odd, "does not fit the problem file"),
+        (kernel.with_name("none.cu"), "there is no kernel file"),
+        (kernel.with_name("sums.cl"), "is no cuda kernel"),
+        (kernel.parent / "run", "is no run that found a kernel"),
+    ):
+        assert main(["compare", str(kernel), str(other), "--device", "emulator"]) == ExitCode.FAILED
+        assert reason in capsys.readouterr().err
+    assert main(["check", str(kernel), "--device", "recorded:x.json"]) == ExitCode.USAGE
+    assert "a recording can run no kernel" in capsys.readouterr().err

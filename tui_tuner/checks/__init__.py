@@ -1,0 +1,91 @@
+"""What a user may ask of kernels without tuning them: is the check sound, is a kernel right, which one is faster."""
+
+from __future__ import annotations
+
+import argparse
+from enum import IntEnum
+from pathlib import Path
+
+_FILE = "a .cu, .cl or .c file, a .toml file, or the directory of a run, whose best kernel is meant"
+
+
+class Code(IntEnum):
+    """What these commands return to the shell, beside 0 and the codes of all commands."""
+
+    HOLES = 10
+    WRONG = 11
+    SAME = 12
+    SLOW = 13
+    UNCLEAR = 14
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """The options of checking a problem's check."""
+    parser.add_argument("kernel", type=Path, metavar="KERNEL", help=_FILE)
+    most = "how many faults are put into the kernel at most, one at a time (default 30)"
+    parser.add_argument("--faults", type=_count, default=30, metavar="N", help=most)
+    _add_machine(parser)
+    parser.epilog = f"exit code: 0 every fault was noticed, {Code.HOLES} some were not, 1 it cannot be checked"
+    parser.set_defaults(command=_check)
+
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """The options of verifying a kernel."""
+    parser.add_argument("kernel", type=Path, metavar="KERNEL", help=f"what is to be verified: {_FILE}")
+    against = "a kernel of the same problem that is known to be right; its problem file says how to launch and check"
+    parser.add_argument("--against", type=Path, required=True, metavar="OTHER", help=against)
+    _add_machine(parser)
+    parser.epilog = f"exit code: 0 right, {Code.WRONG} wrong, 1 it cannot be verified"
+    parser.set_defaults(command=_verify)
+
+
+def add_compare(parser: argparse.ArgumentParser) -> None:
+    """The options of comparing two kernels."""
+    parser.add_argument("first", type=Path, metavar="A", help=_FILE)
+    parser.add_argument("second", type=Path, metavar="B", help="another of the same problem; FAST is what this one is")
+    delta = "differences up to this are none, as in 0.01 (default) or 1%%"
+    parser.add_argument("--delta", type=_share, default=0.01, metavar="SHARE", help=delta)
+    _add_machine(parser)
+    codes = ", ".join(f"{code.value} {code.name}" for code in (Code.SAME, Code.SLOW, Code.UNCLEAR))
+    parser.epilog = f"exit code: 0 FAST, {codes}, {Code.WRONG} B is wrong, 1 they cannot be compared"
+    parser.set_defaults(command=_compare)
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    devices = "auto (default), cuda[:N], opencl[:N], c, emulator"
+    parser.add_argument("--device", metavar="NAME", help=devices)
+    unconfined = "build even where no sandbox can be had"
+    parser.add_argument("--allow-unconfined", action="store_true", help=unconfined)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not positive")
+    return number
+
+
+def _share(text: str) -> float:
+    number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no share between 0 and 1")
+    return number
+
+
+async def _check(chosen: argparse.Namespace) -> int:
+    from tui_tuner.checks.check import check
+
+    return await check(chosen)
+
+
+async def _verify(chosen: argparse.Namespace) -> int:
+    from tui_tuner.checks.pairs import verify
+
+    return await verify(chosen)
+
+
+async def _compare(chosen: argparse.Namespace) -> int:
+    from tui_tuner.checks.pairs import compare
+
+    return await compare(chosen)
