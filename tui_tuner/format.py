@@ -7,6 +7,7 @@ of prompts are part of the keys of recorded sessions: what a function for prompt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 
@@ -158,3 +159,15 @@ def configuration_words(
 ) -> str:
     """Names with their values in lines and prompts, as in "block_size_x=64, tile=4"; `nothing` where there are none."""
     return between.join(f"{name}={value}" for name, value in configuration.items()) or nothing
+
+
+def seconds_of(text: str) -> float:
+    """A time as people write it, as in 90, 90s, 20m, 2h.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
+    if match is None:
+        raise ValueError(f"'{text}' is no time; write 90s, 20m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]

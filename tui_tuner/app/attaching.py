@@ -119,5 +119,3 @@ def _redirect(file: Path) -> None:
         os.dup2(writing, number)
     os.close(reading)
     os.close(writing)
-
-

@@ -74,6 +74,11 @@ class FrontEnd:
     theme: str | None = None
     approve_by: str = "all"
 
+    @property
+    def has_terminal(self) -> bool:
+        """Whether there is a place for a screen; Textual draws on standard error."""
+        return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+
     def check(self, without: str = "add --auto to run without one") -> None:
         """Whether a session can be shown like this.
 
@@ -87,7 +92,7 @@ class FrontEnd:
             return
         if self.output is not None:
             raise SettingsError("--output needs --auto", hint="the screen prints nothing")
-        if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
+        if not self.has_terminal:
             raise SettingsError("there is no terminal for the screen", hint=without)
 
 

@@ -6,7 +6,6 @@ The options of a command are loaded when the command is named.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -149,6 +148,7 @@ class CommandLine:
         chosen, unknown = self._program.parse_known_args(words if named else [TUNE.name, *words])
         if unknown:
             parser.refuse(unknown)
+        chosen.bare = not words
         return chosen
 
 
@@ -300,10 +300,12 @@ def option(text: str) -> tuple[str, Any]:
 
 
 def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 20m or 2h")
-    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+    from tui_tuner.format import seconds_of
+
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def factor(text: str) -> float:

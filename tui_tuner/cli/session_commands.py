@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_tuner.cli.parsers import (
     PROGRAM,
+    CommandLine,
     add_budget,
     add_front_end,
     add_memory,
@@ -20,7 +23,7 @@ from tui_tuner.cli.parsers import (
     option,
     with_strategy_options,
 )
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.journal.reading import header_of
 from tui_tuner.resources import __version__
 from tui_tuner.strategies import PLACES
@@ -73,6 +76,8 @@ async def tune(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     if chosen.kernel is None and not _is_recorded(chosen.device):
+        if chosen.bare and front_end_of(chosen).has_terminal:
+            return await _start()
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
 
     async def begin() -> SessionSetup:
@@ -84,6 +89,20 @@ async def tune(chosen: argparse.Namespace) -> int:
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
+
+
+async def _start() -> int:
+    """Let the user choose on the start screen, then carry out the command that they chose."""
+    from tui_tuner.app.overview import start_world
+    from tui_tuner.tui.start_app import StartApp
+
+    words = await StartApp(start_world(Path())).run_async()
+    if not words:
+        return ExitCode.FINISHED
+    print(f"$ {shlex.join([PROGRAM, *words])}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    chosen = CommandLine().parse(words)
+    done: int = await chosen.command(chosen)
+    return done
 
 
 def _is_recorded(device: str | None) -> bool:

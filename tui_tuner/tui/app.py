@@ -25,7 +25,7 @@ from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.starting import StartingScreen
-from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
+from tui_tuner.tui.themes import use_themes
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
@@ -120,14 +120,7 @@ class TunerApp(App[str]):
 
     def on_mount(self) -> None:
         """Themes and keys as the user wants them."""
-        catalogue = load_themes(theme_directories())
-        for theme in catalogue.themes.values():
-            self.register_theme(theme)
-        name, fault = chosen_theme(self._theme_wanted, os.environ, self.available_themes)
-        self.theme = name
-        faults = [*catalogue.faults, *([fault] if fault else [])]
-        if faults:
-            self.notify("\n".join(faults), title="Themes", severity="warning", markup=False)
+        use_themes(self, self._theme_wanted, os.environ)
         self.set_keymap(self._keymap_wanted)
 
     def on_ready(self) -> None:
@@ -242,12 +235,11 @@ class TunerApp(App[str]):
 
     async def action_copy_or_quit(self) -> None:
         """Copy what is selected, or leave where nothing is."""
-        from tui_tuner.tui.copying import taken_selection
+        from tui_tuner.tui.copying import copied, taken_selection
 
         text = taken_selection(self.screen)
         if text:
-            self.copy_to_clipboard(text)
-            self.notify(f"copied {counted(len(text.splitlines()), 'line')}", markup=False)
+            copied(self, text, counted(len(text.splitlines()), "line"))
         else:
             await self.action_quit()
 

@@ -1,11 +1,66 @@
-"""What is selected on a screen, taken for the clipboard."""
+"""What is selected or focused, taken for the clipboard: through tmux where it runs in one, else by OSC 52."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
+from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
+
+_LONGEST = 75_000
+"""Characters that terminals take in one OSC 52; more is written to a file as well."""
+_LIMIT_S = 2.0
+
+
+def copied(app: App[Any], text: str, what: str) -> None:
+    """Copy a text, and say how and where it went.
+
+    Args:
+        what: names it in the toast.
+    """
+    app.run_worker(_copy(app, text, what), group="copy", exit_on_error=False, description="copying")
+
+
+async def _copy(app: App[Any], text: str, what: str) -> None:
+    way = "tmux and its terminal" if await _through_tmux(text) else "the terminal (OSC 52)"
+    if not way.startswith("tmux"):
+        app.copy_to_clipboard(text)
+    told = f"copied {what} through {way}"
+    if len(text) > _LONGEST:
+        told += f"; it is long, so it is in {_in_a_file(text)} too"
+    app.notify(told, markup=False)
+
+
+async def _through_tmux(text: str) -> bool:
+    """Whether tmux took it: with its defaults it passes no OSC 52 on, but sends one of its own for its buffers."""
+    tmux = shutil.which("tmux") if os.environ.get("TMUX") else None
+    if tmux is None:
+        return False
+    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
+    try:
+        child = await asyncio.create_subprocess_exec(
+            tmux, "load-buffer", "-w", "-", stdin=pipe, stdout=nothing, stderr=nothing
+        )
+    except OSError:
+        return False
+    try:
+        await asyncio.wait_for(child.communicate(text.encode()), _LIMIT_S)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+    return child.returncode == 0
+
+
+def _in_a_file(text: str) -> Path:
+    with tempfile.NamedTemporaryFile("w", prefix="tuner-tui-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    return Path(file.name)
 
 
 def taken_selection(screen: Screen[Any]) -> str:
