@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.app import ScreenBroken, TunerApp
+    from tui_tuner.tui.subject import EventSource
 
 _ENGINE = "tui_tuner.app.sessions"
 """What takes a second to load; on the screen it does so behind the empty panes."""
@@ -67,12 +68,18 @@ class FrontEnd:
         output: `text` or `json` with `auto`, None for text.
         theme: of the screen, None for that of the settings.
         approve_by: without a screen, `all` to approve every step, `attach` to wait for who is attached.
+        plays: whether it is a replay, which the user moves through.
+        speed: of a replay, in seconds of the session a second; None to show its end.
+        at: where a replay begins, in seconds of the session.
     """
 
     auto: bool
     output: str | None = None
     theme: str | None = None
     approve_by: str = "all"
+    plays: bool = False
+    speed: float | None = None
+    at: float = 0.0
 
     @property
     def has_terminal(self) -> bool:
@@ -108,11 +115,11 @@ async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     front_end.check()
     if front_end.auto:
         return await _as_lines(begin, json=front_end.output == "json", attended=front_end.approve_by == "attach")
-    return await _on_the_screen(begin, front_end.theme, title)
+    return await _on_the_screen(begin, front_end, title)
 
 
 async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
-    from tui_tuner.app.attaching import AnswersElsewhere, HangUp
+    from tui_tuner.app.attaching import AnswersElsewhere, HangUp, attach_line
     from tui_tuner.headless import ApproveAll, run_headless
 
     setup = await begin()
@@ -120,7 +127,7 @@ async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
     signals = EndingSignals(setup.session.interrupt, but=signal.SIGHUP if attended else None)
     approver: Approver = ApproveAll()
     if attended:
-        approver = AnswersElsewhere(_attach_line(setup.run))
+        approver = AnswersElsewhere(attach_line(setup.run))
         HangUp(lambda: setup.run.path)
     try:
         code = await run_headless(setup.session, json=json, approver=approver)
@@ -178,12 +185,13 @@ class EndingSignals:
         self._interrupt(reason)
 
 
-async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCode:
+async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
     starting, look = StartingSession(begin, title), screen_table()
+    source, theme = _played(starting, front_end), front_end.theme
     try:
-        app = TunerApp(starting, theme=theme or look.get("theme"), keymap=look.get("keys"), starting=True)
+        app = TunerApp(source, theme=theme or look.get("theme"), keymap=look.get("keys"), starting=True)
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
@@ -200,8 +208,16 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
     return code
 
 
+def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
+    if not front_end.plays:
+        return starting
+    from tui_tuner.tui.player import Player
+
+    return Player(starting, front_end.speed, front_end.at)
+
+
 async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
-    from tui_tuner.app.attaching import HangUp
+    from tui_tuner.app.attaching import HangUp, without_a_terminal
     from tui_tuner.tui.app import ScreenBroken
 
     hang_up = HangUp(lambda: None if starting.setup is None else starting.setup.run.path, app.leave_terminal)
@@ -210,11 +226,11 @@ async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
     except ScreenBroken as broken:
         if hang_up.came:
             hang_up.tell_story()
-            return await _without_a_terminal(app, starting)
+            return await without_a_terminal(app, starting)
         return await _without_the_screen(app, starting, broken)
     from tui_tuner.headless import EXIT_CODES
 
-    return EXIT_CODES[status]
+    return EXIT_CODES.get(status, ExitCode.FINISHED)
 
 
 async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: ScreenBroken) -> ExitCode:
@@ -232,31 +248,6 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     except asyncio.CancelledError:
         return signals.code
     return signals.code if signals.came else lines.end()
-
-
-async def _without_a_terminal(app: TunerApp, starting: StartingSession) -> ExitCode:
-    """Go on with a session whose terminal is gone; a step waits for who attaches."""
-    from tui_tuner.app.attaching import AnswersElsewhere
-    from tui_tuner.headless import Lines
-
-    lines = Lines(app.subject)
-    signals = EndingSignals(starting.interrupt, but=signal.SIGHUP)
-    told = _attach_line(starting.setup.run) if starting.setup is not None else print
-    try:
-        await app.go_on(lines.hear, lines.take, AnswersElsewhere(told))
-    except asyncio.CancelledError:
-        return signals.code
-    return signals.code if signals.came else lines.end()
-
-
-def _attach_line(run: KeptRun) -> Callable[[str], None]:
-    """What tells that a step waits, and how it is answered."""
-
-    def tell(line: str) -> None:
-        path = shlex.quote(str(run.path))
-        print(f"{clean(line)}; answer it with: tuner-tui attach {path}", file=sys.stderr, flush=True)  # noqa: T201
-
-    return tell
 
 
 def _logged(broken: ScreenBroken) -> str:

@@ -210,7 +210,7 @@ def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     budget = parser.add_argument_group("budget")
     budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
     budget.add_argument(
-        "--max-time", type=_seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
+        "--max-time", type=seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
     )
     budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
     budget.add_argument(
@@ -299,7 +299,8 @@ def option(text: str) -> tuple[str, Any]:
         return name.strip(), value  # words need no quotes
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A time in seconds."""
     from tui_tuner.format import seconds_of
 
     try:

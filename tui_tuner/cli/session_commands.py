@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +21,10 @@ from tui_tuner.cli.parsers import (
     changed,
     changes,
     command_list,
+    factor,
     front_end_of,
     option,
+    seconds,
     with_strategy_options,
 )
 from tui_tuner.errors import ExitCode, SettingsError
@@ -164,6 +168,9 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     """The options of showing a run again."""
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory, or a journal")
     add_front_end(parser)
+    speed = "play it so many times as fast as it was; without it the end is shown"
+    parser.add_argument("--speed", type=factor, metavar="X", help=speed)
+    parser.add_argument("--at", type=seconds, metavar="TIME", default=0.0, help="begin there, as in 90s, 20m")
     parser.set_defaults(command=replay)
 
 
@@ -182,7 +189,10 @@ async def replay(chosen: argparse.Namespace) -> int:
         setup: SessionSetup = loaded(subject_of(header_of(chosen.run)).replay)(chosen.run)
         return setup
 
-    return await show(begin, front_end_of(chosen), str(chosen.run))
+    if chosen.speed is not None and not 0 < chosen.speed < math.inf:
+        chosen.parser.error("--speed must be above 0")
+    front_end = replace(front_end_of(chosen), plays=True, speed=chosen.speed, at=chosen.at)
+    return await show(begin, front_end, str(chosen.run))
 
 
 def add_attach(parser: argparse.ArgumentParser) -> None:

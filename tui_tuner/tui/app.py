@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui_tuner.session.events import Event
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.approval import ApprovalDesk
+    from tui_tuner.tui.player import Move, Player
     from tui_tuner.tui.screen import SessionScreen
     from tui_tuner.tui.subject import EventSource, SubjectView
 
@@ -106,7 +107,14 @@ class TunerApp(App[str]):
         """The screen of the session."""
         from tui_tuner.tui.screen import SessionScreen
 
-        return SessionScreen(_view_of(self._run_shown), self._desk, self._run_shown.tell, self._clock)
+        screen = SessionScreen(_view_of(self._run_shown), self._desk, self._run_shown.tell, self._clock)
+        screen.clock_stands = self._player is not None
+        return screen
+
+    @property
+    def _player(self) -> Player | None:
+        """What moves the run, where it is a replay."""
+        return self._run_shown if hasattr(self._run_shown, "move") else None  # type: ignore[return-value]
 
     @cached_property
     def _desk(self) -> ApprovalDesk:
@@ -150,9 +158,34 @@ class TunerApp(App[str]):
                 await self.push_screen(self.session_screen)
                 self._starting = False
                 gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
+            if event.transient and getattr(event, "type", "") == "rewound":
+                await self._rewind()
+                return
             self.session_screen.receive(event)
         except Exception as error:
             self._handle_exception(error)
+
+    async def _rewind(self) -> None:
+        """Begin the story anew on a new screen."""
+        old = self.session_screen
+        while self.screen is not old:
+            await self.pop_screen()
+        pane = old.pane
+        del self.session_screen
+        if len(self.screen_stack) > 1:  # the lowest one stays
+            await self.pop_screen()
+        await self.push_screen(self.session_screen)
+        self.session_screen.action_pane(pane)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of a replay act in one."""
+        return action != "play" or self._player is not None
+
+    def action_play(self, move: Move) -> None:
+        """Pause, step, seek or change the speed of a replay."""
+        if self._player is not None:
+            self.clear_notifications()
+            self.notify(self._player.move(move), timeout=2, markup=False)
 
     def _session_ended(self, engine: asyncio.Task[None]) -> None:
         """End when the session breaks; `run_async` raises its error once the terminal is restored."""

@@ -92,7 +92,23 @@ def _key_item(entry: KeyEntry) -> Content:
     return clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
 
 
+_REPLAY = Binding.Group("Replay")
+
 APP_BINDINGS = [
+    Binding("space", "play('pause')", "play", group=_REPLAY, id="play",
+            tooltip="Play the replay, or pause it; from its end it begins anew."),
+    Binding("full_stop", "play('forward')", "event on", show=False, group=_REPLAY, id="event_on",
+            tooltip="Go on by one event."),
+    Binding("comma", "play('back')", "event back", show=False, group=_REPLAY, id="event_back",
+            tooltip="Go back by one event."),
+    Binding("right_curly_bracket", "play('next')", "seek on", show=False, group=_REPLAY, id="seek_on",
+            tooltip="Go on to the next step, new best or end."),
+    Binding("left_curly_bracket", "play('previous')", "seek back", show=False, group=_REPLAY, id="seek_back",
+            tooltip="Go back to the step or the new best before."),
+    Binding("greater_than_sign", "play('faster')", "faster", show=False, group=_REPLAY, id="faster",
+            tooltip="Play twice as fast."),
+    Binding("less_than_sign", "play('slower')", "slower", show=False, group=_REPLAY, id="slower",
+            tooltip="Play half as fast."),
     Binding("question_mark,f1", "toggle_help", "help", id="help",
             tooltip="Show or hide the page of help."),
     Binding("q", "quit", "quit", id="quit",
@@ -151,11 +167,12 @@ SCREEN_BINDINGS = [
 _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
+_SIGNS = {unicodedata.name(chr(code)).lower().replace("-", "_").replace(" ", "_") for code in range(33, 127)}
 
 
 def _is_key(name: str) -> bool:
     """Whether it is a letter, a named key, or a sign by its Unicode name, as Textual calls signs."""
-    if len(name) == 1 or name in _KEY_NAMES:
+    if len(name) == 1 or name in _KEY_NAMES | _SIGNS:
         return True
     try:
         unicodedata.lookup(name.replace("_", " "))

@@ -46,7 +46,12 @@ class SessionScreen(Screen[None]):
         desk: where the session's questions are answered.
         tell: hands an instruction to the session; False if it cannot be changed.
         clock: seconds, monotonic; lets the elapsed time go on between events.
+
+    Attributes:
+        clock_stands: whether it does not, as in a replay.
     """
+
+    clock_stands = False
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -106,7 +111,7 @@ class SessionScreen(Screen[None]):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.started is not None and self.view_model.finished is None
+        live = self.view_model.started is not None and self.view_model.finished is None and not self.clock_stands
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
@@ -154,6 +159,11 @@ class SessionScreen(Screen[None]):
         self.refresh_bindings()
 
     # --- panes
+
+    @property
+    def pane(self) -> int:
+        """The number of the active pane."""
+        return self._panes.active
 
     @on(PaneGrid.Activated)
     def _show_active(self, message: PaneGrid.Activated) -> None:
