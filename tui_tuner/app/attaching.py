@@ -13,7 +13,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.app.showing import EndingSignals, StartingSession
+from tui_tuner.app.showing import EndingSignals, StartingSession, screen_table
 from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines, Lines
 from tui_tuner.session.live import WatchedRun
@@ -49,7 +49,7 @@ class AnswersElsewhere:
         return await answer
 
 
-async def attach(path: Path, theme: str | None, keymap: dict[str, str] | None) -> ExitCode:
+async def attach(path: Path, theme: str | None) -> ExitCode:
     """Show a run that another process drives on the screen, and answer its questions.
 
     Raises:
@@ -57,7 +57,9 @@ async def attach(path: Path, theme: str | None, keymap: dict[str, str] | None) -
     """
     from tui_tuner.tui.app import TunerApp
 
-    status = await TunerApp(WatchedRun(path), theme=theme, keymap=keymap, starting=True).run_async()
+    look = screen_table()
+    look["theme"] = theme or look.get("theme")
+    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 

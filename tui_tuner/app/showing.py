@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import signal
 import sys
@@ -83,8 +84,8 @@ class FrontEnd:
 
     @property
     def has_terminal(self) -> bool:
-        """Whether there is a place for a screen; Textual draws on standard error."""
-        return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        """Whether there is a place for a screen; Textual draws on standard error, or for a browser."""
+        return "TEXTUAL_DRIVER" in os.environ or all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
     def check(self, without: str = "add --auto to run without one") -> None:
         """Whether a session can be shown like this.
@@ -189,9 +190,9 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitC
     from tui_tuner.tui.app import TunerApp
 
     starting, look = StartingSession(begin, title), screen_table()
-    source, theme = _played(starting, front_end), front_end.theme
+    look["theme"] = front_end.theme or look.get("theme")
     try:
-        app = TunerApp(source, theme=theme or look.get("theme"), keymap=look.get("keys"), starting=True)
+        app = TunerApp(_played(starting, front_end), starting=True, **look)
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
@@ -268,9 +269,10 @@ def screen_table() -> dict[str, Any]:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("screen", {})
         theme, keys = table.get("theme"), table.get("keys", {})
         sound = isinstance(theme, str | None) and all(isinstance(key, str) for key in keys.values())
+        calls = {name: table[name] for name in ("bell", "notify") if name in table}
     except (OSError, ValueError, AttributeError):
         return {}
-    return {"theme": theme, "keys": keys or None} if sound else {}
+    return {"theme": theme, "keymap": keys or None, **calls} if sound else {}
 
 
 class StartingSession:

@@ -60,6 +60,7 @@ COMMANDS_BY_NAME = {
             "Print the story of a run that another terminal drives, as it comes.",
             "tui_tuner.cli.session_commands:add_watch",
         ),
+        Command("web", "Serve the screen to a browser of this machine.", "tui_tuner.cli.session_commands:add_web"),
         Command("runs", "List the runs of a directory.", "tui_tuner.cli.tools:add_runs"),
         Command(
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"

@@ -209,11 +209,10 @@ async def attach(chosen: argparse.Namespace) -> int:
         UserError: nobody drives it, or there is no terminal.
     """
     from tui_tuner.app.attaching import attach
-    from tui_tuner.app.showing import FrontEnd, screen_table
+    from tui_tuner.app.showing import FrontEnd
 
     FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
-    look = screen_table()
-    return await attach(chosen.run, chosen.theme or look.get("theme"), look.get("keys"))
+    return await attach(chosen.run, chosen.theme)
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
@@ -233,3 +232,27 @@ async def watch(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.attaching import watch
 
     return await watch(chosen.run, json=chosen.output == "json", answer=chosen.answer)
+
+
+def add_web(parser: argparse.ArgumentParser) -> None:
+    """The options of serving the screen."""
+    parser.add_argument("words", nargs="*", metavar="WORD", help="of the command to show; none: the start screen")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="default 8000")
+    parser.epilog = "options of the command stand behind --, as in: tuner-tui web -- kernel.cu --device cuda"
+    parser.set_defaults(command=web)
+
+
+def web(chosen: argparse.Namespace) -> int:
+    """Serve the screen on this machine alone: whoever reaches it may do all that its user may.
+
+    Raises:
+        SettingsError: textual-serve is not installed.
+    """
+    try:
+        from textual_serve.server import Server
+    except ImportError:
+        raise SettingsError("textual-serve is not installed", hint="pip install 'tuner-tui[web]'") from None
+    program = "import sys; from tui_tuner.cli import main; sys.exit(main())"
+    command = shlex.join([sys.executable, "-P", "-c", program, *chosen.words])
+    Server(command, host="localhost", port=chosen.port, title=PROGRAM).serve()
+    return ExitCode.FINISHED

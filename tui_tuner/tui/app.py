@@ -30,7 +30,7 @@ from tui_tuner.tui.themes import use_themes
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
     from tui_tuner.strategies.steps import Approver
-    from tui_tuner.tui.approval import ApprovalDesk
+    from tui_tuner.tui.approval import ApprovalDesk, Bell
     from tui_tuner.tui.player import Move, Player
     from tui_tuner.tui.screen import SessionScreen
     from tui_tuner.tui.subject import EventSource, SubjectView
@@ -64,6 +64,8 @@ class TunerApp(App[str]):
         grace_s: keys pressed so soon after a question appeared do not answer it; seconds.
         clock: seconds, monotonic.
         starting: whether an empty frame stands there first, while what draws the session is loaded.
+        bell: when a question rings.
+        notify: whether the desktop is to tell that a question waits.
 
     Raises:
         tui_tuner.errors.SettingsError: the keymap cannot be used.
@@ -81,8 +83,12 @@ class TunerApp(App[str]):
         grace_s: float = 0.4,
         clock: Callable[[], float] = time.monotonic,
         starting: bool = False,
+        bell: Bell = "unfocused",
+        notify: bool = True,
     ) -> None:
         super().__init__()
+        self._bell = bell
+        self._notifies = notify
         self.title = run.title
         self.failure: BaseException | None = None
         self._run_shown = run
@@ -259,7 +265,10 @@ class TunerApp(App[str]):
 
     def _question_changed(self) -> None:
         if self.is_running:
+            from tui_tuner.tui.approval import call_attention
+
             self.call_later(self.session_screen.question_changed)
+            call_attention(self, self._desk.question, self._bell, notify=self._notifies)
 
     def action_toggle_help(self) -> None:
         """Show or hide the page of help."""

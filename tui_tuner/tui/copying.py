@@ -1,8 +1,10 @@
-"""What is selected or focused, taken for the clipboard: through tmux where it runs in one, else by OSC 52."""
+"""What leaves the screen: copies, through tmux or OSC 52, and the table as a file."""
 
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import os
 import shutil
 import tempfile
@@ -12,6 +14,10 @@ from typing import Any
 from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
+
+from tui_tuner.format import tunable_value
+from tui_tuner.text import clean
+from tui_tuner.tui.view_model import ViewModel
 
 _LONGEST = 75_000
 """Characters that terminals take in one OSC 52; more is written to a file as well."""
@@ -75,3 +81,32 @@ def taken_selection(screen: Screen[Any]) -> str:
     text = screen.get_selected_text() or ""
     screen.clear_selection()
     return text
+
+
+def table_csv(view_model: ViewModel) -> str:
+    """All evaluations as CSV, in the order in which they were begun; times in ms, with the ends of their interval."""
+    names = list(dict.fromkeys(name for row in view_model.rows.values() for name in row.configuration))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["number", "candidate", "title", *names, "ms", "low", "high", "incumbent", "failure", "message"])
+    for number, row in sorted(view_model.rows.items()):
+        timing = None if row.evaluation is None else row.evaluation.timing
+        failure = None if row.evaluation is None else row.evaluation.failure
+        times = ["", "", ""] if timing is None else [timing.median, timing.low, timing.high]
+        fault = ["", ""] if failure is None else [str(failure.kind), clean(failure.message)]
+        values = [tunable_value(row.configuration[name]) if name in row.configuration else "" for name in names]
+        title = clean(view_model.titles.get(row.candidate, ""))
+        writer.writerow([number, row.candidate, title, *values, *times, int(row.incumbent), *fault])
+    return out.getvalue()
+
+
+def exported_table(view_model: ViewModel) -> str:
+    """Write the table into the run's directory; what came of it, in a sentence."""
+    if view_model.started is None or not view_model.rows:
+        return "There is nothing in the table yet."
+    file = Path(view_model.started.directory) / "table.csv"
+    try:
+        file.write_text(table_csv(view_model), encoding="utf-8")
+    except OSError as error:
+        return f"{file} cannot be written: {error.strerror}"
+    return f"wrote {file}"

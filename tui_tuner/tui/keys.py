@@ -155,6 +155,12 @@ SCREEN_BINDINGS = [
             tooltip="Sort the benchmarks: newest first or fastest first."),
     Binding("slash,ctrl+f", "filter", "filter", group=_BENCHMARKS, id="filter",
             tooltip="Show only the benchmarks that contain some words."),
+    Binding("y,ctrl+y", "copy_focused", "copy", show=False, id="copy_focused",
+            tooltip="Copy what the focused pane shows: the kernel or its diff, the step, all about the row."),
+    Binding("Y,alt+y", "copy_command", "copy command", show=False, id="copy_command",
+            tooltip="Copy the command that goes on with this run."),
+    Binding("E,alt+e", "export_table", "export table", show=False, group=_BENCHMARKS, id="export_table",
+            tooltip="Write the whole table into the run's directory, as table.csv."),
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),
     Binding("escape", "restore", "all panes", show=False, id="restore",
@@ -165,6 +171,7 @@ SCREEN_BINDINGS = [
 ]  # fmt: skip
 
 _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
+_YIELDING = {"copy_focused"}  # `approve = "y,f2"` was the example of a keymap before there was this key
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
 _SIGNS = {unicodedata.name(chr(code)).lower().replace("-", "_").replace(" ", "_") for code in range(33, 127)}
@@ -200,6 +207,13 @@ def _parsed(binding: str, keys: str) -> list[str]:
     return [one.key for one in made]
 
 
+def _yielded(keymap: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """Keys that came after keymaps were written, without what such a keymap uses."""
+    taken = {key for binding, keys in keymap.items() for key in _parsed(binding, keys)}
+    left = {name: [key for key in _parsed(name, known[name]) if key not in taken] for name in _YIELDING - {*keymap}}
+    return {name: ",".join(keys) for name, keys in left.items() if len(keys) < len(_parsed(name, known[name]))}
+
+
 def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     """The user's keymap, if every name is known, every key is one, and no key is wanted twice.
 
@@ -213,6 +227,7 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     for binding in keymap:
         if binding not in known:
             raise SettingsError(f"keymap: there is no binding '{binding}'", hint=suggestion(binding, known, "bindings"))
+    keymap = {**_yielded(keymap, known), **keymap}
     owners: dict[str, str] = {}
     for binding, keys in {**known, **keymap}.items():
         for key in _parsed(binding, keys):

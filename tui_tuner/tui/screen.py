@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
@@ -18,6 +19,7 @@ from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
+from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import MessageDialog, edited
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
@@ -151,12 +153,28 @@ class SessionScreen(Screen[None]):
         self._question.ask(question, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
-        if question is not None:
-            if question.candidate is not None:
-                self._kernel.view = "diff"
-            if not self.app.app_focus:
-                self.app.bell()
+        if question is not None and question.candidate is not None:
+            self._kernel.view = "diff"
         self.refresh_bindings()
+
+    # --- what leaves the screen
+
+    def action_copy_focused(self) -> None:
+        """Copy what the active pane is about."""
+        text, what = self._panes.all[self._panes.active - 1].copied_text()
+        if text:
+            copied(self.app, text, what)
+        else:
+            self.notify("There is nothing to copy here; select with the mouse, then ctrl+c.", markup=False)
+
+    def action_copy_command(self) -> None:
+        """Copy the command that goes on with the run."""
+        if self.view_model.started is not None:
+            copied(self.app, f"tuner-tui resume {shlex.quote(self.view_model.started.run)}", "the command")
+
+    def action_export_table(self) -> None:
+        """Write the table into the run's directory."""
+        self.notify(exported_table(self.view_model), markup=False)
 
     # --- panes
 
