@@ -238,7 +238,7 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
     from tui_tuner.headless import AskInLines, Lines
 
-    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {_logged(broken)}"
+    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {logged(broken.cause)}"
     print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
     for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, as a hang-up does
         signal.signal(name, signal.SIG_DFL)
@@ -251,14 +251,14 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     return signals.code if signals.came else lines.end()
 
 
-def _logged(broken: ScreenBroken) -> str:
+def logged(error: Exception) -> str:
     """Where the traceback is written, or why it is not."""
     file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(traceback.format_exception(broken.cause)), encoding="utf-8")
-    except OSError as error:
-        return f"no log: {error}"
+        file.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError as fault:
+        return f"no log: {fault}"
     return f"log: {file}"
 
 

@@ -27,7 +27,7 @@ from tui_tuner.cli.parsers import (
     seconds,
     with_strategy_options,
 )
-from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of
 from tui_tuner.resources import __version__
 from tui_tuner.strategies import PLACES
@@ -98,9 +98,14 @@ async def tune(chosen: argparse.Namespace) -> int:
 async def _start() -> int:
     """Let the user choose on the start screen, then carry out the command that they chose."""
     from tui_tuner.app.overview import start_world
+    from tui_tuner.app.showing import logged
     from tui_tuner.tui.start_app import StartApp
 
-    words = await StartApp(start_world(Path())).run_async()
+    app = StartApp(start_world(Path()))
+    words = await app.run_async()
+    if app.failure is not None:
+        broke = f"the start screen broke ({type(app.failure).__name__}: {app.failure}); {logged(app.failure)}"
+        raise UserError(broke, hint="`tuner-tui KERNEL` and `tuner-tui --help` do without it")
     if not words:
         return ExitCode.FINISHED
     print(f"$ {shlex.join([PROGRAM, *words])}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)

@@ -84,7 +84,11 @@ class StartWorld:
 
 
 class StartApp(App[list[str]]):
-    """Chooses what to do; `run_async()` gives the words of a command line, or None."""
+    """Chooses what to do; `run_async()` gives the words of a command line, or None.
+
+    Attributes:
+        failure: what broke the screen; None where nothing did.
+    """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
@@ -116,6 +120,13 @@ class StartApp(App[list[str]]):
         self._world = world
         self._cards: list[RunCard] = []
         self._marked: RunCard | None = None
+        self.failure: Exception | None = None
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Textual 8.2 comes here with whatever is raised while it draws, and would print it with all values."""
+        self.failure = self.failure or error
+        super()._handle_exception(error)
+        self._exit_renderables.clear()
 
     def compose(self) -> ComposeResult:
         """Kernels and how they are tuned, then runs, the command, the keys."""
