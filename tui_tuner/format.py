@@ -112,12 +112,6 @@ def brief_duration(seconds: float) -> str:
     return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
 
 
-def seconds_in(text: str) -> float | None:
-    """The seconds of a time as it is given on the command line, as in 90, 90s, 20m, 2h; None if it is none."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
-    return None if match is None else float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
-
-
 def thousands(number: int) -> str:
     """A number of which only the size counts: 870, 3.1k, 24k."""
     if number < 1000:
@@ -170,3 +164,15 @@ def configuration_words(
 ) -> str:
     """Names with their values in lines and prompts, as in "block_size_x=64, tile=4"; `nothing` where there are none."""
     return between.join(f"{name}={value}" for name, value in configuration.items()) or nothing
+
+
+def seconds_of(text: str) -> float:
+    """A time as people write it, as in 90, 90s, 20m, 2h.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text)
+    if match is None:
+        raise ValueError(f"'{text}' is no time; write 90s, 20m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]

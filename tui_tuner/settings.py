@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import tomli
 from platformdirs import user_cache_path, user_data_path
@@ -32,9 +32,13 @@ class ScreenSettings(_Section):
     Attributes:
         theme: name of a theme, None for the default.
         keys: key by the id of a binding, as the help panel lists them.
+        bell: when a question rings: where the terminal tells that it is not looked at, always, or never.
+        notify: whether the desktop is to tell that a question waits, where the terminal can (OSC 9, 777).
     """
 
     theme: str | None = None
+    bell: Literal["unfocused", "always", "never"] = "unfocused"
+    notify: bool = True
     keys: dict[str, str] = {}
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.tui import scripted
 from tests.tui.scripted import Entry, ScriptedRun
+from tests.waiting import reached
 from tui_tuner.app import showing
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import ExitCode
@@ -127,3 +128,21 @@ def _empty(pipe: int) -> bool:
     import select
 
     return not select.select([pipe], [], [], 0)[0]
+
+
+async def test_without_its_terminal_a_session_goes_on_and_its_question_waits_for_another() -> None:
+    class Skips:
+        async def decide(self, _: Proposal) -> Decision:
+            return Decision(action="skip")
+
+    run = ScriptedRun([*scripted.opening(), scripted.PROPOSAL, *LATE, scripted.finished()[-1]])
+    app = TunerApp(run)
+    shown = asyncio.create_task(app.run_async(headless=True))
+    await reached(lambda: app._desk.awaits, shown)
+    app.leave_terminal()
+    with pytest.raises(ScreenBroken, match="the terminal is gone"):
+        await shown
+    assert not run.closed
+    await app.go_on(lambda _: None, lambda _: None, Skips())
+    assert run.closed
+    assert [decision.action for decision in run.decisions] == ["skip"]

@@ -218,7 +218,7 @@ async def test_ctrl_c_copies_what_is_selected_and_leaves_where_nothing_is(starte
         await pilot.press("shift+down", "ctrl+c")
         await settled(pilot)
         assert pilot.app.clipboard == scripted.NAIVE.splitlines()[0] + "\n"
-        assert notices(pilot.app) == ["copied 1 line"]
+        assert notices(pilot.app) == ["copied 1 line through the terminal (OSC 52)"]
         await pilot.press("ctrl+c")
         await settled(pilot)
         assert isinstance(pilot.app.screen, QuitDialog)

@@ -149,3 +149,8 @@ def test_the_editor_comes_from_visual_then_editor_and_may_have_arguments() -> No
 def test_themes_and_samples_are_found_in_a_checkout() -> None:
     assert (themes_directory() / "tuner-dark.toml").is_file()
     assert samples_directory().name == "sample_kernels"
+
+
+def test_a_key_that_came_later_yields_to_a_keymap_of_before() -> None:
+    assert checked_keymap({"approve": "y,f2"}) == {"approve": "y,f2", "copy_focused": "ctrl+y"}
+    assert checked_keymap({"approve": "u"}) == {"approve": "u"}

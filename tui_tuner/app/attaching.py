@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 import termios
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tui_tuner.app.showing import EndingSignals, StartingSession, screen_table
 from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines, Lines
 from tui_tuner.session.live import WatchedRun
+from tui_tuner.session.stream import KeptRun
 from tui_tuner.strategies.steps import Approver, Decision, Proposal
+from tui_tuner.text import clean
+
+if TYPE_CHECKING:
+    from tui_tuner.tui.app import TunerApp
 
 STORY = "story.log"
 """Where in its directory a run goes on to tell its story once its terminal is gone."""
@@ -41,7 +49,7 @@ class AnswersElsewhere:
         return await answer
 
 
-async def attach(path: Path, theme: str | None, keymap: dict[str, str] | None) -> ExitCode:
+async def attach(path: Path, theme: str | None) -> ExitCode:
     """Show a run that another process drives on the screen, and answer its questions.
 
     Raises:
@@ -49,7 +57,9 @@ async def attach(path: Path, theme: str | None, keymap: dict[str, str] | None) -
     """
     from tui_tuner.tui.app import TunerApp
 
-    status = await TunerApp(WatchedRun(path), theme=theme, keymap=keymap, starting=True).run_async()
+    look = screen_table()
+    look["theme"] = theme or look.get("theme")
+    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 
@@ -119,3 +129,25 @@ def _redirect(file: Path) -> None:
         os.dup2(writing, number)
     os.close(reading)
     os.close(writing)
+
+
+async def without_a_terminal(app: TunerApp, starting: StartingSession) -> ExitCode:
+    """Go on with a session whose terminal is gone; a step waits for who attaches."""
+    lines = Lines(app.subject)
+    signals = EndingSignals(starting.interrupt, but=signal.SIGHUP)
+    told = attach_line(starting.setup.run) if starting.setup is not None else print
+    try:
+        await app.go_on(lines.hear, lines.take, AnswersElsewhere(told))
+    except asyncio.CancelledError:
+        return signals.code
+    return signals.code if signals.came else lines.end()
+
+
+def attach_line(run: KeptRun) -> Callable[[str], None]:
+    """What tells that a step waits, and how it is answered."""
+
+    def tell(line: str) -> None:
+        path = shlex.quote(str(run.path))
+        print(f"{clean(line)}; answer it with: tuner-tui attach {path}", file=sys.stderr, flush=True)  # noqa: T201
+
+    return tell

@@ -132,7 +132,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     for line in report.lines():
         yield Finding("device", line)
     ready = []
-    for kind in (kind for kind in KINDS.values() if not kind.is_record):
+    for kind in _KINDS_HERE:
         builds, text = await asyncio.to_thread(_toolchain, kind, report)
         yield Finding("builds", f"{kind.name}: {text}")
         if builds and not kind.missing(report):
@@ -146,6 +146,21 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding(subject.name, await asyncio.to_thread(loaded(subject.findings), settings))
     nothing = "nothing: install one of the devices and compilers above"
     yield Finding("ready", f"--device {', '.join(ready)}" if ready else nothing, stops=not ready)
+
+
+_KINDS_HERE = [kind for kind in KINDS.values() if not kind.is_record]
+
+
+def ready_devices(report: DeviceReport) -> list[tuple[str, str]]:
+    """What can be tuned on, as `--device` takes it, with what it is."""
+    found: list[tuple[str, str]] = []
+    for kind in _KINDS_HERE:
+        builds, text = _toolchain(kind, report)
+        if builds and not kind.missing(report):
+            numbered = {"cuda": enumerate(report.cuda_devices), "opencl": report.opencl_devices.items()}
+            units = [(f"{kind.name}:{unit}", name) for unit, name in numbered.get(kind.name, ())]
+            found += units or [(kind.name, text)]
+    return found
 
 
 def _toolchain(kind: DeviceKind, report: DeviceReport) -> tuple[bool, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import signal
 import sys
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.app import ScreenBroken, TunerApp
+    from tui_tuner.tui.subject import EventSource
 
 _ENGINE = "tui_tuner.app.sessions"
 """What takes a second to load; on the screen it does so behind the empty panes."""
@@ -63,12 +65,23 @@ class FrontEnd:
         output: `text` or `json` with `auto`, None for text.
         theme: of the screen, None for that of the settings.
         approve_by: without a screen, `all` to approve every step, `attach` to wait for who is attached.
+        plays: whether it is a replay, which the user moves through.
+        speed: of a replay, in seconds of the session a second; None to show its end.
+        at: where a replay begins, in seconds of the session.
     """
 
     auto: bool
     output: str | None = None
     theme: str | None = None
     approve_by: str = "all"
+    plays: bool = False
+    speed: float | None = None
+    at: float = 0.0
+
+    @property
+    def has_terminal(self) -> bool:
+        """Whether there is a place for a screen; Textual draws on standard error, or for a browser."""
+        return "TEXTUAL_DRIVER" in os.environ or all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
     def check(self, without: str = "add --auto to run without one") -> None:
         """Whether a session can be shown like this.
@@ -85,7 +98,7 @@ class FrontEnd:
             return
         if self.output is not None:
             raise SettingsError("--output needs --auto", hint="the screen prints nothing")
-        if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
+        if not self.has_terminal:
             raise SettingsError("there is no terminal for the screen", hint=without)
 
 
@@ -101,11 +114,11 @@ async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     front_end.check()
     if front_end.auto:
         return await _as_lines(begin, json=front_end.output == "json", attended=front_end.approve_by == "attach")
-    return await _on_the_screen(begin, front_end.theme, title)
+    return await _on_the_screen(begin, front_end, title)
 
 
 async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
-    from tui_tuner.app.attaching import AnswersElsewhere, HangUp
+    from tui_tuner.app.attaching import AnswersElsewhere, HangUp, attach_line
     from tui_tuner.headless import ApproveAll, run_headless
 
     setup = await begin()
@@ -113,7 +126,7 @@ async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
     signals = EndingSignals(setup.session.interrupt, but=signal.SIGHUP if attended else None)
     approver: Approver = ApproveAll()
     if attended:
-        approver = AnswersElsewhere(_attach_line(setup.run))
+        approver = AnswersElsewhere(attach_line(setup.run))
         HangUp(lambda: setup.run.path)
     obey_signals(setup.session)
     try:
@@ -181,12 +194,13 @@ class EndingSignals:
         self._interrupt(reason)
 
 
-async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCode:
+async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
     starting, look = StartingSession(begin, title), screen_table()
+    look["theme"] = front_end.theme or look.get("theme")
     try:
-        app = TunerApp(starting, theme=theme or look.get("theme"), keymap=look.get("keys"), starting=True)
+        app = TunerApp(_played(starting, front_end), starting=True, **look)
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
@@ -203,8 +217,16 @@ async def _on_the_screen(begin: Begin, theme: str | None, title: str) -> ExitCod
     return code
 
 
+def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
+    if not front_end.plays:
+        return starting
+    from tui_tuner.tui.player import Player
+
+    return Player(starting, front_end.speed, front_end.at)
+
+
 async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
-    from tui_tuner.app.attaching import HangUp
+    from tui_tuner.app.attaching import HangUp, without_a_terminal
     from tui_tuner.tui.app import ScreenBroken
 
     hang_up = HangUp(lambda: None if starting.setup is None else starting.setup.run.path, app.leave_terminal)
@@ -213,18 +235,20 @@ async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
     except ScreenBroken as broken:
         if hang_up.came:
             hang_up.tell_story()
-            return await _without_a_terminal(app, starting)
+            return await without_a_terminal(app, starting)
         return await _without_the_screen(app, starting, broken)
     from tui_tuner.headless import EXIT_CODES, exit_code_of
 
-    return EXIT_CODES[status] if app.finished is None else exit_code_of(app.finished)
+    if app.finished is not None:
+        return exit_code_of(app.finished)
+    return EXIT_CODES.get(status, ExitCode.FINISHED)
 
 
 async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: ScreenBroken) -> ExitCode:
     """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
     from tui_tuner.headless import AskInLines, Lines
 
-    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {_logged(broken)}"
+    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {logged(broken.cause)}"
     print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
     for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, as a hang-up does
         signal.signal(name, signal.SIG_DFL)
@@ -237,39 +261,14 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     return signals.code if signals.came else lines.end()
 
 
-async def _without_a_terminal(app: TunerApp, starting: StartingSession) -> ExitCode:
-    """Go on with a session whose terminal is gone; a step waits for who attaches."""
-    from tui_tuner.app.attaching import AnswersElsewhere
-    from tui_tuner.headless import Lines
-
-    lines = Lines(app.subject)
-    signals = EndingSignals(starting.interrupt, but=signal.SIGHUP)
-    told = _attach_line(starting.setup.run) if starting.setup is not None else print
-    try:
-        await app.go_on(lines.hear, lines.take, AnswersElsewhere(told))
-    except asyncio.CancelledError:
-        return signals.code
-    return signals.code if signals.came else lines.end()
-
-
-def _attach_line(run: KeptRun) -> Callable[[str], None]:
-    """What tells that a step waits, and how it is answered."""
-
-    def tell(line: str) -> None:
-        path = shlex.quote(str(run.path))
-        print(f"{clean(line)}; answer it with: tuner-tui attach {path}", file=sys.stderr, flush=True)  # noqa: T201
-
-    return tell
-
-
-def _logged(broken: ScreenBroken) -> str:
+def logged(error: Exception) -> str:
     """Where the traceback is written, or why it is not."""
     file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(traceback.format_exception(broken.cause)), encoding="utf-8")
-    except OSError as error:
-        return f"no log: {error}"
+        file.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError as fault:
+        return f"no log: {fault}"
     return f"log: {file}"
 
 
@@ -280,9 +279,10 @@ def screen_table() -> dict[str, Any]:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("screen", {})
         theme, keys = table.get("theme"), table.get("keys", {})
         sound = isinstance(theme, str | None) and all(isinstance(key, str) for key in keys.values())
+        calls = {name: table[name] for name in ("bell", "notify") if name in table}
     except (OSError, ValueError, AttributeError):
         return {}
-    return {"theme": theme, "keys": keys or None} if sound else {}
+    return {"theme": theme, "keymap": keys or None, **calls} if sound else {}
 
 
 class StartingSession:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tui_tuner.errors import ExitCode, SettingsError
-from tui_tuner.format import seconds_in
 from tui_tuner.options import Option
 from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.subjects import Command, loaded, subjects
@@ -70,6 +69,7 @@ COMMANDS_BY_NAME = {
         Command(
             "export", "Print all that a run measured, for other programs.", "tui_tuner.cli.run_commands:add_export"
         ),
+        Command("web", "Serve the screen to a browser of this machine.", "tui_tuner.cli.session_commands:add_web"),
         Command("runs", "List the runs of a directory.", "tui_tuner.cli.tools:add_runs"),
         Command(
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"
@@ -169,6 +169,7 @@ class CommandLine:
         chosen, unknown = self._program.parse_known_args(words if named else [TUNE.name, *words])
         if unknown:
             parser.refuse(unknown)
+        chosen.bare = not words
         return chosen
 
 
@@ -230,7 +231,7 @@ def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     budget = parser.add_argument_group("budget")
     budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
     budget.add_argument(
-        "--max-time", type=_seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
+        "--max-time", type=seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
     )
     budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
     budget.add_argument(
@@ -319,11 +320,14 @@ def option(text: str) -> tuple[str, Any]:
         return name.strip(), value  # words need no quotes
 
 
-def _seconds(text: str) -> float:
-    seconds = seconds_in(text)
-    if seconds is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 20m or 2h")
-    return seconds
+def seconds(text: str) -> float:
+    """A time in seconds."""
+    from tui_tuner.format import seconds_of
+
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def factor(text: str) -> float:

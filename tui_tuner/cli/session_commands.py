@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_tuner.cli.parsers import (
     PROGRAM,
+    CommandLine,
     add_budget,
     add_front_end,
     add_memory,
@@ -17,12 +21,14 @@ from tui_tuner.cli.parsers import (
     changed,
     changes,
     command_list,
+    factor,
     front_end_of,
     option,
+    seconds,
     with_strategy_options,
 )
 from tui_tuner.cli.run_commands import add_run, run_of
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import __version__
 from tui_tuner.strategies import PLACES
@@ -75,6 +81,8 @@ async def tune(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     if chosen.kernel is None and not _is_recorded(chosen.device):
+        if chosen.bare and front_end_of(chosen).has_terminal:
+            return await _start()
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
 
     async def begin() -> SessionSetup:
@@ -86,6 +94,25 @@ async def tune(chosen: argparse.Namespace) -> int:
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
+
+
+async def _start() -> int:
+    """Let the user choose on the start screen, then carry out the command that they chose."""
+    from tui_tuner.app.overview import start_world
+    from tui_tuner.app.showing import logged
+    from tui_tuner.tui.start_app import StartApp
+
+    app = StartApp(start_world(Path()))
+    words = await app.run_async()
+    if app.failure is not None:
+        broke = f"the start screen broke ({type(app.failure).__name__}: {app.failure}); {logged(app.failure)}"
+        raise UserError(broke, hint="`tuner-tui KERNEL` and `tuner-tui --help` do without it")
+    if not words:
+        return ExitCode.FINISHED
+    print(f"$ {shlex.join([PROGRAM, *words])}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    chosen = CommandLine().parse(words)
+    done: int = await chosen.command(chosen)
+    return done
 
 
 def _is_recorded(device: str | None) -> bool:
@@ -162,6 +189,9 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     """The options of showing a run again."""
     parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory, or a journal")
     add_front_end(parser)
+    speed = "play it so many times as fast as it was; without it the end is shown"
+    parser.add_argument("--speed", type=factor, metavar="X", help=speed)
+    parser.add_argument("--at", type=seconds, metavar="TIME", default=0.0, help="begin there, as in 90s, 20m")
     parser.set_defaults(command=replay)
 
 
@@ -180,7 +210,10 @@ async def replay(chosen: argparse.Namespace) -> int:
         setup: SessionSetup = loaded(subject_of(header_of(chosen.run)).replay)(chosen.run)
         return setup
 
-    return await show(begin, front_end_of(chosen), str(chosen.run))
+    if chosen.speed is not None and not 0 < chosen.speed < math.inf:
+        chosen.parser.error("--speed must be above 0")
+    front_end = replace(front_end_of(chosen), plays=True, speed=chosen.speed, at=chosen.at)
+    return await show(begin, front_end, str(chosen.run))
 
 
 def add_attach(parser: argparse.ArgumentParser) -> None:
@@ -197,11 +230,10 @@ async def attach(chosen: argparse.Namespace) -> int:
         UserError: nobody drives it, or there is no terminal.
     """
     from tui_tuner.app.attaching import attach
-    from tui_tuner.app.showing import FrontEnd, screen_table
+    from tui_tuner.app.showing import FrontEnd
 
     FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
-    look = screen_table()
-    return await attach(chosen.run, chosen.theme or look.get("theme"), look.get("keys"))
+    return await attach(chosen.run, chosen.theme)
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
@@ -221,3 +253,27 @@ async def watch(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.attaching import watch
 
     return await watch(chosen.run, json=chosen.output == "json", answer=chosen.answer)
+
+
+def add_web(parser: argparse.ArgumentParser) -> None:
+    """The options of serving the screen."""
+    parser.add_argument("words", nargs="*", metavar="WORD", help="of the command to show; none: the start screen")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="default 8000")
+    parser.epilog = "options of the command stand behind --, as in: tuner-tui web -- kernel.cu --device cuda"
+    parser.set_defaults(command=web)
+
+
+def web(chosen: argparse.Namespace) -> int:
+    """Serve the screen on this machine alone: whoever reaches it may do all that its user may.
+
+    Raises:
+        SettingsError: textual-serve is not installed.
+    """
+    try:
+        from textual_serve.server import Server
+    except ImportError:
+        raise SettingsError("textual-serve is not installed", hint="pip install 'tuner-tui[web]'") from None
+    program = "import sys; from tui_tuner.cli import main; sys.exit(main())"
+    command = shlex.join([sys.executable, "-P", "-c", program, *chosen.words])
+    Server(command, host="localhost", port=chosen.port, title=PROGRAM).serve()
+    return ExitCode.FINISHED

@@ -176,7 +176,16 @@ def load_problem(path: Path) -> Problem:
         ProblemError: a file is missing, or what it says is not possible; with line and way out.
     """
     file = path if path.suffix == ".toml" else path.with_suffix(".toml")
-    tables, place = read_toml(_read_problem_file(file, path), file)
+    return problem_in_text(_read_problem_file(file, path), file)
+
+
+def problem_in_text(text: str, file: Path) -> Problem:
+    """The problem of a problem file of this text, which need not be written yet; its kernel is read.
+
+    Raises:
+        ProblemError: as of `load_problem`.
+    """
+    tables, place = read_toml(text, file)
     if _language_in(tables) == "recorded":
         hint = "name the recording, as in --device recorded:conv.json.gz"
         raise place.error("its times are on file, and nothing here can run it", "kernel", "language", hint=hint)

@@ -25,12 +25,13 @@ from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.starting import StartingScreen
-from tui_tuner.tui.themes import chosen_theme, load_themes, theme_directories
+from tui_tuner.tui.themes import use_themes
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event, SessionFinished
     from tui_tuner.strategies.steps import Approver
-    from tui_tuner.tui.approval import ApprovalDesk
+    from tui_tuner.tui.approval import ApprovalDesk, Bell
+    from tui_tuner.tui.player import Move, Player
     from tui_tuner.tui.screen import SessionScreen
     from tui_tuner.tui.subject import EventSource, SubjectView
 
@@ -63,6 +64,8 @@ class TunerApp(App[str]):
         grace_s: keys pressed so soon after a question appeared do not answer it; seconds.
         clock: seconds, monotonic.
         starting: whether an empty frame stands there first, while what draws the session is loaded.
+        bell: when a question rings.
+        notify: whether the desktop is to tell that a question waits.
 
     Raises:
         tui_tuner.errors.SettingsError: the keymap cannot be used.
@@ -80,8 +83,12 @@ class TunerApp(App[str]):
         grace_s: float = 0.4,
         clock: Callable[[], float] = time.monotonic,
         starting: bool = False,
+        bell: Bell = "unfocused",
+        notify: bool = True,
     ) -> None:
         super().__init__()
+        self._bell = bell
+        self._notifies = notify
         self.title = run.title
         self.failure: BaseException | None = None
         self._run_shown = run
@@ -111,7 +118,14 @@ class TunerApp(App[str]):
         """The screen of the session."""
         from tui_tuner.tui.screen import SessionScreen
 
-        return SessionScreen(_view_of(self._run_shown), self._desk, self._run_shown.tell, self._clock)
+        screen = SessionScreen(_view_of(self._run_shown), self._desk, self._run_shown.tell, self._clock)
+        screen.clock_stands = self._player is not None
+        return screen
+
+    @property
+    def _player(self) -> Player | None:
+        """What moves the run, where it is a replay."""
+        return self._run_shown if hasattr(self._run_shown, "move") else None  # type: ignore[return-value]
 
     @cached_property
     def _desk(self) -> ApprovalDesk:
@@ -125,14 +139,7 @@ class TunerApp(App[str]):
 
     def on_mount(self) -> None:
         """Themes and keys as the user wants them."""
-        catalogue = load_themes(theme_directories())
-        for theme in catalogue.themes.values():
-            self.register_theme(theme)
-        name, fault = chosen_theme(self._theme_wanted, os.environ, self.available_themes)
-        self.theme = name
-        faults = [*catalogue.faults, *([fault] if fault else [])]
-        if faults:
-            self.notify("\n".join(faults), title="Themes", severity="warning", markup=False)
+        use_themes(self, self._theme_wanted, os.environ)
         self.set_keymap(self._keymap_wanted)
 
     def on_ready(self) -> None:
@@ -162,9 +169,34 @@ class TunerApp(App[str]):
                 await self.push_screen(self.session_screen)
                 self._starting = False
                 gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
+            if event.transient and getattr(event, "type", "") == "rewound":
+                await self._rewind()
+                return
             self.session_screen.receive(event)
         except Exception as error:
             self._handle_exception(error)
+
+    async def _rewind(self) -> None:
+        """Begin the story anew on a new screen."""
+        old = self.session_screen
+        while self.screen is not old:
+            await self.pop_screen()
+        pane = old.pane
+        del self.session_screen
+        if len(self.screen_stack) > 1:  # the lowest one stays
+            await self.pop_screen()
+        await self.push_screen(self.session_screen)
+        self.session_screen.action_pane(pane)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of a replay act in one."""
+        return action != "play" or self._player is not None
+
+    def action_play(self, move: Move) -> None:
+        """Pause, step, seek or change the speed of a replay."""
+        if self._player is not None:
+            self.clear_notifications()
+            self.notify(self._player.move(move), timeout=2, markup=False)
 
     def _session_ended(self, engine: asyncio.Task[None]) -> None:
         """End when the session breaks; `run_async` raises its error once the terminal is restored."""
@@ -238,7 +270,10 @@ class TunerApp(App[str]):
 
     def _question_changed(self) -> None:
         if self.is_running:
+            from tui_tuner.tui.approval import call_attention
+
             self.call_later(self.session_screen.question_changed)
+            call_attention(self, self._desk.question or self._desk.trouble, self._bell, notify=self._notifies)
 
     def action_toggle_help(self) -> None:
         """Show or hide the page of help."""
@@ -247,12 +282,11 @@ class TunerApp(App[str]):
 
     async def action_copy_or_quit(self) -> None:
         """Copy what is selected, or leave where nothing is."""
-        from tui_tuner.tui.copying import taken_selection
+        from tui_tuner.tui.copying import copied, taken_selection
 
         text = taken_selection(self.screen)
         if text:
-            self.copy_to_clipboard(text)
-            self.notify(f"copied {counted(len(text.splitlines()), 'line')}", markup=False)
+            copied(self, text, counted(len(text.splitlines()), "line"))
         else:
             await self.action_quit()
 

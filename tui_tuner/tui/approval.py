@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any, Literal
 
+from textual.app import App
 from textual.content import Content
 from textual.widget import Widget
 
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
+from tui_tuner.text import clean
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.plan_lines import MARKS
+
+Bell = Literal["unfocused", "always", "never"]
+"""When a question rings; `unfocused` needs a terminal that reports its focus."""
 
 
 class QuestionLine(Widget):
@@ -167,3 +173,39 @@ class ApprovalDesk:
         """Put the next questions to the user again."""
         self.approves_all = False
         self._on_change()
+
+
+def call_attention(app: App[Any], question: Proposal | ModelTrouble | None, bell: Bell, *, notify: bool) -> None:
+    """Tell whoever looks elsewhere that a question waits, or that none does any more.
+
+    Args:
+        notify: whether the desktop is to tell it.
+    """
+    waiting = ""
+    if isinstance(question, ModelTrouble):
+        waiting = f"the model failed: {question.reason}"
+    elif question is not None:
+        waiting = f"step {question.step.id} awaits you: {question.step.title}"
+    if waiting and (bell == "always" or (bell == "unfocused" and not app.app_focus)):
+        app.bell()
+    if app._driver is not None and not app.is_headless:  # Textual 8.2 has no way of its own to set a title
+        app._driver.write(attention_codes(app.title, waiting, notify=notify and not app.app_focus))
+
+
+def attention_codes(title: str, waiting: str, *, notify: bool) -> str:
+    """What tells a terminal that a question waits, or that none does any more.
+
+    Args:
+        title: of the terminal where nothing waits.
+        waiting: what waits; empty for nothing.
+        notify: whether to have the desktop tell it, by OSC 9 and 777.
+    """
+    words = " ".join(clean(waiting).replace(";", ",").split())[:_LONGEST_TITLE]
+    codes = f"\x1b]2;{f'○ {words}' if words else clean(title)}\x07"
+    if words and notify:
+        codes += f"\x1b]9;{words}\x07\x1b]777;notify;tuner-tui;{words}\x07"
+    return codes
+
+
+_LONGEST_TITLE = 120
+"""Characters of a question in a terminal's title."""

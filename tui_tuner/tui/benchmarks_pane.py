@@ -116,6 +116,12 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
         """The table."""
         return self._contents.table
 
+    def copied_text(self) -> tuple[str, str]:
+        """All about the selected row."""
+        key = self._contents.table.selected_key
+        parts = () if key is None else self._contents.about(self._view_model, key)
+        return "\n".join(part.plain for part in parts), "the row"
+
     def next_order(self) -> None:
         """Go on to the next order."""
         self.order = (self.order + 1) % len(self._contents.orders)

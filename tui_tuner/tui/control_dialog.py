@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui_tuner.format import seconds_in
+from tui_tuner.format import seconds_of
 from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipStep, Stop, UseModel, UseStrategy
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
@@ -78,10 +78,7 @@ def raised_budget(text: str) -> RaiseBudget:
         raise ValueError(f"write a limit and a number: {', '.join(_LIMITS)}")
     wanted: dict[str, object] = {}
     for name, value in pairs.items():
-        number = seconds_in(value) if name == "time" else value
-        if number is None:
-            raise ValueError(f"'{value}' is no time; write 90s, 20m or 2h")
-        wanted[_LIMITS[name]] = number
+        wanted[_LIMITS[name]] = seconds_of(value) if name == "time" else value
     try:
         return RaiseBudget.model_validate(wanted)
     except ValidationError as error:

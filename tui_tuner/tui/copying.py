@@ -1,11 +1,72 @@
-"""What is selected on a screen, taken for the clipboard."""
+"""What leaves the screen: copies, through tmux or OSC 52, and the table as a file."""
 
 from __future__ import annotations
 
+import asyncio
+import csv
+import io
+import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
+from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
+
+from tui_tuner.format import tunable_value
+from tui_tuner.text import clean
+from tui_tuner.tui.view_model import ViewModel
+
+_LONGEST = 75_000
+"""Characters that terminals take in one OSC 52; more is written to a file as well."""
+_LIMIT_S = 2.0
+
+
+def copied(app: App[Any], text: str, what: str) -> None:
+    """Copy a text, and say how and where it went.
+
+    Args:
+        what: names it in the toast.
+    """
+    app.run_worker(_copy(app, text, what), group="copy", exit_on_error=False, description="copying")
+
+
+async def _copy(app: App[Any], text: str, what: str) -> None:
+    way = "tmux and its terminal" if await _through_tmux(text) else "the terminal (OSC 52)"
+    if not way.startswith("tmux"):
+        app.copy_to_clipboard(text)
+    told = f"copied {what} through {way}"
+    if len(text) > _LONGEST:
+        told += f"; it is long, so it is in {_in_a_file(text)} too"
+    app.notify(told, markup=False)
+
+
+async def _through_tmux(text: str) -> bool:
+    """Whether tmux took it: with its defaults it passes no OSC 52 on, but sends one of its own for its buffers."""
+    tmux = shutil.which("tmux") if os.environ.get("TMUX") else None
+    if tmux is None:
+        return False
+    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
+    try:
+        child = await asyncio.create_subprocess_exec(
+            tmux, "load-buffer", "-w", "-", stdin=pipe, stdout=nothing, stderr=nothing
+        )
+    except OSError:
+        return False
+    try:
+        await asyncio.wait_for(child.communicate(text.encode()), _LIMIT_S)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+    return child.returncode == 0
+
+
+def _in_a_file(text: str) -> Path:
+    with tempfile.NamedTemporaryFile("w", prefix="tuner-tui-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    return Path(file.name)
 
 
 def taken_selection(screen: Screen[Any]) -> str:
@@ -20,3 +81,32 @@ def taken_selection(screen: Screen[Any]) -> str:
     text = screen.get_selected_text() or ""
     screen.clear_selection()
     return text
+
+
+def table_csv(view_model: ViewModel) -> str:
+    """All evaluations as CSV, in the order in which they were begun; times in ms, with the ends of their interval."""
+    names = list(dict.fromkeys(name for row in view_model.rows.values() for name in row.configuration))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["number", "candidate", "title", *names, "ms", "low", "high", "incumbent", "failure", "message"])
+    for number, row in sorted(view_model.rows.items()):
+        timing = None if row.evaluation is None else row.evaluation.timing
+        failure = None if row.evaluation is None else row.evaluation.failure
+        times = ["", "", ""] if timing is None else [timing.median, timing.low, timing.high]
+        fault = ["", ""] if failure is None else [str(failure.kind), clean(failure.message)]
+        values = [tunable_value(row.configuration[name]) if name in row.configuration else "" for name in names]
+        title = clean(view_model.titles.get(row.candidate, ""))
+        writer.writerow([number, row.candidate, title, *values, *times, int(row.incumbent), *fault])
+    return out.getvalue()
+
+
+def exported_table(view_model: ViewModel) -> str:
+    """Write the table into the run's directory; what came of it, in a sentence."""
+    if view_model.started is None or not view_model.rows:
+        return "There is nothing in the table yet."
+    file = Path(view_model.started.directory) / "table.csv"
+    try:
+        file.write_text(table_csv(view_model), encoding="utf-8")
+    except OSError as error:
+        return f"{file} cannot be written: {error.strerror}"
+    return f"wrote {file}"

@@ -138,6 +138,38 @@ class QuitDialog(ModalScreen[bool]):
         self.dismiss(False)
 
 
+class ConfirmDialog(ModalScreen[bool]):
+    """Yes or no; the result is whether to do it.
+
+    Args:
+        question: in a sentence.
+        about: what it is about.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", tooltip="Do it."),
+        Binding("escape,n,q", "answer(False)", "No", tooltip="Leave it."),
+    ]
+
+    def __init__(self, question: str, about: str) -> None:
+        super().__init__()
+        self._question = question
+        self._about = about
+
+    def compose(self) -> ComposeResult:
+        """The question and its keys."""
+        with Vertical(classes="dialog"):
+            yield Static(self._question, markup=False, classes="dialog-title")
+            yield Static(one_line(self._about), markup=False)
+            yes = clickable(Content.assemble(("y", "bold"), " yes"), "screen.answer(True)")
+            no = clickable(Content.assemble(("esc", "bold"), " no"), "screen.answer(False)")
+            yield Static(Content("    ").join([yes, no]), markup=False, classes="dialog-keys")
+
+    def action_answer(self, yes: bool) -> None:
+        """Close with the answer."""
+        self.dismiss(yes)
+
+
 class StepDialog(ModalScreen[StepWords | None]):
     """Two fields over the screen; the result is what they say, or None if the user gave up.
 

@@ -36,6 +36,7 @@ def help_text(panes: list[Pane], active: int, key_names: KeyNames, *, asked: boo
     sections = [_pane_section(first, key_names), _section("Everywhere", everywhere, key_names)]
     answers = _section(ANSWERING.description, _of_group(ANSWERING.description), key_names)
     sections.insert(0 if asked else len(sections), answers)
+    sections.append(_section("Replay", _of_group("Replay"), key_names))
     sections += [_section(pane.title, _keys_of(pane), key_names) for pane in others]
     sections.append(_section(HELPING.description, _of_group(HELPING.description), key_names))
     return Content("\n\n").join(section for section in sections if section)

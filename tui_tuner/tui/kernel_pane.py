@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, unified_diff
 from functools import cache
 from typing import Literal
 
@@ -90,6 +90,16 @@ class KernelPane(Pane):
     def focus_target(self) -> Widget:
         """The view that is shown."""
         return self.query_one(f"#view-{self.view}")
+
+    def copied_text(self) -> tuple[str, str]:
+        """The kernel that is shown, or its difference from that as given."""
+        (shown, _), given = self._source(), self._view_model.baseline
+        if shown is None or given is None:
+            return "", ""
+        if self.view != "diff":
+            return shown.source, f"the {self._subject.noun}"
+        old, new = given.source.splitlines(keepends=True), shown.source.splitlines(keepends=True)
+        return "".join(unified_diff(old, new, "as given", shown.title or "proposed")), "the diff"
 
     def next_view(self) -> None:
         """Go on to the next of source, diff and best."""

@@ -92,7 +92,23 @@ def _key_item(entry: KeyEntry) -> Content:
     return clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
 
 
+_REPLAY = Binding.Group("Replay")
+
 APP_BINDINGS = [
+    Binding("space", "play('pause')", "play", group=_REPLAY, id="play",
+            tooltip="Play the replay, or pause it; from its end it begins anew."),
+    Binding("full_stop", "play('forward')", "event on", show=False, group=_REPLAY, id="event_on",
+            tooltip="Go on by one event."),
+    Binding("comma", "play('back')", "event back", show=False, group=_REPLAY, id="event_back",
+            tooltip="Go back by one event."),
+    Binding("right_curly_bracket", "play('next')", "seek on", show=False, group=_REPLAY, id="seek_on",
+            tooltip="Go on to the next step, new best or end."),
+    Binding("left_curly_bracket", "play('previous')", "seek back", show=False, group=_REPLAY, id="seek_back",
+            tooltip="Go back to the step or the new best before."),
+    Binding("greater_than_sign", "play('faster')", "faster", show=False, group=_REPLAY, id="faster",
+            tooltip="Play twice as fast."),
+    Binding("less_than_sign", "play('slower')", "slower", show=False, group=_REPLAY, id="slower",
+            tooltip="Play half as fast."),
     Binding("question_mark,f1", "toggle_help", "help", id="help",
             tooltip="Show or hide the page of help."),
     Binding("q", "quit", "quit", id="quit",
@@ -154,6 +170,12 @@ SCREEN_BINDINGS = [
             tooltip="Begin nothing new until the same key lets the session go on."),
     Binding("m,alt+m", "control", "control", id="control",
             tooltip="Skip, stop, raise the budget, switch model or strategy, choose what you are asked about."),
+    Binding("y,ctrl+y", "copy_focused", "copy", show=False, id="copy_focused",
+            tooltip="Copy what the focused pane shows: the kernel or its diff, the step, all about the row."),
+    Binding("Y,alt+y", "copy_command", "copy command", show=False, id="copy_command",
+            tooltip="Copy the command that goes on with this run."),
+    Binding("E,alt+e", "export_table", "export table", show=False, group=_BENCHMARKS, id="export_table",
+            tooltip="Write the whole table into the run's directory, as table.csv."),
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),
     Binding("escape", "restore", "all panes", show=False, id="restore",
@@ -167,8 +189,10 @@ _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _OF_STEPS, _OF_THE_MODEL = (
     {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
 )
+_YIELDING = {"copy_focused"}  # `approve = "y,f2"` was the example of a keymap before there was this key
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
+_SIGNS = {unicodedata.name(chr(code)).lower().replace("-", "_").replace(" ", "_") for code in range(33, 127)}
 
 
 def _may_share(one: str, other: str) -> bool:
@@ -179,7 +203,7 @@ def _may_share(one: str, other: str) -> bool:
 
 def _is_key(name: str) -> bool:
     """Whether it is a letter, a named key, or a sign by its Unicode name, as Textual calls signs."""
-    if len(name) == 1 or name in _KEY_NAMES:
+    if len(name) == 1 or name in _KEY_NAMES | _SIGNS:
         return True
     try:
         unicodedata.lookup(name.replace("_", " "))
@@ -207,6 +231,13 @@ def _parsed(binding: str, keys: str) -> list[str]:
     return [one.key for one in made]
 
 
+def _yielded(keymap: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """Keys that came after keymaps were written, without what such a keymap uses."""
+    taken = {key for binding, keys in keymap.items() for key in _parsed(binding, keys)}
+    left = {name: [key for key in _parsed(name, known[name]) if key not in taken] for name in _YIELDING - {*keymap}}
+    return {name: ",".join(keys) for name, keys in left.items() if len(keys) < len(_parsed(name, known[name]))}
+
+
 def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     """The user's keymap, if every name is known, every key is one, and no key is wanted twice.
 
@@ -220,6 +251,7 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     for binding in keymap:
         if binding not in known:
             raise SettingsError(f"keymap: there is no binding '{binding}'", hint=suggestion(binding, known, "bindings"))
+    keymap = {**_yielded(keymap, known), **keymap}
     owners: dict[str, str] = {}
     for binding, keys in {**known, **keymap}.items():
         for key in _parsed(binding, keys):

@@ -126,6 +126,10 @@ class Pane(Vertical):
         """The widget that has the focus when the pane is chosen."""
         raise NotImplementedError
 
+    def copied_text(self) -> tuple[str, str]:
+        """What the key that copies takes from here, and what that is in words; nothing where it takes nothing."""
+        return "", ""
+
     def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
         """Draw what differs from what is shown.
 

@@ -22,6 +22,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.session.events import ApprovalAsked, CandidateProposed, Event
 from tui_tuner.session.plan import DeleteStep, EditStep, Instruction, Thaw
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.text import clean
 from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
@@ -194,6 +195,12 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
     def focus_target(self) -> Widget:
         """The list of steps."""
         return self._list
+
+    def copied_text(self) -> tuple[str, str]:
+        """The selected step with all that is said of it."""
+        step = self.query_one(StepList).selected
+        parts = [] if step is None else [f"{step.id}. {step.title} ({step.state})", step.detail, step.reason]
+        return clean("\n".join(part for part in parts if part)), "the step"
 
     def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
         """Draw the steps that are new, changed or elsewhere."""

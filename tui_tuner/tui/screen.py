@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
@@ -20,6 +21,7 @@ from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.control_dialog import ControlDialog
+from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import MessageDialog, ModelDialog, edited
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
@@ -49,7 +51,12 @@ class SessionScreen(Screen[None]):
         desk: where the session's questions are answered.
         tell: hands an instruction to the session; False if it cannot be changed.
         clock: seconds, monotonic; lets the elapsed time go on between events.
+
+    Attributes:
+        clock_stands: whether it does not, as in a replay.
     """
+
+    clock_stands = False
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -110,7 +117,7 @@ class SessionScreen(Screen[None]):
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
         started, finished = self.view_model.started, self.view_model.finished
-        live = started is not None and finished is None and not self.view_model.paused
+        live = started is not None and finished is None and not self.view_model.paused and not self.clock_stands
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
@@ -152,11 +159,33 @@ class SessionScreen(Screen[None]):
         self._chat.offer_rejection(question is not None)
         if question is not None and question.candidate is not None:
             self._kernel.view = "diff"
-        if self._desk.awaits and not self.app.app_focus:
-            self.app.bell()
         self.refresh_bindings()
 
+    # --- what leaves the screen
+
+    def action_copy_focused(self) -> None:
+        """Copy what the active pane is about."""
+        text, what = self._panes.all[self._panes.active - 1].copied_text()
+        if text:
+            copied(self.app, text, what)
+        else:
+            self.notify("There is nothing to copy here; select with the mouse, then ctrl+c.", markup=False)
+
+    def action_copy_command(self) -> None:
+        """Copy the command that goes on with the run."""
+        if self.view_model.started is not None:
+            copied(self.app, f"tuner-tui resume {shlex.quote(self.view_model.started.run)}", "the command")
+
+    def action_export_table(self) -> None:
+        """Write the table into the run's directory."""
+        self.notify(exported_table(self.view_model), markup=False)
+
     # --- panes
+
+    @property
+    def pane(self) -> int:
+        """The number of the active pane."""
+        return self._panes.active
 
     @on(PaneGrid.Activated)
     def _show_active(self, message: PaneGrid.Activated) -> None:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 from textual.color import Color, ColorParseError
@@ -16,6 +16,9 @@ from textual.theme import Theme
 from tui_tuner.errors import SettingsError
 from tui_tuner.resources import themes_directory
 from tui_tuner.text import suggestion
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 DEFAULT_THEME = "tuner-dark"
 
@@ -125,3 +128,14 @@ def chosen_theme(wanted: str | None, environment: Mapping[str, str], known: Iter
         return DEFAULT_THEME, f"there is no theme '{wanted}': {suggestion(wanted, sorted(names), 'themes')}"
     listed = [name.strip() for name in environment.get("TEXTUAL_THEME", "").split(",")]
     return next((name for name in listed if name in names), DEFAULT_THEME), None
+
+
+def use_themes(app: App[Any], wanted: str | None, environment: Mapping[str, str]) -> None:
+    """Let an app have all themes and begin with the wanted one; faults are told in one toast."""
+    catalogue = load_themes(theme_directories())
+    for theme in catalogue.themes.values():
+        app.register_theme(theme)
+    app.theme, fault = chosen_theme(wanted, environment, app.available_themes)
+    faults = [*catalogue.faults, *([fault] if fault else [])]
+    if faults:
+        app.notify("\n".join(faults), title="Themes", severity="warning", markup=False)

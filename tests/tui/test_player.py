@@ -1,0 +1,95 @@
+"""A replay that the user moves through: play, pause, step, seek, speed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui import scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.scripted import ScriptedRun
+from tests.waiting import reached
+from tui_tuner.session.events import Event, IncumbentChanged, SessionFinished, StepChanged
+from tui_tuner.tui.player import Player
+from tui_tuner.tui.view_model import ViewModel
+
+EVENTS = scripted.finished()
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_it_plays_at_its_speed_and_stands_while_paused() -> None:
+    clock, seen = Clock(), []
+    player = Player(ScriptedRun(EVENTS), speed=1000.0, at=700.0, now=clock)
+
+    async def listen() -> None:
+        async with aclosing(player.events(None)) as stream:  # type: ignore[arg-type]
+            async for event in stream:
+                seen.append(event)
+
+    listening = asyncio.create_task(listen())
+    due = sum(event.elapsed <= 700.0 for event in EVENTS)
+    await reached(lambda: len(seen) == due, listening)
+    assert player.move("pause").startswith("paused, ")
+    clock.now = 1000.0
+    await asyncio.sleep(0.05)
+    assert len(seen) == due
+    player.move("pause")
+    clock.now += 1.0
+    await reached(lambda: isinstance(seen[-1], SessionFinished), listening)
+    listening.cancel()
+    assert seen == EVENTS
+
+
+@pytest.mark.parametrize("speed", [2.0, 0.5])
+def test_speed_is_doubled_and_halved(speed: float) -> None:
+    player = Player(ScriptedRun(EVENTS), speed=1.0)
+    player.move("faster" if speed > 1 else "slower")
+    assert player.speed == speed
+
+
+async def shown(pilot: Pilot[str]) -> ViewModel:
+    for _ in range(3):
+        await settled(pilot)
+    return pilot.app.session_screen.view_model  # type: ignore[attr-defined,no-any-return]
+
+
+def folded(events: list[Event]) -> ViewModel:
+    view_model = ViewModel()
+    for event in events:
+        view_model.apply(event)
+    return view_model
+
+
+async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: Started) -> None:
+    player = Player(ScriptedRun(EVENTS))
+    marks = [n for n, e in enumerate(EVENTS, 1) if isinstance(e, StepChanged | IncumbentChanged | SessionFinished)]
+    async with started(player) as pilot:  # type: ignore[arg-type]
+        assert (await shown(pilot)).finished is not None
+        await pilot.press("escape", "left_curly_bracket")
+        view_model = await shown(pilot)
+        expected = folded(EVENTS[: marks[-2]])
+        assert view_model.finished is None
+        assert (view_model.steps, view_model.rows.keys()) == (expected.steps, expected.rows.keys())
+        await pilot.press("comma", "comma", "full_stop")
+        await shown(pilot)
+        assert player._shown == marks[-2] - 1
+        await pilot.press("right_curly_bracket")
+        assert (await shown(pilot)).steps == expected.steps
+        await pilot.press("q")
+    assert pilot.app.return_value == "left"
+
+
+async def test_its_keys_do_nothing_in_a_live_session(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await pilot.press("space", "comma", "full_stop", "left_curly_bracket", "greater_than_sign")
+        assert (await shown(pilot)).order == [1, 2, 3, 4]
+        assert not pilot.app._notifications

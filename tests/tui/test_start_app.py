@@ -1,0 +1,184 @@
+"""The screen of a bare start: what it lists, the command that it ends with, the form of a problem file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, Select, Static, TextArea
+
+from tests.session.fakes import new_run, write_problem
+from tui_tuner.app import overview
+from tui_tuner.errors import JournalError, SettingsError
+from tui_tuner.journal.reading import RUNS
+from tui_tuner.settings import load_settings
+from tui_tuner.tui.dialogs import MessageDialog
+from tui_tuner.tui.problem_form import ProblemForm
+from tui_tuner.tui.start_app import Found, StartApp, StartWorld
+
+
+@pytest.fixture
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory with a kernel, one without a problem file, and two runs; settings that may be written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TUNER_TUI_CONFIG", str(tmp_path / "mine.toml"))
+    write_problem(tmp_path)
+    (tmp_path / "other.cu").write_text((tmp_path / "scale.cu").read_text())
+    for name, result in (("one", {"status": "finished", "speedup": [1.5, 1.4, 1.6]}), ("two", {})):
+        (tmp_path / name).mkdir()
+        run = new_run(tmp_path / name)
+        run.journal.close()
+        (run.path / "result.json").write_text(json.dumps(result))
+        (tmp_path / RUNS).mkdir(exist_ok=True)
+        run.path.rename(tmp_path / RUNS / name)
+
+
+async def found() -> Found:
+    return Found({"device": [("auto", "auto"), ("emulator  g++", "emulator")], "llm": [("auto  model", "auto")]})
+
+
+def world() -> StartWorld:
+    from dataclasses import replace
+
+    return replace(overview.start_world(Path()), discover=found)
+
+
+@asynccontextmanager
+async def shown(size: tuple[int, int] = (80, 24)) -> AsyncGenerator[Pilot[list[str]], None]:
+    app = StartApp(world())
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        yield pilot
+
+
+def command(pilot: Pilot[list[str]]) -> str:
+    return str(pilot.app.query_one("#command", Static).render())
+
+
+def toasts(pilot: Pilot[list[str]]) -> str:
+    return "\n".join(note.message for note in pilot.app._notifications)
+
+
+def listed(pilot: Pilot[list[str]], name: str) -> list[str]:
+    return [str(option.prompt) for option in pilot.app.query_one(f"#{name}", OptionList).options]
+
+
+@pytest.mark.usefixtures("_here")
+async def test_enter_on_a_kernel_tunes_it_as_chosen() -> None:
+    async with shown() as pilot:
+        assert [line.split()[0] for line in listed(pilot, "kernels")] == ["scale.cu", "other.cu"]
+        assert command(pilot) == "$ tuner-tui scale.cu"
+        pilot.app.query_one("#device", Select).value = "emulator"
+        pilot.app.query_one("#max_time", Input).value = "20m"
+        await pilot.pause()
+        assert command(pilot) == "$ tuner-tui scale.cu --device emulator --max-time 20m"
+        await pilot.press("enter")
+    assert pilot.app.return_value == ["scale.cu", "--device", "emulator", "--max-time", "20m"]
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize("key", ["r", "p", "a", "equals_sign", "x"])
+async def test_the_keys_of_runs_do_nothing_to_kernels(key: str) -> None:
+    async with shown() as pilot:
+        await pilot.press(key)
+        assert pilot.app.is_running
+        assert len(pilot.app.screen_stack) == 1
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(("key", "words"), [("r", "resume"), ("p", "replay"), ("a", "attach"), ("enter", None)])
+async def test_a_run_is_resumed_replayed_or_watched(key: str, words: str | None) -> None:
+    async with shown() as pilot:
+        runs = {Path(line.split()[-1]).name: line for line in listed(pilot, "runs")}
+        assert "finished" in runs["one"]
+        assert "1.50x" in runs["one"]
+        assert "resumable" in runs["two"]
+        pilot.app.query_one("#runs").focus()
+        pilot.app.query_one("#runs", OptionList).highlighted = list(runs).index("two")
+        await pilot.pause()
+        assert command(pilot) == "$ tuner-tui resume tuner-runs/two"
+        await pilot.press(key)
+    assert pilot.app.return_value == [words or "resume", "tuner-runs/two"]
+
+
+@pytest.mark.usefixtures("_here")
+async def test_two_runs_are_compared_and_one_deleted() -> None:
+    async with shown() as pilot:
+        pilot.app.query_one("#runs").focus()
+        await pilot.press("equals_sign", "down", "equals_sign")
+        assert isinstance(pilot.app.screen, MessageDialog)
+        await pilot.press("escape", "x", "escape")
+        assert len(listed(pilot, "runs")) == 2
+        gone = str(pilot.app._card.path)  # type: ignore[attr-defined]
+        await pilot.press("x", "y")
+        await pilot.app.workers.wait_for_complete()
+        assert len(listed(pilot, "runs")) == 1
+        assert not Path(gone).exists()
+
+
+@pytest.mark.usefixtures("_here")
+async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
+    async with shown() as pilot:
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        form = pilot.app.screen
+        assert isinstance(form, ProblemForm)
+        area, verdict = form.query_one(TextArea), form.query_one("#verdict", Static)
+        assert "it loads" in str(verdict.render())
+        await pilot.press("ctrl+g")
+        row = area.cursor_location[0]
+        assert "# a guess" in area.text.split("\n")[row]
+        await pilot.press("x", "x", "ctrl+home", "ctrl+l")
+        assert f"line {row + 1}" in str(verdict.render()) or "line" in str(verdict.render())
+        await pilot.press("escape")
+        assert pilot.app.screen is form, "changes are not forgotten by one Esc"
+        area.text = area.text.replace("xx", "", 1)
+        await pilot.press("ctrl+s")
+        await pilot.app.workers.wait_for_complete()
+        assert "no problem file" not in "".join(listed(pilot, "kernels"))
+    assert "# a guess" in Path("other.toml").read_text()
+    assert not Path("mine.toml").exists(), "the key saves the form alone"
+
+
+@pytest.mark.usefixtures("_here")
+async def test_choices_are_kept_as_settings_and_comments_stay() -> None:
+    Path("mine.toml").write_text("# mine\n[session]\nseed = 3 # lucky\n")
+    async with shown() as pilot:
+        pilot.app.query_one("#device", Select).value = "emulator"
+        pilot.app.query_one("#max_time", Input).value = "20m"
+        await pilot.press("ctrl+s")
+        pilot.app.query_one("#max_evaluations", Input).value = "many"
+        await pilot.press("ctrl+s")
+        assert "cannot be saved" in toasts(pilot)
+    text, session = Path("mine.toml").read_text(), load_settings().session
+    assert "# mine" in text
+    assert "# lucky" in text
+    assert (session.seed, session.device, session.max_seconds) == (3, "emulator", 1200.0)
+
+
+@pytest.mark.usefixtures("_here")
+def test_what_is_no_run_or_at_work_is_not_deleted() -> None:
+    Path("precious").mkdir()
+    with pytest.raises(JournalError, match="is no run"):
+        overview.delete_run(Path("precious"))
+    from tui_tuner.session.run_directory import open_run
+
+    run = open_run(RUNS / "two", resume=True)
+    with pytest.raises(JournalError, match="at work"):
+        overview.delete_run(RUNS / "two")
+    run.journal.close()
+    overview.delete_run(RUNS / "two")
+    assert not (RUNS / "two").exists()
+
+
+@pytest.mark.usefixtures("_here")
+def test_settings_that_would_not_load_are_not_written() -> None:
+    Path("mine.toml").write_text("[session]\nseed = 3\n")
+    with pytest.raises(SettingsError):
+        overview.save_settings({"max_evaluations": "0"})
+    assert Path("mine.toml").read_text() == "[session]\nseed = 3\n"

@@ -1,0 +1,209 @@
+"""What a bare start shows: the kernels and runs here, and what the settings and this machine offer for a session."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tui_tuner.app.inventory import ready_devices
+from tui_tuner.errors import JournalError, SettingsError, UserError
+from tui_tuner.evaluate.devices.probe import probe_devices
+from tui_tuner.format import seconds_of
+from tui_tuner.journal import Journal
+from tui_tuner.journal.reading import FILE, RUNS, header_of
+from tui_tuner.llm.choose import choose
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.load import problem_in_text
+from tui_tuner.problem.scaffold import scaffold
+from tui_tuner.resources import settings_file
+from tui_tuner.session.live import is_driven
+from tui_tuner.settings import Settings, load_settings
+from tui_tuner.strategies.choose import all_strategies
+from tui_tuner.tui.start_app import Found, RunCard, StartWorld
+
+
+def start_world(directory: Path) -> StartWorld:
+    """What is there in a directory.
+
+    Raises:
+        SettingsError: the settings cannot be used.
+    """
+    settings = load_settings()
+    return StartWorld(
+        kernels=kernels_in(directory),
+        chosen=_chosen(settings),
+        discover=lambda: _discover(settings),
+        runs=lambda: run_cards(directory / RUNS),
+        scaffold=problem_text,
+        check=fault_in,
+        delete=delete_run,
+        save=save_settings,
+        theme=settings.screen.theme,
+    )
+
+
+def kernels_in(directory: Path) -> list[tuple[Path, bool]]:
+    """The kernels' files of a directory, with whether each has a problem file; those that have come first."""
+    files = sorted(file for file in directory.glob("*") if file.suffix in LANGUAGES and file.is_file())
+    found = [(file.relative_to(directory), file.with_suffix(".toml").is_file()) for file in files]
+    return sorted(found, key=lambda each: not each[1])
+
+
+def run_cards(directory: Path) -> list[RunCard]:
+    """The runs of a directory, the newest first."""
+    cards = [_card(file.parent) for file in directory.glob(f"*/{FILE}")]
+    return sorted(cards, key=lambda card: card.created, reverse=True)
+
+
+def _card(run: Path) -> RunCard:
+    try:
+        header = header_of(run)
+    except JournalError as error:
+        return RunCard(run, "?", "damaged", details=error.message)
+    result = _result(run)
+    over = result.get("status") not in (None, "interrupted")
+    state = "running" if is_driven(run) else "finished" if over else "resumable"
+    speedup = result.get("speedup")
+    gain = float(speedup[0]) if isinstance(speedup, list) and speedup else None
+    options = header.get("options", {})
+    details = [f"strategy  {options.get('strategy')}", f"model     {header.get('model') or 'none'}"]
+    return RunCard(
+        run,
+        _kernel_of(header),
+        state,
+        created=str(header.get("created", "")),
+        speedup=gain,
+        strategy=str(options.get("strategy", "")),
+        details="\n".join([f"kernel    {_kernel_of(header)}, {state}", *details, *_best_lines(result, gain)]),
+    )
+
+
+def _best_lines(result: Mapping[str, Any], gain: float | None) -> list[str]:
+    with suppress(KeyError, TypeError):
+        ms = result["best"]["timing"]["median"]
+        best = " ".join(f"{name}={value}" for name, value in result["best"]["configuration"].items())
+        device, evaluations = result["device"]["name"], result["evaluations"]
+        faster = "" if gain is None else f", {gain:.2f}x"
+        return [f"device    {device}", f"best      {ms:.4g} ms{faster}: {best}", f"effort    {evaluations} evaluations"]
+    return ["best      none yet"]
+
+
+def _result(run: Path) -> Mapping[str, Any]:
+    with suppress(OSError, ValueError):
+        content = json.loads((run / "result.json").read_bytes())
+        return content if isinstance(content, dict) else {}
+    return {}
+
+
+def _kernel_of(header: Mapping[str, Any]) -> str:
+    with suppress(ValueError, KeyError, TypeError):
+        return str(tomllib.loads(header["problem"])["kernel"]["source"])
+    return str(header.get("kind", "?"))
+
+
+def delete_run(run: Path) -> None:
+    """Remove a run from the disk.
+
+    Raises:
+        JournalError: it is no run, a process is at work on it, or it cannot be removed.
+    """
+    with suppress(JournalError):
+        header_of(run)
+        Journal.reopen(run / FILE).close()
+        try:
+            shutil.rmtree(run)
+        except OSError as error:
+            raise JournalError(f"cannot be removed: {error.strerror}", file=run) from error
+        return
+    raise JournalError("is no run, or a process is at work on it", hint="end that, then delete the run", file=run)
+
+
+def problem_text(kernel: Path) -> tuple[Path, str]:
+    """A kernel's problem file and its text, guessed where there is none.
+
+    Raises:
+        ProblemError: none can be guessed.
+        SettingsError: it cannot be read.
+    """
+    file = kernel.with_suffix(".toml")
+    try:
+        return file, file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return file, scaffold(kernel, None)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot be read: {error}", file=file) from None
+
+
+def fault_in(file: Path, text: str) -> tuple[str, int | None]:
+    """What is wrong with a problem file of this text, and its line; nothing where it loads."""
+    try:
+        problem_in_text(text, file)
+    except UserError as error:
+        return f"{error.message}{f' ({error.hint})' if error.hint else ''}", error.line
+    return "", None
+
+
+def _chosen(settings: Settings) -> dict[str, str]:
+    session = settings.session
+    chosen = {
+        "device": session.device,
+        "llm": session.llm,
+        "strategy": session.strategy,
+        "max_evaluations": str(session.max_evaluations),
+    }
+    if session.max_seconds is not None:
+        chosen["max_time"] = f"{session.max_seconds:g}s"
+    if session.max_cost is not None:
+        chosen["max_cost"] = f"{session.max_cost:g}"
+    return chosen
+
+
+async def _discover(settings: Settings) -> Found:
+    report = await probe_devices()
+    devices = [("auto", "auto"), *((f"{name}  {what}", name) for name, what in ready_devices(report))]
+    passed: list[str] = []
+    backend = await choose("auto", settings.model, passed.append)
+    auto = "auto  none answers: search only" if backend is None else f"auto  {backend.name}"
+    models = [(auto, "auto"), ("none  search only", "none")]
+    if backend is not None:
+        models.insert(1, (backend.name, backend.name))
+        await backend.aclose()
+    if settings.model.command:
+        models.append((f"command  {settings.model.command}", "command"))
+    strategies = [(name, name) for name, found in all_strategies() if not isinstance(found, SettingsError)]
+    return Found({"device": devices, "llm": models, "strategy": strategies})
+
+
+_NUMBERS = {"max_evaluations": int, "max_cost": float}
+
+
+def save_settings(choices: Mapping[str, str]) -> Path:
+    """Keep choices in the settings file, whose other keys and comments stay.
+
+    Raises:
+        SettingsError: a value cannot be, or the file cannot be written.
+    """
+    import tomlkit
+
+    file = settings_file()
+    try:
+        document = tomlkit.parse(file.read_text(encoding="utf-8")) if file.exists() else tomlkit.document()
+        session = document.setdefault("session", tomlkit.table())
+        for name, value in choices.items():
+            if name == "max_time":
+                session["max_seconds"] = seconds_of(value)
+            else:
+                session[name] = _NUMBERS.get(name, str)(value)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unseen = file.with_name(f".{file.name}.new")
+        unseen.write_text(tomlkit.dumps(document), encoding="utf-8")
+        load_settings(unseen)
+        unseen.replace(file)
+    except (ValueError, OSError) as error:
+        raise SettingsError(f"cannot be saved: {error}", file=file) from error
+    return file

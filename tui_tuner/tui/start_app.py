@@ -1,0 +1,349 @@
+"""The screen of a bare `tuner-tui`: kernels here, how they are tuned, recent runs; it ends with a command to run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.getters import query_one
+from textual.types import CSSPathType
+from textual.widgets import Input, OptionList, Select, Static
+from textual.widgets.option_list import Option
+
+from tui_tuner.errors import UserError
+from tui_tuner.format import counted
+from tui_tuner.tui.copying import copied
+from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
+from tui_tuner.tui.keys import KeyLine
+from tui_tuner.tui.plain import one_line, plain
+from tui_tuner.tui.problem_form import ProblemForm
+from tui_tuner.tui.starting import BREAKPOINTS
+from tui_tuner.tui.themes import use_themes
+
+BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
+"""Fields of the screen and the options that they are."""
+_LABELS = {"max_evaluations": "evaluations", "max_time": "time, as 20m", "max_cost": "US dollars"}
+_PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
+
+
+@dataclass(frozen=True)
+class RunCard:
+    """A run as the list shows it."""
+
+    path: Path
+    kernel: str
+    state: str
+    created: str = ""
+    speedup: float | None = None
+    strategy: str = ""
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What can be chosen, as (words, value of the option), the default first."""
+
+    picks: Mapping[str, Sequence[tuple[str, str]]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class StartWorld:
+    """What the screen shows, and what it can have done; none of it knows a screen.
+
+    Attributes:
+        kernels: here, with whether each has a problem file.
+        chosen: what the settings say, by the name of the field.
+        discover: looks for devices, models and strategies; takes its time.
+        runs: those that there are now, the newest first.
+        scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
+        check: (problem file, text) -> what is wrong with it, and in which line; nothing where it loads.
+        delete: removes a run.
+        save: keeps choices as settings; the file.
+    """
+
+    kernels: Sequence[tuple[Path, bool]]
+    chosen: Mapping[str, str]
+    discover: Callable[[], Awaitable[Found]]
+    runs: Callable[[], list[RunCard]]
+    scaffold: Callable[[Path], tuple[Path, str]]
+    check: Callable[[Path, str], tuple[str, int | None]]
+    delete: Callable[[Path], None]
+    save: Callable[[Mapping[str, str]], Path]
+    theme: str | None = None
+    first: Found = field(default_factory=lambda: Found({name: [("auto", "auto")] for name in _PICKS}))
+
+
+class StartApp(App[list[str]]):
+    """Chooses what to do; `run_async()` gives the words of a command line, or None.
+
+    Attributes:
+        failure: what broke the screen; None where nothing did.
+    """
+
+    CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    TITLE = "tuner-tui"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "i", "problem", "problem file", tooltip="Look at the kernel's problem file; guessed where it has none."
+        ),
+        Binding("r", "run('resume')", "resume", tooltip="Go on with the run."),
+        Binding("p", "run('replay')", "replay", tooltip="Show the run again."),
+        Binding("a", "run('attach')", "attach", tooltip="Watch the run that another terminal drives."),
+        Binding("equals_sign", "compare", "compare", tooltip="Mark a run, then compare it with another one."),
+        Binding("x,delete", "delete", "delete", tooltip="Delete the run from the disk."),
+        Binding("y", "copy_command", "copy", tooltip="Copy the command."),
+        Binding(
+            "ctrl+s", "save", "save", priority=True, tooltip="Keep device, model, strategy and budget as settings."
+        ),
+        Binding("escape", "leave_field", "to the list", show=False, tooltip="Leave the field."),
+        Binding("q", "quit", "quit", tooltip="Leave."),
+        Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
+    ]
+
+    _kernels = query_one("#kernels", OptionList)
+    _runs = query_one("#runs", OptionList)
+    _command = query_one("#command", Static)
+
+    def __init__(self, world: StartWorld) -> None:
+        super().__init__()
+        self._world = world
+        self._cards: list[RunCard] = []
+        self._marked: RunCard | None = None
+        self.failure: Exception | None = None
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Textual 8.2 comes here with whatever is raised while it draws, and would print it with all values."""
+        self.failure = self.failure or error
+        super()._handle_exception(error)
+        self._exit_renderables.clear()
+
+    def compose(self) -> ComposeResult:
+        """Kernels and how they are tuned, then runs, the command, the keys."""
+        kernels, chosen = self._world.kernels, self._world.chosen
+        yield Static(f"tuner-tui │ {counted(len(kernels), 'kernel')} in {Path.cwd().name}/", id="header", markup=False)
+        with Horizontal(id="choices"):
+            yield OptionList(
+                *(Option(_kernel_line(*each)) for each in kernels), id="kernels", compact=True, markup=False
+            )
+            with Vertical(id="how"):
+                for name in _PICKS:
+                    with Horizontal(classes="field"):
+                        yield Static({"llm": "model"}.get(name, name), classes="field-name")
+                        yield Select[str](self._options(name, self._world.first), value=chosen.get(name, "auto"),
+                                          allow_blank=False, id=name, compact=True)  # fmt: skip
+                for name, label in _LABELS.items():
+                    with Horizontal(classes="field"):
+                        yield Static(label, classes="field-name", markup=False)
+                        yield Input(chosen.get(name, ""), id=name, compact=True)
+        yield OptionList(id="runs", compact=True, markup=False)
+        yield Static(id="command", markup=False)
+        yield KeyLine()
+
+    def _options(self, name: str, found: Found) -> list[tuple[str, str]]:
+        """What a picker offers; what the settings say is always among it."""
+        offered = list(found.picks.get(name, ()))
+        now = self._world.chosen.get(name, "auto")
+        return offered if now in (value for _, value in offered) else [*offered, (now, now)]
+
+    def on_mount(self) -> None:
+        """Look around."""
+        use_themes(self, self._world.theme, os.environ)
+        for field_input in self.query(Input):
+            field_input.cursor_blink = False
+        self.query_one("#kernels").border_title = "Kernels"
+        self.query_one("#how").border_title = "How"
+        self.query_one("#runs").border_title = "Runs"
+        self._list_runs()
+        self._kernels.highlighted = 0 if self._world.kernels else None
+        (self._kernels if self._world.kernels else self._runs).focus()
+        self._discover()
+
+    @work(exclusive=True, exit_on_error=False, group="discover", description="devices and models")
+    async def _discover(self) -> None:
+        try:
+            found = await self._world.discover()
+        except UserError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        for name in found.picks:
+            picker = self.query_one(f"#{name}", Select)
+            value = picker.value
+            offered = self._options(name, found)
+            if value not in [each for _, each in offered]:
+                offered.append((str(value), str(value)))
+            picker.set_options(offered)
+            picker.value = value
+        for note in found.notes:
+            self.notify(note, markup=False)
+
+    def _list_runs(self) -> None:
+        at = self._runs.highlighted
+        self._cards = self._world.runs()
+        self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
+        self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
+        self._show_command()
+
+    # --- the command
+
+    @property
+    def _kernel(self) -> Path | None:
+        at = self._kernels.highlighted
+        return None if at is None else self._world.kernels[at][0]
+
+    @property
+    def _card(self) -> RunCard | None:
+        at = self._runs.highlighted
+        return None if at is None else self._cards[at]
+
+    def choices(self) -> dict[str, str]:
+        """What is chosen, by the name of the field; what is empty is left out."""
+        picked = {name: str(self.query_one(f"#{name}", Select).value) for name in _PICKS}
+        typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
+        return {name: value for name, value in {**picked, **typed}.items() if value}
+
+    def words(self) -> list[str]:
+        """The command line that tunes the selected kernel; what the settings say anyway is left out."""
+        options = {**_PICKS, **BUDGETS}
+        differing = {name: value for name, value in self.choices().items() if value != self._world.chosen.get(name)}
+        return [str(self._kernel), *(word for name, value in differing.items() for word in (options[name], value))]
+
+    @on(Select.Changed)
+    @on(Input.Changed)
+    @on(OptionList.OptionHighlighted)
+    def _show_command(self) -> None:
+        words = self._shown_words()
+        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content("no kernel is here")
+        self._command.update(Content("$ ") + command)
+
+    def _shown_words(self) -> list[str]:
+        if self.focused is self._runs and self._card is not None:
+            return [_usual_action(self._card), str(self._card.path)]
+        return [] if self._kernel is None else self.words()
+
+    def on_descendant_focus(self) -> None:
+        """The command is about what has the focus."""
+        self._show_command()
+        self.refresh_bindings()
+
+    @on(OptionList.OptionSelected)
+    def _begin(self) -> None:
+        words = self._shown_words()
+        if self.focused is self._kernels and not dict(self._world.kernels).get(self._kernel or Path()):
+            self.action_problem()
+        elif words:
+            self.exit(words)
+
+    @on(Input.Submitted)
+    def action_leave_field(self) -> None:
+        """Go back to the kernels."""
+        self._kernels.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of runs act where a run is selected; those of the app below a dialog do not."""
+        if len(self.screen_stack) > 1 and action not in ("quit", "answer"):
+            return action not in _OWN
+        on_runs = self.screen.focused is not None and self.screen.focused.id == "runs" and self._card is not None
+        if action in ("run", "compare", "delete"):
+            return on_runs
+        return action != "problem" or (not on_runs and bool(self._world.kernels))
+
+    # --- actions
+
+    def action_run(self, command: str) -> None:
+        """Resume, replay or watch the selected run."""
+        if self._card is not None:
+            self.exit([command, str(self._card.path)])
+
+    @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
+    async def action_problem(self) -> None:
+        """Let the user look at the problem file, and write it where they save it."""
+        kernel = self._kernel
+        if kernel is None:
+            return
+        try:
+            file, text = self._world.scaffold(kernel)
+        except UserError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        if await self.push_screen_wait(ProblemForm(file, text, self._world.check)):
+            self._world = _with_problem(self._world, kernel)
+            at = self._kernels.highlighted
+            self._kernels.set_options([Option(_kernel_line(*each)) for each in self._world.kernels])
+            self._kernels.highlighted = at
+
+    def action_compare(self) -> None:
+        """Mark the run, or compare it with the marked one."""
+        card, marked = self._card, self._marked
+        if card is None:
+            return
+        if marked is None or marked == card:
+            self._marked = None if marked == card else card
+            self._list_runs()
+            return
+        self._marked = None
+        self._list_runs()
+        body = Content("\n\n").join(plain(f"{each.path}\n{each.details}") for each in (marked, card))
+        self.push_screen(MessageDialog(Content("Two runs"), body, large=True))
+
+    @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
+    async def action_delete(self) -> None:
+        """Delete the run, once the user says so."""
+        card = self._card
+        if card is None or not await self.push_screen_wait(
+            ConfirmDialog("Delete this run from the disk?", str(card.path))
+        ):
+            return
+        try:
+            self._world.delete(card.path)
+        except UserError as error:
+            self.notify(str(error), severity="error", markup=False)
+        self._list_runs()
+
+    def action_save(self) -> None:
+        """Keep what is chosen as settings."""
+        try:
+            file = self._world.save(self.choices())
+        except UserError as error:
+            self.notify(str(error), severity="error", markup=False)
+        else:
+            self.notify(f"saved in {file}", markup=False)
+
+    def action_copy_command(self) -> None:
+        """Copy the command."""
+        copied(self, shlex.join(["tuner-tui", *self._shown_words()]), "the command")
+
+
+_OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field")
+
+
+def _kernel_line(file: Path, has_problem: bool) -> Content:
+    mark = Content("") if has_problem else Content.styled("  no problem file yet: Enter guesses one", "dim")
+    return one_line(str(file), "bold") + mark
+
+
+def _run_line(card: RunCard, *, marked: bool) -> Content:
+    gain = "" if card.speedup is None else f"{card.speedup:.2f}x"
+    mark = "=" if marked else " "
+    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {card.created[:16].replace('T', ' '):<16}  "
+    return plain(words) + one_line(str(card.path))
+
+
+def _usual_action(card: RunCard) -> str:
+    return {"running": "attach", "resumable": "resume"}.get(card.state, "replay")
+
+
+def _with_problem(world: StartWorld, kernel: Path) -> StartWorld:
+    from dataclasses import replace
+
+    return replace(world, kernels=[(file, has or file == kernel) for file, has in world.kernels])
