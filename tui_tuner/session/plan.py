@@ -75,8 +75,20 @@ class Thaw(_Instruction):
     name: str
 
 
+class Ask(_Instruction):
+    """A question to the model, answered at once and beside the strategy.
+
+    Attributes:
+        about: what the user has selected, as text.
+    """
+
+    type: Literal["ask"] = "ask"
+    text: Title
+    about: str = ""
+
+
 Instruction = Annotated[
-    Say | AddStep | EditStep | MoveStep | DeleteStep | Thaw,
+    Ask | Say | AddStep | EditStep | MoveStep | DeleteStep | Thaw,
     Field(discriminator="type"),
 ]
 
@@ -88,22 +100,26 @@ Obey = Callable[[Instruction], None]
 
 
 class Inbox:
-    """Takes instructions at any time and hands each on at a definite place among the operations."""
+    """Takes instructions at any time and hands each on at a definite place among the operations.
+
+    Attributes:
+        on_pass: is told after each operation how many there were.
+    """
 
     def __init__(self, recall: Recall) -> None:
         self._recall = recall
         self._operations = 0
         self._held: list[Instruction] = []
         self._obey: Obey | None = None
-        recorded = self._recorded()
+        self.on_pass: Callable[[int], None] = lambda _: None
+        recorded = recall.numbered(_KIND)
         self._count = len(recorded)
         self._pending = sorted(recorded, key=lambda told: int(told["at"]))
 
-    def _recorded(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        while (result := self._recall.recorded(_KIND, {"number": len(found) + 1})) is not None:
-            found.append(result)
-        return found
+    @property
+    def operations(self) -> int:
+        """How many the strategy has done."""
+        return self._operations
 
     def open(self, obey: Obey) -> None:
         """Begin to hand instructions on."""
@@ -126,6 +142,7 @@ class Inbox:
     def _hand_on(self) -> None:
         if self._obey is None:
             return
+        self.on_pass(self._operations)
         while self._pending and self._pending[0]["at"] <= self._operations:
             self._obey(_INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
         if not self._recall.is_live:

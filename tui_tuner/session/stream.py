@@ -15,7 +15,8 @@ from tui_tuner.llm import Backend
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
-from tui_tuner.session.plan import Inbox, Instruction
+from tui_tuner.session.plan import Ask, Inbox, Instruction
+from tui_tuner.session.questions import Questions
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
@@ -77,6 +78,7 @@ class EventStream(ABC):
             models=models,
         )
         self._inbox = Inbox(self._recall)
+        self._questions = Questions(self._conversation, self._recall, self._budget, self._inbox, self._emit, max_tokens)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._driven: asyncio.Task[None] | None = None
         self._interruption = ""
@@ -103,6 +105,7 @@ class EventStream(ABC):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
+            await self._questions.close()
             await self._close()
 
     def interrupt(self, reason: str) -> None:
@@ -112,15 +115,18 @@ class EventStream(ABC):
             self._driven.cancel()
 
     def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says at any time: words for the model, changes of the plan.
+        """Take what the user says at any time: a question or words for the model, changes of the plan.
 
         Returns:
             False if the session is a replay, which nobody can change.
         """
+        if isinstance(instruction, Ask):
+            return self._questions.ask(instruction)
         return self._inbox.tell(instruction)
 
     def _emit(self, event: Event) -> None:
         self._queue.put_nowait(event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)}))
+        self._questions.hear(event)
 
     async def _drive(self, approver: Approver) -> None:
         self._emit(self._started())

@@ -8,7 +8,7 @@ from tui_tuner.llm import Message
 from tui_tuner.prompts import render
 from tui_tuner.session import events
 from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Say, Thaw
+from tui_tuner.session.plan import Ask, Emit, Inbox, Instruction, Plan, Say, Thaw
 from tui_tuner.strategies.base import ATTEMPTS, Listener, ReplyType
 from tui_tuner.strategies.steps import Decision, Proposal, Step
 from tui_tuner.subjects import Source
@@ -99,5 +99,7 @@ class Talk:
                 self._emit(events.UserSaid(text=instruction.text))
             case Thaw():
                 self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
+            case Ask():
+                raise AssertionError("a question is asked beside the strategy")
             case _:
                 self.plan.obey(instruction)

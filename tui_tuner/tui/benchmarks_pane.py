@@ -129,6 +129,12 @@ class BenchmarksPane(Pane):
     def _choose(self, message: ColumnTable.Chosen) -> None:
         self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key)))
 
+    @property
+    def selected_words(self) -> str:
+        """All there is to say about the row under the cursor, as text; empty where there is none."""
+        key = self._contents.table.selected_key
+        return "" if key is None else self._contents.about(self._view_model, key)[1].plain
+
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
         self._draw_chart()
