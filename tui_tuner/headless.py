@@ -336,12 +336,10 @@ def _model_line(event: events.Event) -> str | None:
     match event:
         case events.CallFailed():
             return f"call {event.call} failed: {event.reason}"
-        case events.QuestionAsked():
-            return f"you ask: {event.text}"
-        case events.AnswerReceived():
-            return f"answer {event.number}: {event.text}"
+        case events.QuestionAsked() | events.AnswerReceived():
+            return f"{'you ask' if isinstance(event, events.QuestionAsked) else 'answer'}: {event.text}"
         case events.AnswerFailed():
-            return f"no answer {event.number}: {event.reason}"
+            return f"no answer: {event.reason}"
         case events.ModelChanged():
             return f"{event.model} answers from now on"
     return None
