@@ -363,6 +363,10 @@ def _model_line(event: events.Event) -> str | None:
     match event:
         case events.CallFailed():
             return f"call {event.call} failed: {event.reason}"
+        case events.QuestionAsked() | events.AnswerReceived():
+            return f"{'you ask' if isinstance(event, events.QuestionAsked) else 'answer'}: {event.text}"
+        case events.AnswerFailed():
+            return f"no answer: {event.reason}"
         case events.ModelChanged():
             return f"{event.model} answers from now on"
     return None

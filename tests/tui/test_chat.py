@@ -1,8 +1,9 @@
-"""The chat's lines to type into: words for the model at any time, and the reason of a rejection."""
+"""The chat's lines to type into, for questions, words to steer by and reasons of a rejection; answers and cards."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from textual.widgets import Input
@@ -12,10 +13,11 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
-from tui_tuner.session.plan import Say
+from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.chat_pane import ReasonInput, SayInput
+from tui_tuner.tui.dialogs import QuitDialog
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 WORDS = "load 16 bytes [b]at once"
@@ -34,16 +36,16 @@ async def test_words_are_told_with_enter_and_the_line_is_empty_again(
     async with started(run, size=size) as pilot:
         await pilot.press(key, *WORDS, "enter")
         await settled(pilot)
-        assert run.told == [Say(text=WORDS)]
+        assert run.told == [Ask(text=WORDS)]
         assert words(pilot.app) == ""
         assert isinstance(pilot.app.focused, SayInput)
-        assert "words for the model's next prompt" in screen_text(pilot.app)
+        assert "a question, or /hint /try /stop" in screen_text(pilot.app)
 
 
 async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_before(started: Started) -> None:
     gate = asyncio.Event()
     evil = f"{WORDS}\x1b[2J[/x]"
-    run = ScriptedRun([*scripted.opening(), gate, events.UserSaid(text=evil)], stays=True)
+    run = ScriptedRun([*scripted.opening(), gate, events.QuestionAsked(number=1, text=evil)], stays=True)
     async with started(run) as pilot:
         await pilot.press("c", *WORDS, "enter")
         await settled(pilot)
@@ -72,7 +74,7 @@ async def test_esc_keeps_the_words_and_goes_back_to_the_pane(started: Started, p
         assert words(pilot.app) == "half"
         await pilot.press("c", *" done", "enter")
         await settled(pilot)
-        assert run.told == [Say(text="half done")]
+        assert [told.text for told in run.told if isinstance(told, Ask)] == ["half done"]
 
 
 @SIZES
@@ -91,7 +93,7 @@ async def test_enter_after_words_tells_them_also_while_a_step_awaits(started: St
     async with started(run) as pilot:
         await pilot.press("c", *"r no", "enter")
         await settled(pilot)
-        assert run.told == [Say(text="r no")]
+        assert run.told == [Ask(text="r no")]
         assert run.decisions == []
 
 
@@ -105,7 +107,7 @@ async def test_a_question_that_appears_while_words_are_typed_does_not_turn_them_
         assert "step 2 awaits you" in screen_text(pilot.app)
         await pilot.press(*" B", "enter")
         await settled(pilot)
-        assert run.told == [Say(text="try B")]
+        assert run.told == [Ask(text="try B")]
         assert run.decisions == []
 
 
@@ -138,7 +140,7 @@ async def test_the_key_for_words_turns_a_rejection_back_into_words(started: Star
     async with started(run) as pilot:
         await pilot.press("r", *"slow", "ctrl+t", *"hm", "enter")
         await settled(pilot)
-        assert run.told == [Say(text="hm")]
+        assert run.told == [Ask(text="hm")]
         assert run.decisions == []
 
 
@@ -158,7 +160,7 @@ async def test_the_line_can_be_clicked_and_left_again(started: Started) -> None:
         await pilot.click("#say")
         await pilot.press(*"hi", "enter", "escape")
         await settled(pilot)
-        assert run.told == [Say(text="hi")]
+        assert run.told == [Ask(text="hi")]
         assert focused_pane(pilot.app) == 4
         assert not isinstance(pilot.app.focused, Input)
 
@@ -170,3 +172,108 @@ async def test_a_replay_keeps_the_words_and_says_that_it_cannot_be_changed(start
         await settled(pilot)
         assert notices(pilot.app) == ["This is a replay: it cannot be changed."]
         assert words(pilot.app) == "hi"
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("/hint use float4", Say(text="use float4")),
+        ("/try a smaller tile", AddStep(title="a smaller tile", before=2)),
+        ("/HINT x", Say(text="x")),
+    ],
+)
+async def test_words_to_steer_by_look_different_and_are_no_question(
+    started: Started, typed: str, told: Say | AddStep
+) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run, size=(80, 24)) as pilot:
+        await pilot.press("c", *typed)
+        await settled(pilot)
+        assert f"steer> {typed}" in screen_text(pilot.app)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert run.told == [told]
+        assert words(pilot.app) == ""
+        assert "you> " in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("typed", ["/hint", "/try  ", "/faster please", "/"])
+async def test_what_steers_nothing_is_told_and_stays(started: Started, typed: str) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("c", *typed, "enter")
+        await settled(pilot)
+        assert run.told == []
+        assert notices(pilot.app) == ["There are /hint WORDS, /try WORDS and /stop."]
+        assert words(pilot.app) == typed
+
+
+async def test_stop_asks_whether_to_leave(started: Started) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("c", *"/stop", "enter")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, QuitDialog)
+        assert run.told == []
+
+
+async def test_a_question_is_about_the_row_or_the_hunk_that_the_user_comes_from(started: Started) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("3", "c", *"a", "enter", "escape", "1", "right_square_bracket", "c", "c", *"b", "enter")
+        await settled(pilot)
+        row, hunk = run.told
+        assert isinstance(row, Ask)
+        assert isinstance(hunk, Ask)
+        assert "candidate" in row.about
+        assert "configuration" in row.about
+        assert "float4 a = reinterpret_cast" in hunk.about
+
+
+ANSWER = "Since **loads** are wide:\n\n- one\n\n```cuda\nfloat4 a[2];\n```\n"
+
+
+async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cost(started: Started) -> None:
+    gate = asyncio.Event()
+    script = [
+        *scripted.opening(),
+        events.QuestionAsked(number=1, text="why?", about="+ a\n- b"),
+        events.AnswerText(number=1, text=ANSWER[:20]),
+        gate,
+        events.AnswerReceived(number=1, text=ANSWER, tokens=960, cost=0.25),
+        events.QuestionAsked(number=2, text="sure?"),
+        events.AnswerFailed(number=2, reason="no connection"),
+    ]
+    async with started(ScriptedRun(script, stays=True)) as pilot:
+        assert "you> why?  (about 2 selected lines)" in screen_text(pilot.app)
+        assert "model> Since loads are" in screen_text(pilot.app)
+        gate.set()
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        assert all(part in shown for part in ("• one", "float4 a[2];", "960 tokens, $0.25", "failed: no connection"))
+        assert shown.count("model>") == 1
+        assert pilot.app.session_screen.view_model.cost == 0.25  # type: ignore[attr-defined]
+
+
+CARD = json.dumps({
+    "summary": "Wider **loads**.", "code": scripted.VECTORS.source, "restrictions": [], "grid": [],
+    "shared_memory": "0",
+    "tunables": [{"name": "vec", "values": [1, 2, 4], "default": 2}, {"name": "b[/x]", "values": [8], "default": 8}],
+    "block_size": ["vec", 1], "grid_div_z": "",
+})  # fmt: skip
+
+
+async def test_a_reply_with_a_kernel_is_a_card_and_its_json_is_behind_a_fold(started: Started) -> None:
+    script = [*scripted.running(), events.ReplyReceived(call=2, text=CARD, input_tokens=1, output_tokens=2, cost=0.0)]
+    async with started(ScriptedRun(script, stays=True)) as pilot:
+        await pilot.press("4")
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        for part in ("model> Wider loads.", "kernel +5 -1 → pane 1", "vec    1 2 4", "b[/x]  8", "block size  vec 1"):
+            assert part in shown
+        for name in ("restrictions", "grid", "shared_memory", "**"):
+            assert name not in shown.partition("model> Wider")[2].partition("raw reply")[0]
+        assert '"tunables"' not in shown
+        await pilot.press("enter")
+        await settled(pilot)
+        assert '"restrictions"' in screen_text(pilot.app)

@@ -27,7 +27,7 @@ async def test_the_keys_of_the_plan_do_nothing_in_another_pane_and_are_not_offer
         assert "x delete" not in screen_text(pilot.app)
         await pilot.press("2")
         await settled(pilot)
-        assert "n add  ⏎ edit step  K up  J down  x delete  t thaw  c say" in screen_text(pilot.app)
+        assert "n add  ⏎ edit step  K up  J down  x delete  t thaw  c ask" in screen_text(pilot.app)
 
 
 @SIZES

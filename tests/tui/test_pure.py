@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -16,8 +17,9 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.chat_entries import completed, markdown_text, readable
+from tui_tuner.tui.cards import completed, reply_content
 from tui_tuner.tui.columns import OrderedRows, best_chart, chart_rows, sampled
+from tui_tuner.tui.diff_view import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.evaluation_table import (
     EVALUATION_COLUMNS,
     FASTEST,
@@ -26,9 +28,9 @@ from tui_tuner.tui.evaluation_table import (
     TunableWidths,
     short_names,
 )
-from tui_tuner.tui.kernel_pane import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.keys import KeyEntry, key_line
-from tui_tuner.tui.plan_lines import step_lines
+from tui_tuner.tui.markdown import markdown_text
+from tui_tuner.tui.plan_lines import step_detail, step_lines
 from tui_tuner.tui.row_filter import RowFilter, matches
 from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
@@ -218,26 +220,35 @@ def test_the_key_line_drops_keys_from_the_end_but_keeps_help_and_quit() -> None:
 
 
 def test_long_code_in_a_reply_becomes_one_line_also_while_it_streams() -> None:
-    whole = readable(scripted.REPLY)
+    whole = reply_content(scripted.REPLY, "").plain
     assert "▸ kernel, 22 lines → pane 1" in whole
     assert "__global__" not in whole
-    assert "__global__" not in readable(scripted.REPLY[:-200])
+    assert "__global__" not in reply_content(scripted.REPLY[:-200], None).plain
 
 
 def test_short_code_in_a_reply_stays() -> None:
-    assert "x = 1;" in readable("so\n```c\nx = 1;\n```\n")
+    assert "x = 1;" in reply_content("so\n```c\nx = 1;\n```\n", None).plain
 
 
 def test_a_structured_reply_is_shown_as_its_fields_while_it_arrives() -> None:
     reply = '{"rationale": "wider loads", "source": "int a;\\nint b;\\nint c;\\nint d;\\n"}'
-    assert readable(reply) == "**rationale** wider loads\n**source** ▸ kernel, 4 lines → pane 1"
-    assert readable(reply[:23]) == "**rationale** wider lo"
-    assert readable(reply[:3]) == "a structured reply, 3 characters"
+    assert reply_content(reply, None).plain == "wider loads\n▸ kernel, 4 lines → pane 1"
+    assert reply_content(reply, "int a;\nint x;\n").plain == "wider loads\n▸ kernel +3 -1 → pane 1"
+    assert reply_content(reply[:23], None).plain == "wider lo"
+    assert reply_content(reply[:3], None).plain == "a structured reply, 3 characters"
+
+
+def test_a_plan_is_a_numbered_list_and_what_is_empty_has_no_name() -> None:
+    steps = [{"title": "Tiles", "description": "through shared memory", "enabling": True}, {"title": "Unroll"}]
+    text = json.dumps({"summary": "", "steps": steps, "remarks": None, "valid": True})
+    assert reply_content(text, None).plain.split("\n") == [
+        "1. Tiles through shared memory enabling true", "2. Unroll", "valid  true",
+    ]  # fmt: skip
 
 
 @given(st.text(max_size=60))
 def test_no_reply_breaks_the_reader(text: str) -> None:
-    readable("{" + text)
+    reply_content("{" + text, None)
     markdown_text(text)
 
 
@@ -259,3 +270,51 @@ def test_the_details_of_an_evaluation_say_whose_machine_code_it_shares() -> None
 
     assert ["same machine code" in text for text in texts] == [False, True]
     assert "abc, block_size_x=16: the same machine code" in texts[1]
+
+
+MARKDOWN = """\
+## Why
+
+The **loads** of `A[i]` are *4* bytes wide.
+
+- one load for four elements
+  goes on
+  - nested
+3. third
+
+```cuda
+float a = A[i];  // [b]wide[/b]
+```
+
+| tunable | values |
+|---|---|
+| vec | 1, 2 |
+
+> quoted <b>html</b> [/x]
+"""
+
+
+def test_markdown_has_lists_tables_quotes_and_code_in_colour_and_nothing_in_it_acts() -> None:
+    content = markdown_text(MARKDOWN)
+    assert content.plain.split("\n") == [
+        "Why", "", "The loads of A[i] are 4 bytes wide.", "", "• one load for four elements", "  goes on", "  • nested",
+        "", "3. third", "", "  float a = A[i];  // [b]wide[/b]", "", "tunable  values", "vec      1, 2", "",
+        "▏ quoted <b>html</b> [/x]",
+    ]  # fmt: skip
+    styles = {content.plain[span.start : span.end]: str(span.style) for span in content.spans}
+    assert (styles["loads"], styles["A[i]"], styles["4"]) == ("bold", "$text-accent", "italic")
+    assert "float" in styles
+
+
+@given(st.text(alphabet="`*_-#>|[]<>\n ab1.", max_size=80))
+def test_any_beginning_of_markdown_can_be_shown(text: str) -> None:
+    markdown_text(text)
+
+
+def test_code_of_an_unknown_language_is_shown_as_it_stands() -> None:
+    assert markdown_text("```no-such\nx = 1\n").plain == "  x = 1"
+
+
+def test_the_detail_of_a_step_is_shown_as_markdown() -> None:
+    step = Step(id=1, title="t", detail="Use `float4`:\n\n- **wide** loads")
+    assert step_detail(step, "").plain == "Use float4:\n\n• wide loads"

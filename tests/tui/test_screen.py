@@ -72,9 +72,9 @@ async def test_a_narrow_terminal_that_is_tall_shows_the_kernel_and_the_last_othe
 
 
 @pytest.mark.parametrize("size", [(80, 24), (90, 40), (120, 36)])
-async def test_a_question_shifts_no_pane(started: Started, size: tuple[int, int]) -> None:
+async def test_a_question_without_a_kernel_to_review_shifts_no_pane(started: Started, size: tuple[int, int]) -> None:
     asks = asyncio.Event()
-    script = [*scripted.running(), asks, scripted.PROPOSAL]
+    script = [*scripted.running(), asks, scripted.PROPOSAL.model_copy(update={"candidate": None})]
     async with started(ScriptedRun(script, stays=True), size=size) as pilot:
         before = [pane.region for pane in pilot.app.screen.query(Pane)]
         asks.set()
@@ -236,6 +236,8 @@ async def test_a_slash_in_another_pane_leaves_the_table_alone(started: Started) 
 async def test_the_app_is_readable_without_colour(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
+        await pilot.press("escape")
+        await settled(pilot)
         text = screen_text(pilot.app)
-        for part in ("✓  1 Tile", "○  2 Vectorised", "awaiting you", "3 + ", "5 - ", "★30", "[diff]"):
+        for part in ("✓  1 Tile", "○  2 Vectorised", "awaiting you", "9 + ", "9 - ", "★30", "[diff]"):
             assert part in text

@@ -116,6 +116,13 @@ class Recall:
         record = self._journal.get(key_of(kind, content))
         return None if record is None else record.result
 
+    def numbered(self, kind: str) -> list[dict[str, Any]]:
+        """The recorded results of effects that are numbered from 1, in their order."""
+        found: list[dict[str, Any]] = []
+        while (result := self.recorded(kind, {"number": len(found) + 1})) is not None:
+            found.append(result)
+        return found
+
     def nth(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         """The content with a count of how often it was asked before: the same question may be put twice."""
         plain = key_of(kind, content)

@@ -116,6 +116,19 @@ class Conversation:
         self._backend, self._name = backend, backend.name
         return ""
 
+    async def answer(self, request: Request, on_chunk: Callable[[Chunk], None]) -> Reply:
+        """A reply to a question of the user's own, beside the calls of the strategy.
+
+        Raises:
+            BudgetSpent: it might cost more than is left.
+            TransportError: there is no reply.
+            ModelError: there is no model.
+        """
+        if self._backend is None:
+            raise ModelError("there is no model to ask: name one with --llm")
+        self._budget.check_cost(worst_cost(self._backend.name, request))
+        return await complete(self._backend, request, on_chunk)
+
     async def prompt_tokens(self) -> int | None:
         """How many tokens a prompt may have beside its reply; None if unknown."""
 

@@ -189,6 +189,45 @@ CHANGES = (PauseChanged, BudgetChanged, ModelChanged, StrategyChanged, ApprovalL
 """What the user changed of a session that runs."""
 
 
+class QuestionAsked(Event):
+    """The user asks the model something; `about` is what they had selected."""
+
+    type: Literal["question_asked"] = "question_asked"
+    number: int
+    text: str
+    about: str = ""
+
+
+class AnswerText(Event):
+    """Words of the answer as they arrive."""
+
+    type: Literal["answer_text"] = "answer_text"
+    transient: ClassVar[bool] = True
+    number: int
+    text: str = ""
+    thinking: str = ""
+
+
+class AnswerReceived(Event):
+    """The whole answer; `cost` in US dollars, None if unknown."""
+
+    type: Literal["answer_received"] = "answer_received"
+    number: int
+    text: str
+    thinking: str = ""
+    tokens: int = 0
+    cost: float | None = None
+
+
+class AnswerFailed(Event):
+    """A question came to nothing."""
+
+    type: Literal["answer_failed"] = "answer_failed"
+    number: int
+    reason: str
+    cost: float | None = 0.0
+
+
 class CandidateProposed(Event):
     """A new kernel to look at, or what else is tuned."""
 

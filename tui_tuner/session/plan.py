@@ -87,9 +87,21 @@ class Thaw(Told):
     name: str
 
 
+class Ask(Told):
+    """A question to the model, answered at once and beside the strategy.
+
+    Attributes:
+        about: what the user has selected, as text.
+    """
+
+    type: Literal["ask"] = "ask"
+    text: Title
+    about: str = ""
+
+
 PlanInstruction = AddStep | EditStep | MoveStep | DeleteStep
 Control = Pause | GoOn | SkipStep | Stop | RaiseBudget | UseModel | UseStrategy | AskAbout
-Instruction = Annotated[Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
+Instruction = Annotated[Ask | Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
 """All that a session can be told; as JSON it can be told from another program, see `INSTRUCTION`."""
 INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
 _KIND = "told"
@@ -101,6 +113,9 @@ class Inbox:
     """Takes instructions at any time and hands each on at a definite place among the operations.
 
     A place is the number of operations done, and of effects begun since the last of them.
+
+    Attributes:
+        on_pass: is told after each operation how many there were.
     """
 
     def __init__(self, recall: Recall) -> None:
@@ -110,15 +125,15 @@ class Inbox:
         self._rests = False
         self._held: list[Instruction] = []
         self._obey: Obey | None = None
-        recorded = self._recorded()
+        self.on_pass: Callable[[int], None] = lambda _: None
+        recorded = recall.numbered(_KIND)
         self._count = len(recorded)
         self._pending = sorted(recorded, key=_place)
 
-    def _recorded(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        while (result := self._recall.recorded(_KIND, {"number": len(found) + 1})) is not None:
-            found.append(result)
-        return found
+    @property
+    def operations(self) -> int:
+        """How many the strategy has done."""
+        return self._operations
 
     def open(self, obey: Obey) -> None:
         """Begin to hand instructions on."""
@@ -155,6 +170,8 @@ class Inbox:
     def _hand_on(self, *, at_a_place: bool) -> None:
         if self._obey is None:
             return
+        if at_a_place:
+            self.on_pass(self._operations)
         while self._pending and _place(self._pending[0]) <= (self._operations, self._effects):
             self._obey(INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
         if not self._recall.is_live:

@@ -18,7 +18,8 @@ from tui_tuner.session.controls import AtOnce, Controls
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.live import LiveRun
-from tui_tuner.session.plan import Inbox, Instruction
+from tui_tuner.session.plan import Ask, Inbox, Instruction
+from tui_tuner.session.questions import Questions
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
@@ -84,6 +85,7 @@ class EventStream(ABC):
             required=kept.options.require_model,
         )
         self._inbox = Inbox(self._recall)
+        self._questions = Questions(self._conversation, self._recall, self._budget, self._inbox, self._emit, max_tokens)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._driven: asyncio.Task[None] | None = None
         self._live: LiveRun | None = None
@@ -116,6 +118,7 @@ class EventStream(ABC):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
+            await self._questions.close()
             if self._live is not None:
                 self._live.close()
             await self._close()
@@ -127,7 +130,7 @@ class EventStream(ABC):
             self._driven.cancel()
 
     def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says at any time: words for the model, changes of the plan, controls.
+        """Take what the user says at any time: a question or words for the model, changes of the plan, controls.
 
         Returns:
             False if the session is a replay, which nobody can change.
@@ -136,6 +139,8 @@ class EventStream(ABC):
             if self._recall.writable:
                 self._controls.act(instruction)
             return self._recall.writable
+        if isinstance(instruction, Ask):
+            return self._questions.ask(instruction)
         return self._inbox.tell(instruction)
 
     @property
@@ -148,6 +153,7 @@ class EventStream(ABC):
         self._queue.put_nowait(event)
         if self._live is not None:
             self._live.publish(event)
+        self._questions.hear(event)
 
     async def _drive(self, approver: Approver) -> None:
         self._emit(self._started())

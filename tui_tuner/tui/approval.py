@@ -62,7 +62,7 @@ class QuestionLine(Widget):
 
 
 REMEDY = "remedy"
-ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again", REMEDY)
+ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again", "review", "facts", REMEDY)
 """The actions of the screen that have to do with the question."""
 
 Answer = Decision | Remedy
@@ -154,6 +154,8 @@ class ApprovalDesk:
             return self.approves_all
         if action == "approve_all" and self.approves_all:
             return False
+        if action in ("review", "facts"):
+            return question is not None and question.candidate is not None
         if action == "edit":
             return True if question is not None and question.candidate is not None else None
         return True if question is not None else None

@@ -172,6 +172,12 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
         source = self._contents.source(self._view_model, message.key)
         self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key), source))
 
+    @property
+    def selected_words(self) -> str:
+        """All there is to say about the row under the cursor, as text; empty where there is none."""
+        key = self._contents.table.selected_key
+        return "" if key is None else self._contents.about(self._view_model, key)[1].plain
+
     def on_resize(self, _event: Resize) -> None:
         """Draw the curve in the new width."""
         self._draw_chart()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Any
-
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -16,6 +12,7 @@ from textual.widgets import Static
 
 from tui_tuner.format import cost, counted
 from tui_tuner.session.events import (
+    AnswerFailed,
     ApprovalGiven,
     CallFailed,
     DeviceReady,
@@ -25,17 +22,19 @@ from tui_tuner.session.events import (
     ModelChanged,
     Note,
     PromptSent,
-    ReplyReceived,
+    QuestionAsked,
     ReplyRefused,
     SessionFinished,
     UserSaid,
 )
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.text import clean
-from tui_tuner.tui.plain import plain
+from tui_tuner.tui.cards import parsed_reply, reply_content
+from tui_tuner.tui.plain import Paragraphs, plain
 from tui_tuner.tui.subject import SubjectView
 
 _YOU = Content.styled("you> ", "bold $text-accent")
+_STEER = Content.styled("steer> ", "bold $text-warning")
+_MODEL = Content.styled("model> ", "bold $text-primary")
 
 
 def entry(event: Event, view: SubjectView) -> Widget | None:
@@ -65,7 +64,10 @@ def _line(event: Event, view: SubjectView) -> Content | None:
         case ApprovalGiven():
             return _YOU + plain(_decision(event.step, event.decision))
         case UserSaid():
-            return _YOU + plain(event.text)
+            return _STEER + plain(event.text)
+        case QuestionAsked():
+            about = f"  (about {counted(len(event.about.splitlines()), 'selected line')})" if event.about else ""
+            return _YOU + plain(event.text) + Content.styled(about, "$foreground-muted")
         case SessionFinished():
             return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
     return _trouble_line(event)
@@ -74,7 +76,7 @@ def _line(event: Event, view: SubjectView) -> Content | None:
 def _trouble_line(event: Event) -> Content | None:
     """What is told of a model that fails."""
     match event:
-        case CallFailed():
+        case CallFailed() | AnswerFailed():
             return _failure(event.reason)
         case HelpAsked():
             return _failure(f"{event.trouble.purpose}: {event.trouble.reason}")
@@ -155,18 +157,26 @@ class Fold(Vertical):
 
 
 class ReplyEntry(Vertical):
-    """A reply of the model with its thinking folded; `extend` while it arrives, `finish` when it is whole."""
+    """What the model says, its thinking folded; `extend` while it arrives, `finish` when it is whole.
 
-    def __init__(self) -> None:
+    A structured reply is a card whose raw text is folded.
+
+    Args:
+        before: the kernel that one in the reply is compared with.
+    """
+
+    def __init__(self, before: str = "") -> None:
         super().__init__(classes="entry reply")
+        self._before = before
         self._text = ""
         self._thinking = ""
         self._usage = ""
 
     def compose(self) -> ComposeResult:
-        """The thinking and the words."""
+        """The thinking, the words, and what stands behind a card."""
         yield Fold("thinking", "", classes="thinking")
-        yield Static(markup=False, classes="words")
+        yield Paragraphs()
+        yield Fold("raw reply", "", classes="raw")
 
     def extend(self, text: str, thinking: str) -> None:
         """Add what arrived."""
@@ -174,11 +184,10 @@ class ReplyEntry(Vertical):
         self._thinking += thinking
         self._draw()
 
-    def finish(self, event: ReplyReceived) -> None:
+    def finish(self, text: str, thinking: str, tokens: int, dollars: float | None) -> None:
         """Show the whole reply and what it cost."""
-        self._text, self._thinking = event.text, event.thinking
-        tokens = counted(event.input_tokens + event.output_tokens, "token")
-        self._usage = f"\n{tokens}, {cost(event.cost)}"
+        self._text, self._thinking = text, thinking
+        self._usage = f"\n{counted(tokens, 'token')}, {cost(dollars)}"
         self._draw()
 
     def on_mount(self) -> None:
@@ -188,135 +197,10 @@ class ReplyEntry(Vertical):
     def _draw(self) -> None:
         if not self.children:
             return
-        fold = self.query_one(Fold)
-        fold.display = bool(self._thinking.strip())
-        fold.change(f"thinking, {counted(len(self._thinking.split()), 'word')}", self._thinking)
-        words = Content.assemble(
-            ("model> ", "bold $text-primary"), markdown_text(readable(self._text)), (self._usage, "$foreground-muted")
-        )
-        self.query_one(".words", Static).update(words)
-
-
-_INLINE = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*|(?<![\w*])\*([^\s*]|[^\s*][^*\n]*[^\s*])\*(?![\w*])")
-_INLINE_STYLES = ("$text-accent", "bold", "italic")
-_HEADING = re.compile(r"#{1,6}\s+(.*)")
-_BULLET = re.compile(r"(\s*)[-*]\s+(.*)")
-
-
-def _inline_markdown(line: str) -> Content:
-    parts: list[Content] = []
-    end = 0
-    for match in _INLINE.finditer(line):
-        parts.append(Content(line[end : match.start()]))
-        parts += [
-            Content.styled(text, style) for text, style in zip(match.groups(), _INLINE_STYLES, strict=True) if text
-        ]
-        end = match.end()
-    return Content("").join([*parts, Content(line[end:])])
-
-
-def _markdown_line(line: str) -> Content:
-    if heading := _HEADING.fullmatch(line):
-        return Content.styled(heading.group(1), "bold")
-    if bullet := _BULLET.fullmatch(line):
-        return Content(f"{bullet.group(1)}• ") + _inline_markdown(bullet.group(2))
-    if line.startswith("▸ "):
-        return Content.styled(line, "$text-primary")
-    return _inline_markdown(line)
-
-
-def markdown_text(text: str) -> Content:
-    """Headings, bullets, `code`, **strong** and *stressed* words styled; fences as plain lines; blank lines once."""
-    lines: list[Content] = []
-    fenced = False
-    for line in clean(text).strip().expandtabs(4).split("\n"):
-        if line.startswith("```"):
-            fenced = not fenced
-        elif fenced:
-            lines.append(Content.styled(f"  {line}", "$text-accent"))
-        elif line.strip() or (lines and lines[-1]):
-            lines.append(_markdown_line(line))
-    return Content("\n").join(lines)
-
-
-FOLDED_FROM = 4
-"""Code of at least so many lines is folded: it is shown in the kernel pane."""
-
-_FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-
-
-def _folded(lines: int) -> str:
-    return f"▸ kernel, {lines} lines → pane 1"
-
-
-def _fold_fence(match: re.Match[str]) -> str:
-    lines = match.group(1).rstrip("\n").count("\n") + 1
-    return match.group(0) if lines < FOLDED_FROM else _folded(lines)
-
-
-def completed(text: str) -> str:
-    """The beginning of a JSON text with what is open closed, so that it can be parsed."""
-    closers: list[str] = []
-    in_string = escaped = False
-    for character in text:
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            closers.append("}" if character == "{" else "]")
-        elif character in "}]" and closers:
-            closers.pop()
-    stem = text[:-1] if in_string and escaped else text
-    return stem + ('"' if in_string else "") + "".join(reversed(closers))
-
-
-def _parsed(text: str) -> dict[str, Any] | None:
-    """The reply as an object, also while it still arrives; None if it is none."""
-    body = text.strip()
-    body = re.sub(r"^```(?:json)?\s*\n?|\n?```$", "", body)
-    if not body.startswith("{"):
-        return None
-    for candidate in (
-        body,
-        completed(body),
-        completed(body + " null"),
-        completed(re.sub(r",\s*\"?[^\"]*\"?$", "", body)),
-    ):
-        try:
-            value = json.loads(candidate, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        return value if isinstance(value, dict) else None
-    return {}
-
-
-def _field(name: str, value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
-    if isinstance(value, str):
-        lines = value.rstrip("\n").count("\n") + 1
-        text = _folded(lines) if lines >= FOLDED_FROM and ";" in value else value
-    elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        text = "".join(f"\n- {_inline(item)}" for item in value)
-    else:
-        text = _inline(value)
-    return f"**{name}** {text}"
-
-
-def _inline(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_inline(item)}" for name, item in value.items())
-    if isinstance(value, list):
-        items = [_inline(item) for item in value]
-        return (", " if any(" " in item for item in items) else " ").join(items)
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def readable(text: str) -> str:
-    """The reply, whole or its beginning, as Markdown without long code."""
-    fields = _parsed(text)
-    if fields is None:
-        return _FENCE.sub(_fold_fence, text)
-    if not fields:
-        return f"a structured reply, {len(text)} characters"
-    return "\n".join(_field(name, value) for name, value in fields.items())
+        thinking, raw = self.query(Fold)
+        thinking.display = bool(self._thinking.strip())
+        thinking.change(f"thinking, {counted(len(self._thinking.split()), 'word')}", self._thinking)
+        raw.display = bool(self._usage) and parsed_reply(self._text) is not None
+        raw.change(f"raw reply, {counted(len(self._text), 'character')}", self._text)
+        words = reply_content(self._text, self._before if self._usage else None)
+        self.query_one(Paragraphs).show(Content.assemble(_MODEL, words, (self._usage, "$foreground-muted")))

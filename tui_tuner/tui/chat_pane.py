@@ -20,6 +20,9 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_tuner.session import events
+from tui_tuner.session.controls import Stop
+from tui_tuner.session.plan import AddStep, Ask, Say
+from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui import chat_entries
 from tui_tuner.tui.chat_entries import Fold, ReplyEntry
 from tui_tuner.tui.panes import Pane
@@ -48,7 +51,7 @@ class ChatInput(Input):
 
 
 class SayInput(ChatInput):
-    """Words for the model's next prompt."""
+    """A question to the model, or words to steer by behind a slash."""
 
 
 class ReasonInput(ChatInput):
@@ -67,15 +70,23 @@ class EntryLine(Horizontal):
         self._sign = sign
         self._entry = entry
 
+    def sign(self, sign: Content) -> None:
+        """Show another sign."""
+        self.query_one(".sign", Static).update(sign)
+
     def compose(self) -> ComposeResult:
         """Sign and input."""
         yield Static(self._sign, markup=False, classes="sign")
         yield self._entry
 
 
-_SAY = "words for the model's next prompt"
+_SAY = "a question, or /hint /try /stop"
 _WHY = "Enter rejects, Esc leaves"
 _KEPT = 200
+
+
+_ASKING = Content.styled("you> ", "bold $text-accent")
+_STEERED = Content.styled("steer> ", "bold $text-warning")
 
 
 class ChatLog(VerticalScroll, can_focus=True):
@@ -125,8 +136,12 @@ class ChatPane(Pane):
 
 `[` and `]` mark a folded prompt or the model's thinking, Enter opens it.
 
-*you>* What you type here goes to the model with its next prompt, and with every later one: press
-`c`, write, press Enter. Esc leaves and keeps what you typed.
+*you>* What you type here is put to the model at once, as a question of its own with the kernel, the plan, what was
+measured and the hunk or row that you have selected; the answer changes nothing. Press `c`, write, press Enter. Esc
+leaves and keeps what you typed.
+
+*steer>* `/hint WORDS` go with the model's next prompt and every later one, `/try WORDS` become the next step of the
+plan, `/stop` lets what is being measured end and concludes with the best; the session can be resumed.
 
 *reject>* While a step awaits you, `r` opens a line of its own for the reason; Enter rejects.
 """
@@ -135,9 +150,9 @@ class ChatPane(Pane):
 
     @dataclass
     class WordsSubmitted(Message):
-        """The user tells the model something."""
+        """The user asks the model something, or steers."""
 
-        text: str
+        instruction: Ask | Say | AddStep | Stop
 
     @dataclass
     class RejectionSubmitted(Message):
@@ -148,11 +163,13 @@ class ChatPane(Pane):
     def __init__(self, view: SubjectView) -> None:
         super().__init__(4, "Chat")
         self._view = view
-        self._replies: dict[int, ReplyEntry] = {}
+        self._replies: dict[tuple[str, int], ReplyEntry] = {}
+        self._best = ""
+        self._next: int | None = None
         self._say = SayInput(placeholder=_SAY, id="say", select_on_focus=False, compact=True)
         self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
         self._lines: dict[ChatInput, EntryLine] = {
-            self._say: EntryLine(Content.styled("you> ", "bold $text-accent"), self._say),
+            self._say: EntryLine(_ASKING, self._say),
             self._reason: EntryLine(Content.styled("reject> ", "bold $text-warning"), self._reason),
         }
 
@@ -211,32 +228,54 @@ class ChatPane(Pane):
     @on(Input.Submitted, "#say")
     def _tell(self, message: Input.Submitted) -> None:
         message.stop()
-        if message.value.strip():
-            self.post_message(self.WordsSubmitted(message.value.strip()))
+        words = message.value.strip()
+        if not words.startswith("/"):
+            if words:
+                self.post_message(self.WordsSubmitted(Ask(text=words)))
+            return
+        name, _, text = words[1:].partition(" ")
+        match name.lower(), text.strip():
+            case "stop", _:
+                self.post_message(self.WordsSubmitted(Stop()))
+            case "hint", hint if hint:
+                self.post_message(self.WordsSubmitted(Say(text=hint)))
+            case "try", title if title:
+                self.post_message(self.WordsSubmitted(AddStep(title=title, before=self._next)))
+            case _:
+                self.notify("There are /hint WORDS, /try WORDS and /stop.", severity="warning", markup=False)
+
+    @on(Input.Changed, "#say")
+    def _show_sign(self, message: Input.Changed) -> None:
+        """Words to steer by look different from the first sign on."""
+        self._lines[self._say].sign(_STEERED if message.value.startswith("/") else _ASKING)
 
     def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
         """Append what the news say; the words of a streaming reply are added all at once."""
+        best = self._view.best(view_model) or view_model.baseline
+        self._best = "" if best is None else best.source
+        self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
         entries: list[Widget] = []
-        words: dict[int, tuple[str, str]] = {}
+        words: dict[tuple[str, int], tuple[str, str]] = {}
         for event in news:
-            if isinstance(event, events.ModelText):
-                text, thinking = words.get(event.call, ("", ""))
-                words[event.call] = (text + event.text, thinking + event.thinking)
-            elif isinstance(event, events.ReplyReceived):
-                words.pop(event.call, None)
-                self._reply(event.call, entries).finish(event)
-            else:
-                entries += self._entries(event)
-        for call, (text, thinking) in words.items():
-            self._reply(call, entries).extend(text, thinking)
+            match event:
+                case events.ModelText() | events.AnswerText():
+                    text, thinking = words.get(_key(event), ("", ""))
+                    words[_key(event)] = (text + event.text, thinking + event.thinking)
+                case events.ReplyReceived() | events.AnswerReceived():
+                    words.pop(_key(event), None)
+                    self._reply(_key(event), entries).finish(event.text, event.thinking, _tokens(event), event.cost)
+                case _:
+                    entries += self._entries(event)
+        for key, (text, thinking) in words.items():
+            self._reply(key, entries).extend(text, thinking)
         if entries:
             self._append(entries)
 
-    def _reply(self, call: int, entries: list[Widget]) -> ReplyEntry:
-        if call not in self._replies:
-            self._replies[call] = ReplyEntry()
-            entries.append(self._replies[call])
-        return self._replies[call]
+    def _reply(self, key: tuple[str, int], entries: list[Widget]) -> ReplyEntry:
+        if key not in self._replies:
+            self._replies[key] = ReplyEntry(self._best)
+            entries.append(self._replies[key])
+        return self._replies[key]
 
     def _append(self, entries: list[Widget]) -> None:
         self._log.mount_all(entries[-_KEPT:])
@@ -246,6 +285,20 @@ class ChatPane(Pane):
 
     def _entries(self, event: events.Event) -> list[Widget]:
         if isinstance(event, events.PromptSent):
-            self._replies.pop(event.call, None)
+            self._replies.pop(("call", event.call), None)
         entry = chat_entries.entry(event, self._view)
         return [] if entry is None else [entry]
+
+
+_Words = events.ModelText | events.ReplyReceived | events.AnswerText | events.AnswerReceived
+
+
+def _key(event: _Words) -> tuple[str, int]:
+    """Which reply the words belong to."""
+    if isinstance(event, events.AnswerText | events.AnswerReceived):
+        return ("answer", event.number)
+    return ("call", event.call)
+
+
+def _tokens(event: events.ReplyReceived | events.AnswerReceived) -> int:
+    return event.tokens if isinstance(event, events.AnswerReceived) else event.input_tokens + event.output_tokens

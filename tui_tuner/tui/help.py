@@ -11,8 +11,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
-from tui_tuner.tui.chat_entries import markdown_text
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS
+from tui_tuner.tui.markdown import markdown_text
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import Paragraphs, hanging, plain
 
@@ -48,7 +48,8 @@ def _of_group(description: str | None) -> list[Binding]:
 
 
 def _keys_of(pane: Pane) -> list[Binding]:
-    own = [each for each in type(pane.focus_target()).BINDINGS if isinstance(each, Binding) and each.tooltip]
+    bindings = [*type(pane).__dict__.get("BINDINGS", []), *type(pane.focus_target()).BINDINGS]
+    own = [each for each in bindings if isinstance(each, Binding) and each.tooltip]
     return [*_of_group(pane.kind), *own]
 
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher, unified_diff
-from functools import cache
-from typing import Literal
+from difflib import unified_diff
+from typing import ClassVar, Literal
 
-from textual import work
+from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.content import Content
-from textual.highlight import highlight
+from textual.events import Key
+from textual.getters import query_one
+from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Static, TextArea
+from textual.widgets import ContentSwitcher, Input, TextArea
+from textual.widgets.text_area import Selection
 
-from tui_tuner.format import counted
 from tui_tuner.session.events import Event
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
-from tui_tuner.tui.highlighting import PYGMENTS_NAMES, apply_language, apply_theme
+from tui_tuner.tui.diff_view import DiffView
+from tui_tuner.tui.highlighting import apply_language, apply_theme
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import clickable, one_line
 from tui_tuner.tui.subject import SubjectView
@@ -30,9 +32,54 @@ from tui_tuner.tui.view_model import ViewModel
 
 SourceView = Literal["source", "diff", "best"]
 VIEWS: tuple[SourceView, ...] = ("source", "diff", "best")
-
+Base = Literal["step", "given", "best"]
+BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as given", "best": "the best so far"}
+"""What a diff may be against."""
 
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
+
+
+class SourceArea(TextArea):
+    """A source to read; the keys of an editor that delete scroll here."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "half(1)", "Half a page down", show=False, id="source_half_down"),
+        Binding("ctrl+u", "half(-1)", "Half a page up", show=False, id="source_half_up"),
+    ]
+
+    def action_half(self, direction: int) -> None:
+        """Go on by half a page."""
+        self.move_cursor_relative(rows=direction * max(1, self.size.height // 2))
+
+    def seek(self, words: str, step: int) -> bool:
+        """Select the next place of some words in a direction, round the ends; whether there is one."""
+        places = [
+            (number, line.lower().find(words.lower())) for number, line in enumerate(self.document.lines) if words
+        ]
+        found = [place for place in places if place[1] >= 0]
+        here = self.selection.start[0]
+        beyond = [place for place in found if (place[0] > here if step > 0 else place[0] < here)]
+        if found:
+            line, column = (beyond or found)[0 if step > 0 else -1]
+            self.selection = Selection((line, column), (line, column + len(words)))
+            self.scroll_cursor_visible(animate=False)
+        return bool(found)
+
+
+class SeekInput(Input):
+    """The words to look for; Esc leaves it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, id="seek_leave", tooltip="Go back to the kernel.")
+    ]
+
+    @dataclass
+    class SeekLeft(Message):
+        """The user is done with it."""
+
+    def action_leave(self) -> None:
+        """Say so."""
+        self.post_message(self.SeekLeft())
 
 
 class KernelPane(Pane):
@@ -43,13 +90,40 @@ class KernelPane(Pane):
 ## Kernel
 
 - **source**: the candidate under consideration; without one, the kernel as given
-- **diff**: the candidate, or else the incumbent, against the kernel as given
+- **diff**: the candidate, or else the incumbent, against what `b` chooses: the kernel that this step starts from (at a
+  second try the first one), the kernel as given, the best
 - **best**: the incumbent
 
-`d` goes on to the next view.
+`d` goes on to the next view. A kernel that awaits you has the whole height, with what there is to know of it beside it;
+`v` shows all panes, and it again, `i` goes there and back.
 """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "line(1)", "Down", show=False, id="kernel_down", tooltip="Go down a line."),
+        Binding("k", "line(-1)", "Up", show=False, id="kernel_up", tooltip="Go up a line."),
+        Binding("g", "end(-1)", "First", show=False, id="kernel_first", tooltip="Go to the first line."),
+        Binding("G", "end(1)", "Last", show=False, id="kernel_last", tooltip="Go to the last line."),
+        Binding("ctrl+d", "half(1)", "Half down", show=False, id="kernel_half_down", tooltip="Go down half a page."),
+        Binding("ctrl+u", "half(-1)", "Half up", show=False, id="kernel_half_up", tooltip="Go up half a page."),
+        Binding("right_square_bracket", "bracket(1)", "Next hunk", show=False, id="hunk_next",
+                tooltip="With c after it: go to the next change of the diff, which a question is then about."),
+        Binding("left_square_bracket", "bracket(-1)", "Previous hunk", show=False, id="hunk_previous",
+                tooltip="With c after it: go to the change before."),
+        Binding("c", "hunk", "Hunk", show=False, id="hunk"),
+        Binding("b", "base", "Base", show=False, id="diff_base",
+                tooltip="Compare with another kernel: where this step starts, as given, the best."),
+        Binding("vertical_line", "split", "Side by side", show=False, id="diff_split",
+                tooltip="Show the diff side by side, or one under the other."),
+        Binding("slash,ctrl+f", "seek", "Find", show=False, id="kernel_find", tooltip="Find words in what is shown."),
+        Binding("n", "seek_on(1)", "Next", show=False, id="kernel_find_next", tooltip="Go to the next place of them."),
+        Binding("N", "seek_on(-1)", "Previous", show=False, id="kernel_find_previous",
+                tooltip="Go to the place before."),
+    ]  # fmt: skip
 
     view: var[SourceView] = var("source", init=False)
+    base: var[Base] = var("step", init=False)
+
+    _diff = query_one(DiffView)
+    _seek = query_one(SeekInput)
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(1, view.pane)
@@ -57,17 +131,24 @@ class KernelPane(Pane):
         self._subject = view
         self._view_model = ViewModel()
         self._shown: tuple[object, ...] | None = None
+        self._description = ""
+        self._bracket = 0
 
     def compose(self) -> ComposeResult:
         """Two text areas and a diff, of which one is visible."""
         with ContentSwitcher(initial="view-source"):
             for view in ("source", "best"):
-                yield TextArea(read_only=True, soft_wrap=False, show_line_numbers=True, id=f"view-{view}", compact=True)
-            yield DiffView(id="view-diff")
+                yield SourceArea(
+                    read_only=True, soft_wrap=False, show_line_numbers=True, id=f"view-{view}", compact=True
+                )
+            yield DiffView()
+        yield SeekInput(placeholder="words to find; n and N go on", id="seek", compact=True)
 
     def on_mount(self) -> None:
         """Colour the sources as the theme says, now and after every change of it."""
         super().on_mount()
+        self._seek.display = False
+        self._seek.cursor_blink = False
         for area in self.query(TextArea):
             area.cursor_blink = False  # a line anew twice a second, also for a terminal far away
         self.app.theme_changed_signal.subscribe(self, lambda _: self._colour())
@@ -92,14 +173,15 @@ class KernelPane(Pane):
         return self.query_one(f"#view-{self.view}")
 
     def copied_text(self) -> tuple[str, str]:
-        """The kernel that is shown, or its difference from that as given."""
-        (shown, _), given = self._source(), self._view_model.baseline
-        if shown is None or given is None:
+        """The kernel that is shown, or its difference from what it is compared with."""
+        (shown, _), base = self._source(), self.compared
+        if shown is None:
             return "", ""
-        if self.view != "diff":
+        if self.view != "diff" or base is None:
             return shown.source, f"the {self._subject.noun}"
-        old, new = given.source.splitlines(keepends=True), shown.source.splitlines(keepends=True)
-        return "".join(unified_diff(old, new, "as given", shown.title or "proposed")), "the diff"
+        old, new = base.source.splitlines(keepends=True), shown.source.splitlines(keepends=True)
+        against = BASES[self.base] if self._view_model.review is not None else BASES["given"]
+        return "".join(unified_diff(old, new, against, shown.title or "proposed")), "the diff"
 
     def next_view(self) -> None:
         """Go on to the next of source, diff and best."""
@@ -124,11 +206,12 @@ class KernelPane(Pane):
         if view_model.started is None:
             return
         source, description = self._source()
-        state = (self.view, view_model.started, source, description)
+        state = (self.view, view_model.started, source, description, self._compared(source))
         if state == self._shown:
             return
         self._shown = state
-        self.border_subtitle = one_line(description)
+        self._description = description
+        self._write_subtitle()
         language = view_model.started.language
         if self.view == "diff":
             self._draw_diff(source, language)
@@ -143,11 +226,39 @@ class KernelPane(Pane):
         apply_language(area, language)
 
     def _draw_diff(self, source: Source | None, language: str) -> None:
-        view, baseline = self.query_one(DiffView), self._view_model.baseline
-        if source is None or baseline is None:
-            view.show_message(f"nothing to compare with the {self._subject.noun} as given yet")
+        base = self._compared(source)
+        if source is None or base is None:
+            self._diff.show_message(f"nothing to compare with the {self._subject.noun} as given yet")
         else:
-            view.show(baseline.source, source.source, language)
+            self._diff.show(base.source, source.source, language)
+
+    @property
+    def compared(self) -> Source | None:
+        """What the diff of the source under consideration is against."""
+        return self._compared(self._source()[0])
+
+    def _compared(self, source: Source | None) -> Source | None:
+        """What the diff is against: outside of a review always the source as given."""
+        view_model = self._view_model
+        review, given = view_model.review, view_model.baseline
+        if review is None or source is not review.candidate or self.base == "given":
+            return given
+        best = self._subject.best(view_model) or given
+        return (review.before or best) if self.base == "step" else best
+
+    @on(DiffView.Moved)
+    def _write_subtitle(self) -> None:
+        words = [self._description]
+        if self.view == "diff" and self._diff.hunks:
+            words += [f"against {BASES[self.base]}"] if self._view_model.review is not None else []
+            hunk = self._diff.hunk
+            words = words if hunk is None else [f"hunk {hunk + 1}/{self._diff.hunks}", *words]
+        self.border_subtitle = one_line(" · ".join(words))
+
+    @property
+    def selected_hunk(self) -> str:
+        """The chosen change of the diff as text; empty where none is."""
+        return self._diff.selected if self.view == "diff" else ""
 
     def _source(self) -> tuple[Source | None, str]:
         """What the present view is about, and what it is in words."""
@@ -158,143 +269,78 @@ class KernelPane(Pane):
             return view_model.baseline, "as given"
         return self._subject.best(view_model), self._subject.best_words(view_model)
 
+    # --- keys
 
-DiffKind = Literal["same", "added", "removed", "fold"]
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The second key of two acts after the first one only, and what is about a diff while one is shown."""
+        if action == "hunk":
+            return self._bracket != 0
+        return self.view == "diff" if action in ("bracket", "base", "split") else True
 
-CONTEXT = 3
-"""Unchanged lines kept around a change."""
+    def on_key(self, event: Key) -> None:
+        """Forget the first key of two, unless the second one follows."""
+        if event.key not in ("c", "right_square_bracket", "left_square_bracket"):
+            self._bracket = 0
 
+    def action_bracket(self, direction: int) -> None:
+        """Take the first key of two."""
+        self._bracket = direction
 
-@dataclass(frozen=True)
-class DiffRow:
-    """One row of a diff.
+    def action_hunk(self) -> None:
+        """Go to the next change in the direction of the first key."""
+        self._diff.go_to_hunk(self._bracket)
+        self._bracket = 0
 
-    Attributes:
-        number: the line, counted from 1: of the old source for `removed`, of the new one otherwise.
-        lines: for a `fold`, how many unchanged lines it stands for.
-    """
-
-    kind: DiffKind
-    number: int
-    lines: int = 1
-
-
-def _same(start: int, length: int, *, first: bool, last: bool) -> list[DiffRow]:
-    """Unchanged lines of the new source from `start` (counted from 0), folded where they are many."""
-    head = 0 if first else CONTEXT
-    tail = 0 if last else CONTEXT
-    hidden = length - head - tail
-    if hidden <= 1:
-        return [DiffRow("same", start + index + 1) for index in range(length)]
-    top = [DiffRow("same", start + index + 1) for index in range(head)]
-    bottom = [DiffRow("same", start + length - tail + index + 1) for index in range(tail)]
-    return [*top, DiffRow("fold", start + head + 1, hidden), *bottom]
-
-
-def diff_rows(old: list[str], new: list[str]) -> list[DiffRow]:
-    """The rows that lead from the old lines to the new ones; removed lines stand before added ones."""
-    rows: list[DiffRow] = []
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    for index, (tag, old_start, old_end, new_start, new_end) in enumerate(blocks):
-        if tag == "equal":
-            first, last = index == 0, index == len(blocks) - 1
-            rows += _same(new_start, new_end - new_start, first=first, last=last)
-            continue
-        rows += [DiffRow("removed", line + 1) for line in range(old_start, old_end)]
-        rows += [DiffRow("added", line + 1) for line in range(new_start, new_end)]
-    return rows
-
-
-def changed_lines(rows: list[DiffRow]) -> tuple[int, int]:
-    """How many lines were added and removed."""
-    return sum(row.kind == "added" for row in rows), sum(row.kind == "removed" for row in rows)
-
-
-_TAB = 4
-_SIGNS = {"same": " ", "added": "+", "removed": "-"}
-_STYLES = {"added": "$text-success", "removed": "$text-error", "same": "$foreground-muted"}
-_BACKGROUNDS = {"added": "on $success-muted", "removed": "on $error-muted"}
-
-
-def _lines(source: str) -> list[str]:
-    return clean(source).expandtabs(_TAB).rstrip("\n").split("\n")
-
-
-def _highlighted(lines: list[str], language: str) -> list[Content]:
-    """Each line in colour; without colour where the highlighter does not keep the lines."""
-    coloured = highlight("\n".join(lines), language=PYGMENTS_NAMES.get(language, "c")).split("\n", allow_blank=True)
-    if [line.plain for line in coloured[: len(lines)]] != lines:
-        return [Content(line) for line in lines]
-    return list(coloured[: len(lines)])
-
-
-def _row(row: DiffRow, text: Content, digits: int, width: int, tinted: bool) -> Content:
-    style = _STYLES[row.kind]
-    gutter = Content.styled(f"{row.number:>{digits}} {_SIGNS[row.kind]} ", style)
-    line = gutter + text.pad_right(max(0, width - text.cell_length))
-    background = _BACKGROUNDS.get(row.kind) if tinted else None
-    return line if background is None else line.stylize_before(background)
-
-
-@cache
-def _fold(lines: int, digits: int) -> Content:
-    return Content.styled(f"{'⋯':>{digits}}   {counted(lines, 'unchanged line')}", "$foreground-muted italic")
-
-
-def diff_content(old: str, new: str, language: str, *, tinted: bool = True) -> Content:
-    """The diff of two sources as one content, a line a row; takes tens of ms for long ones.
-
-    Args:
-        tinted: whether changed lines have a coloured background; a terminal's own 16 colours
-            are too strong for one.
-    """
-    if clean(old) == clean(new):
-        return Content.styled("no difference", "$foreground-muted italic")
-    old_lines, new_lines = _lines(old), _lines(new)
-    rows = diff_rows(old_lines, new_lines)
-    texts = {"removed": _highlighted(old_lines, language), "added": _highlighted(new_lines, language)}
-    digits = len(str(max(len(old_lines), len(new_lines))))
-    width = max((len(line) for line in old_lines + new_lines), default=0)
-    added, removed = changed_lines(rows)
-    lines = [Content.styled(f"+{added} -{removed} lines", "$foreground-muted")]
-    for row in rows:
-        if row.kind == "fold":
-            lines.append(_fold(row.lines, digits))
+    def action_line(self, direction: int) -> None:
+        """Go on by a line."""
+        shown = self.focus_target()
+        if isinstance(shown, TextArea):
+            shown.move_cursor_relative(rows=direction)
         else:
-            text = texts["removed" if row.kind == "removed" else "added"][row.number - 1]
-            lines.append(_row(row, text, digits, width, tinted))
-    return Content("\n").join(lines)
+            shown.scroll_relative(y=direction, animate=False)
 
+    def action_half(self, direction: int) -> None:
+        """Go on by half a page."""
+        self._diff.scroll_relative(y=direction * max(1, self._diff.size.height // 2), animate=False)
 
-class DiffView(ScrollableContainer, can_focus=True):
-    """The difference of two sources."""
+    def action_end(self, direction: int) -> None:
+        """Go to the first or the last line."""
+        shown = self.focus_target()
+        if isinstance(shown, TextArea):
+            shown.move_cursor((0, 0) if direction < 0 else shown.document.end)
+        elif isinstance(shown, ScrollableContainer):
+            (shown.scroll_home if direction < 0 else shown.scroll_end)(animate=False)
 
-    def compose(self) -> ComposeResult:
-        """One static text as wide as its longest line."""
-        yield Static(id="diff-text", markup=False)
+    def action_base(self) -> None:
+        """Compare with the next of the bases."""
+        bases = [*BASES]
+        self.base = bases[(bases.index(self.base) + 1) % len(bases)]
+        self._draw()
+        self._write_subtitle()
 
-    def on_mount(self) -> None:
-        """Nothing is shown yet."""
-        self._shown: tuple[str, str, str] | None = None
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._redraw())
+    def action_split(self) -> None:
+        """Side by side, or one under the other."""
+        self._diff.toggle_split()
 
-    def show(self, old: str, new: str, language: str) -> None:
-        """Show what leads from one source to the other."""
-        if self._shown != (old, new, language):
-            self._shown = (old, new, language)
-            self._redraw()
+    def action_seek(self) -> None:
+        """Type words to find."""
+        self._seek.display = True
+        self._seek.focus()
 
-    def _redraw(self) -> None:
-        if self._shown is not None:
-            self._compute(*self._shown, tinted=not self.app.current_theme.ansi)
+    def action_seek_on(self, step: int) -> None:
+        """Go to the next place of the words in a direction."""
+        shown = self.focus_target()
+        words = self._seek.value
+        if words and isinstance(shown, SourceArea | DiffView) and not shown.seek(words, step):
+            self.notify(f"There is no '{words}' here.", markup=False)
 
-    def show_message(self, text: str) -> None:
-        """Show one line instead of a diff."""
-        self._shown = None
-        self.query_one("#diff-text", Static).update(Content.styled(text, "$foreground-muted italic"))
+    @on(Input.Submitted, "#seek")
+    def _sought(self, message: Input.Submitted) -> None:
+        message.stop()
+        self._leave_seek()
+        self.action_seek_on(1)
 
-    @work(exclusive=True, exit_on_error=False, group="diff", description="diff of two kernels")
-    async def _compute(self, old: str, new: str, language: str, *, tinted: bool) -> None:
-        content = await asyncio.to_thread(diff_content, old, new, language, tinted=tinted)
-        self.query_one("#diff-text", Static).update(content)
-        self.scroll_home(animate=False)
+    @on(SeekInput.SeekLeft)
+    def _leave_seek(self) -> None:
+        self._seek.display = False
+        self.focus_target().focus(scroll_visible=False)

@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from tui_tuner.session.events import Event
 from tui_tuner.tui.plain import clickable
+from tui_tuner.tui.review import ReviewFacts
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -36,13 +37,19 @@ class PaneGrid(Container):
         self._beside_kernel = 2
 
     def compose(self) -> ComposeResult:
-        """All panes."""
+        """All panes, and what stands beside the first one while a source is reviewed."""
         yield from self._panes.values()
+        yield ReviewFacts()
 
     @property
     def all(self) -> list[Pane]:
         """The panes in their order."""
         return list(self._panes.values())
+
+    @property
+    def visited_from(self) -> int | None:
+        """The pane from which the user came to an input, None while they are in none."""
+        return self._visited_from
 
     @property
     def titles(self) -> list[str]:
@@ -57,6 +64,7 @@ class PaneGrid(Container):
     def activate(self, number: int) -> None:
         """Make a pane the active one, before its focus: a hidden widget cannot have it."""
         self.active, self._visited_from = number, None
+        self.set_class(number == 1, "-kernel")
         self._beside_kernel = self._beside_kernel if number == 1 else number
         second = self._beside_kernel if number == 1 else 1
         for pane in self._panes.values():

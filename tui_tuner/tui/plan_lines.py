@@ -11,6 +11,7 @@ from tui_tuner.format import factor_interval, tunable_value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.tui.markdown import markdown_text
 from tui_tuner.tui.plain import one_line
 
 Direction = Literal["up", "down"]
@@ -108,15 +109,15 @@ def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
 
 
 def step_detail(step: Step, rationale: str, *, lines: bool = False) -> Content:
-    """What there is to say about a step when it is selected: its detail, and the model's words on why.
+    """What there is to say about a step when it is selected: its detail, and the model's words on why, in Markdown.
 
     Args:
         lines: whether lines stay lines, as those that name an edit each; the same line is not shown twice.
     """
-    detail = _lines(step.detail) if lines else one_line(step.detail)
+    detail = _lines(step.detail) if lines else markdown_text(step.detail)
     said = {line.strip() for line in step.detail.splitlines()}
     more = "\n".join(line for line in rationale.splitlines() if line.strip() not in said)
-    paragraphs = [part for part in (detail, _lines(more) if lines else one_line(rationale)) if part]
+    paragraphs = [part for part in (detail, _lines(more) if lines else markdown_text(rationale)) if part]
     return Content("\n\n").join(paragraphs) if paragraphs else one_line(step.title)
 
 

@@ -15,7 +15,7 @@ from textual.events import Click, Resize
 from textual.getters import query_one
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui_tuner.problem.model import Configuration
@@ -26,7 +26,7 @@ from tui_tuner.text import clean
 from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
-from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.plain import Paragraphs, one_line
 from tui_tuner.tui.plan_lines import (
     Direction,
     PlanChange,
@@ -189,7 +189,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         """The list, the detail and the frozen tunables."""
         yield StepList()
         with VerticalScroll(id="step-detail", can_focus=False):
-            yield Static(markup=False)
+            yield Paragraphs()
         yield FrozenTunablesLine()
 
     def focus_target(self) -> Widget:
@@ -219,7 +219,7 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
         step = self._list.selected
         if step is not None:
             detail = step_detail(step, self._rationales.get(step.id, ""), lines=self._view.lined_details)
-            self.query_one("#step-detail Static", Static).update(detail)
+            self.query_one("#step-detail Paragraphs", Paragraphs).show(detail)
 
     # --- what the user changes
 

@@ -16,8 +16,8 @@ from tui_tuner.format import counted
 from tui_tuner.session.plan import AddStep
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
+from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.highlighting import PYGMENTS_NAMES
-from tui_tuner.tui.kernel_pane import diff_content
 from tui_tuner.tui.plain import Paragraphs, clickable, plain
 
 _VIEWS = ("result", "source", "diff")

@@ -15,8 +15,8 @@ from textual.screen import Screen
 
 from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.session.plan import AddStep, Instruction, Say
-from tui_tuner.strategies.steps import Decision, Remedy
+from tui_tuner.session.plan import AddStep, Ask, Instruction
+from tui_tuner.strategies.steps import Decision, Proposal, Remedy
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
@@ -29,6 +29,7 @@ from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
+from tui_tuner.tui.review import ReviewFacts, proposal_facts
 from tui_tuner.tui.row_dialog import RowDialog
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.status import HeaderLine, StatusLine
@@ -71,6 +72,7 @@ class SessionScreen(Screen[None]):
     _benchmarks = query_one(BenchmarksPane)
     _chat = query_one(ChatPane)
     _plan = query_one(PlanPane)
+    _facts = query_one(ReviewFacts)
 
     def __init__(
         self,
@@ -157,9 +159,17 @@ class SessionScreen(Screen[None]):
         self._question.ask(question or self._desk.trouble, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)
-        if question is not None and question.candidate is not None:
-            self._kernel.view = "diff"
+        self._review(question)
         self.refresh_bindings()
+
+    def _review(self, question: Proposal | None) -> None:
+        """Give the source that awaits the user the height, and what there is to know of it the place beside it."""
+        self.remove_class("-facts")
+        self.set_class(question is not None and question.candidate is not None, "-review")
+        if question is None or question.candidate is None:
+            return
+        self._kernel.view = "diff"
+        self._facts.show(proposal_facts(question, self._kernel.compared, self.view_model.evaluations_left))
 
     # --- what leaves the screen
 
@@ -186,6 +196,20 @@ class SessionScreen(Screen[None]):
     def pane(self) -> int:
         """The number of the active pane."""
         return self._panes.active
+
+    def action_review(self) -> None:
+        """Show what awaits the user as large as it goes, or all panes."""
+        self.toggle_class("-review")
+        self.remove_class("-facts")
+        self.action_pane(1)
+
+    def action_facts(self) -> None:
+        """Go to what there is to know of the source that awaits the user, or back to the source."""
+        to_facts = not self._facts.has_focus
+        self.set_class(to_facts, "-facts")
+        self.add_class("-review")
+        self._panes.activate(1)
+        (self._facts if to_facts else self._kernel.focus_target()).focus(scroll_visible=False)
 
     @on(PaneGrid.Activated)
     def _show_active(self, message: PaneGrid.Activated) -> None:
@@ -300,8 +324,13 @@ class SessionScreen(Screen[None]):
         self._chat.start_words()
 
     @on(ChatPane.WordsSubmitted)
-    def _say(self, message: ChatPane.WordsSubmitted) -> None:
-        if self._send(Say(text=message.text)):
+    async def _say(self, message: ChatPane.WordsSubmitted) -> None:
+        told = message.instruction
+        if isinstance(told, Ask):  # about the row where the user comes from the table, else the change they went to
+            from_table = self._panes.visited_from == 3
+            about = self._benchmarks.selected_words if from_table else self._kernel.selected_hunk
+            told = told.model_copy(update={"about": about})
+        if self._send(told):
             self._chat.forget_words()
 
     @on(ChatInput.InputLeft)
@@ -320,11 +349,12 @@ class SessionScreen(Screen[None]):
             return self._panes.active == _PANE_OF[action]
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
-        return action != "restore" or self.has_class("-solo")
+        return action != "restore" or self.has_class("-solo") or self.has_class("-review")
 
     def action_restore(self) -> None:
         """Show all panes again."""
-        self.remove_class("-solo")
+        self.remove_class("-solo", "-review", "-facts")
+        self._panes.go_to(self._panes.active)
 
     def action_decide(self, action: Literal["approve", "skip"]) -> None:
         """Approve or skip the step."""
@@ -341,20 +371,15 @@ class SessionScreen(Screen[None]):
         """Ask before every step again."""
         self._desk.ask_again()
 
-    def action_remedy(self, action: Literal["retry", "switch", "skip", "without"]) -> None:
+    @work(exclusive=True, exit_on_error=False, group="remedy", description="which model to ask")
+    async def action_remedy(self, action: Literal["retry", "switch", "skip", "without"]) -> None:
         """Say how to go on after the model failed."""
         trouble = self._desk.trouble
         if not self._desk.listens or trouble is None:
             return
-        if action != "switch":
-            self._desk.answer(Remedy(action=action))
-            return
-
-        def switch(model: str | None) -> None:
-            if model is not None and self._desk.trouble is trouble:
-                self._desk.answer(Remedy(action="switch", model=model))
-
-        self.app.push_screen(ModelDialog(trouble), switch)
+        model = await self.app.push_screen_wait(ModelDialog(trouble)) if action == "switch" else ""
+        if model is not None and self._desk.trouble is trouble:
+            self._desk.answer(Remedy(action=action, model=model))
 
     def action_reject(self) -> None:
         """Ask for the reason; the step is rejected when it is sent."""

@@ -56,10 +56,15 @@ class Search:
 
 @dataclass(frozen=True)
 class UnderReview:
-    """The candidate that is being considered for a step."""
+    """The candidate that is being considered for a step.
+
+    Attributes:
+        before: the one that was considered for the same step before it; None if it is the first.
+    """
 
     step: int
     candidate: Source
+    before: Source | None = None
 
 
 @dataclass
@@ -108,6 +113,7 @@ class ViewModel:
     level: ApprovalLevel = ApprovalLevel.KERNEL
     finished: events.SessionFinished | None = None
     _starred: int = 0
+    _considered: dict[int, UnderReview] = field(default_factory=dict)
 
     @property
     def baseline(self) -> Source | None:
@@ -118,6 +124,11 @@ class ViewModel:
     def plan(self) -> list[Step]:
         """The steps in the order of the plan."""
         return [self.steps[number] for number in self.order]
+
+    @property
+    def evaluations_left(self) -> int | None:
+        """How many more may be made; None before the session has begun."""
+        return None if self.started is None else max(0, self.started.max_evaluations - self.evaluations)
 
     @property
     def current_step(self) -> Step | None:
@@ -152,7 +163,7 @@ class ViewModel:
                 self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
             case events.ModelChanged() if self.started is not None:
                 self.started = self.started.model_copy(update={"model": event.model})
-            case events.ReplyReceived():
+            case events.ReplyReceived() | events.AnswerReceived() | events.AnswerFailed():
                 self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
             case events.SessionFinished():
                 self.finished = event
@@ -240,7 +251,11 @@ class ViewModel:
         self.sources[source.id] = source
 
     def _consider(self, review: UnderReview) -> None:
-        self.review = review
+        last = self._considered.get(review.step)
+        if last is not None:
+            same = last.candidate == review.candidate
+            review = replace(review, before=last.before if same else last.candidate)
+        self.review = self._considered[review.step] = review
         self._know(review.candidate)
 
     def _evaluated(self, number: int, evaluation: Evaluation) -> None:

@@ -37,7 +37,7 @@ from tui_tuner.tensile.screen_table import (
     visible_sizes,
 )
 from tui_tuner.tui.columns import best_chart
-from tui_tuner.tui.kernel_pane import diff_content
+from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.plain import fitting
 from tui_tuner.tui.plan_lines import step_detail
