@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json as json_module
 import sys
 from contextlib import aclosing
 from typing import Literal, Protocol, TextIO
 
-from pydantic_core import PydanticSerializationError
-
 from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import (
-    clock_in_lines,
     configuration_words,
     cost_in_lines,
     counted_in_lines,
@@ -24,6 +20,7 @@ from tui_tuner.format import (
     time_words,
 )
 from tui_tuner.problem.model import Configuration
+from tui_tuner.progress import Teller, Verbosity, json_line
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
 from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
@@ -95,37 +92,42 @@ class Lines:
 
     Args:
         json: every event as one JSON object a line on `out`, instead of the result as text.
+        verbosity: how much of the story is told.
         out: standard output if None.
-        err: standard error if None.
+        err: standard error if None; a terminal shows a line of progress below the story.
+
+    Attributes:
+        teller: prints the story.
     """
 
     def __init__(
-        self, subject: Subject, *, json: bool = False, out: TextIO | None = None, err: TextIO | None = None
+        self,
+        subject: Subject,
+        *,
+        json: bool = False,
+        verbosity: Verbosity = Verbosity.NORMAL,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
     ) -> None:
         story: SubjectStory = loaded(subject.story)()
         self._story = Story(story)
         self._json = json
         self._out = out or sys.stdout
-        self._err = err or sys.stderr
+        self.teller = Teller(err or sys.stderr, verbosity)
         self._last: events.SessionFinished | None = None
 
     def hear(self, event: events.Event) -> str | None:
         """Remember an event that was shown already; the line that would tell it."""
         if isinstance(event, events.SessionFinished):
             self._last = event
+        self.teller.hear(event)
         return self._story.line(event)
 
     def take(self, event: events.Event) -> None:
         """Tell an event."""
         if self._json and not event.transient:
-            print(_json_line(event), file=self._out, flush=True)
-        line = self.hear(event)
-        if line is not None:
-            self.say(event.elapsed, line)
-
-    def say(self, elapsed: float, line: str) -> None:
-        """Print a line of the story."""
-        print(f"{clock_in_lines(elapsed)} {' '.join(clean(line).split())}", file=self._err, flush=True)
+            print(json_line(event), file=self._out, flush=True)
+        self.teller.tell(event, self.hear(event))
 
     def end(self) -> ExitCode:
         """Print the result, where there is one: an error that ended the session is told by whoever catches it."""
@@ -136,27 +138,24 @@ class Lines:
         return exit_code_of(self._last)
 
 
-def _json_line(event: events.Event) -> str:
-    """An event as JSON, where a path or a model's words hold what is no text too."""
-    try:
-        return event.model_dump_json()
-    except PydanticSerializationError:
-        return json_module.dumps(event.model_dump())
-
-
 async def run_headless(
-    session: EventStream, *, json: bool, out: TextIO | None = None, err: TextIO | None = None
+    session: EventStream,
+    *,
+    json: bool,
+    verbosity: Verbosity = Verbosity.NORMAL,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
 ) -> ExitCode:
     """Run to the end.
 
     Args:
-        json: as of `Lines`, like `out` and `err`.
+        json: as of `Lines`, like the others.
 
     Raises:
         UserError: something that the user must mend.
     """
-    lines = Lines(session.subject, json=json, out=out, err=err)
-    async with aclosing(session.events(ApproveAll())) as stream:
+    lines = Lines(session.subject, json=json, verbosity=verbosity, out=out, err=err)
+    async with lines.teller.ticking(), aclosing(session.events(ApproveAll())) as stream:
         async for event in stream:
             lines.take(event)
     return lines.end()

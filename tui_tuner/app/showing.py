@@ -62,11 +62,13 @@ class FrontEnd:
         auto: without a screen, every step approved.
         output: `text` or `json` with `auto`, None for text.
         theme: of the screen, None for that of the settings.
+        verbosity: with `auto`, -1 for warnings alone, 1 for all there is to say.
     """
 
     auto: bool
     output: str | None = None
     theme: str | None = None
+    verbosity: int = 0
 
     def check(self) -> None:
         """Whether a session can be shown like this.
@@ -78,8 +80,10 @@ class FrontEnd:
             raise SettingsError("--theme is for the screen, and --auto has none", hint="leave one of them out")
         if self.auto:
             return
-        if self.output is not None:
-            raise SettingsError("--output needs --auto", hint="the screen prints nothing")
+        for flag, is_given in (("--output", self.output is not None), ("--quiet and --verbose", self.verbosity != 0)):
+            if is_given:
+                needs = "needs" if flag == "--output" else "need"
+                raise SettingsError(f"{flag} {needs} --auto", hint="the screen prints nothing")
         if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
             raise SettingsError("there is no terminal for the screen", hint="add --auto to run without one")
 
@@ -95,18 +99,20 @@ async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     """
     front_end.check()
     if front_end.auto:
-        return await _as_lines(begin, json=front_end.output == "json")
+        return await _as_lines(begin, front_end)
     return await _on_the_screen(begin, front_end.theme, title)
 
 
-async def _as_lines(begin: Begin, *, json: bool) -> ExitCode:
+async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
     from tui_tuner.headless import run_headless
+    from tui_tuner.progress import Verbosity
 
     setup = await begin()
     _tell_notes(setup)
     signals = EndingSignals(setup.session.interrupt)
     try:
-        code = await run_headless(setup.session, json=json)
+        verbosity = Verbosity(front_end.verbosity)
+        code = await run_headless(setup.session, json=front_end.output == "json", verbosity=verbosity)
     except UserError:
         setup.forget_if_empty()
         raise

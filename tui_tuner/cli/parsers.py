@@ -78,6 +78,7 @@ COMMANDS_BY_NAME = {
             "doctor", "Say what this machine offers for tuning, and what is missing.", "tui_tuner.cli.tools:add_doctor"
         ),
         Command("config", "Print the settings in force, as TOML.", "tui_tuner.cli.tools:add_config"),
+        Command("schema", "Print the JSON Schema of a file or stream.", "tui_tuner.cli.tools:add_schema"),
         Command(
             "completion",
             "Print a script that lets a shell complete commands and options.",
@@ -223,6 +224,11 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
     front_end = parser.add_argument_group("front end")
     front_end.add_argument("--auto", action="store_true", help="no screen: approve every step, print lines")
     front_end.add_argument("--output", choices=("text", "json"), help="with --auto (default text)")
+    how_much = front_end.add_mutually_exclusive_group()
+    warnings = "with --auto: nothing but warnings on standard error"
+    how_much.add_argument("-q", "--quiet", action="store_const", const=-1, dest="verbosity", help=warnings)
+    everything = "with --auto: also what failed evaluations say, and on a terminal each of them"
+    how_much.add_argument("-v", "--verbose", action="store_const", const=1, dest="verbosity", help=everything)
     front_end.add_argument("--theme", metavar="NAME", help="theme of the screen")
 
 
@@ -230,7 +236,7 @@ def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
     """How the session is to be shown."""
     from tui_tuner.app.showing import FrontEnd
 
-    return FrontEnd(chosen.auto, chosen.output, chosen.theme)
+    return FrontEnd(chosen.auto, chosen.output, chosen.theme, chosen.verbosity or 0)
 
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:

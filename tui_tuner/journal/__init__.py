@@ -256,7 +256,11 @@ class Journal:
 
         The file keeps it.
         """
-        self._records = {key: record for key, record in self._records.items() if record.is_done}
+        self.forget(lambda record: not record.is_done)
+
+    def forget(self, which: Callable[[Record], bool]) -> None:
+        """Leave out some effects, so that they are done again; the file keeps them."""
+        self._records = {key: record for key, record in self._records.items() if not which(record)}
 
     def close(self) -> None:
         """Give the journal back."""
