@@ -121,6 +121,7 @@ def test_what_a_run_found_is_given_out_by_commands(text: Finished, monkeypatch: 
     assert said("export", text.run).count("\n") == 4
     assert len(json.loads(said("export", text.run, "--as", "cache"))["cache"]) == 3
     assert len(json.loads(said("export", text.run, "--as", "t4"))["results"]) == 3
+    assert said("report", text.run, "--as", "markdown").startswith("# scale.cu on CPU emulator")
     wrong = tuner_tui("export", text.run, "--kernel", "no", cwd=text.directory)
     assert (wrong.code, "the run has no kernel 'no'" in wrong.err) == (2, True)
     nothing = tuner_tui("best", "--last", cwd=text.directory)

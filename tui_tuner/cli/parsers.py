@@ -60,6 +60,11 @@ COMMANDS_BY_NAME = {
         Command(
             "export", "Print all that a run measured, for other programs.", "tui_tuner.cli.run_commands:add_export"
         ),
+        Command(
+            "report",
+            "Write what a run tried and found as one HTML file, or as Markdown.",
+            "tui_tuner.cli.run_commands:add_report",
+        ),
         Command("runs", "List the runs of a directory.", "tui_tuner.cli.tools:add_runs"),
         Command(
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"

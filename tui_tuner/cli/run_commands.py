@@ -138,6 +138,42 @@ async def export(chosen: argparse.Namespace) -> int:
     return ExitCode.FINISHED
 
 
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """The options of writing a report."""
+    add_run(parser)
+    forms = "html (default, one file with plots), markdown (for a pull request)"
+    parser.add_argument("--as", choices=("html", "markdown"), dest="kind", default="html", help=forms)
+    to = "where it goes: default report.html in the run's directory, and standard output for markdown"
+    parser.add_argument("--to", type=Path, metavar="FILE", help=to)
+    parser.set_defaults(command=report)
+
+
+async def report(chosen: argparse.Namespace) -> int:
+    """Write what a run tried and found, how it was verified and where.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    from tui_tuner.exports.blocks import as_html, as_markdown
+    from tui_tuner.exports.run_report import report_blocks, report_title
+    from tui_tuner.resources import write_whole
+
+    told = await _told(chosen)
+    is_html = chosen.kind == "html"
+    write = as_html if is_html else as_markdown
+    text = write(report_title(told), report_blocks(told, pictures=is_html))
+    file = chosen.to or (told.run.path / "report.html" if is_html else None)
+    if file is None:
+        _print(text)
+        return ExitCode.FINISHED
+    try:
+        write_whole(file, text)
+    except OSError as error:
+        raise SettingsError(f"cannot be written: {error.strerror}", hint="name another with --to", file=file) from None
+    tell(f"wrote {file}")
+    return ExitCode.FINISHED
+
+
 def _print(text: str) -> None:
     """Data as it is, for a file: nothing of it is changed for a terminal's sake."""
     sys.stdout.write(text)
