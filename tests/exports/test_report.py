@@ -96,6 +96,17 @@ async def test_a_journal_alone_is_enough_and_a_roofline_is_drawn_where_its_ceili
     assert roofline_of(bare) is None
 
 
+def test_what_was_read_from_a_recording_is_not_called_verified(told: ToldRun) -> None:
+    device = told.device.model_copy(update={"kind": "recorded"})
+    read = dataclasses.replace(told, outcome=told.outcome.model_copy(update={"device": device}))
+    text = as_markdown("", report_blocks(read, pictures=False))
+
+    assert "Nothing was run: times and failures are those of the recording." in text
+    assert "both as recorded" in text
+    assert "poisoned" not in text
+    assert "poisoned" in as_markdown("", report_blocks(told, pictures=False))
+
+
 def test_a_browser_shows_the_plots(page: str, tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome") or pytest.skip("there is no chromium")
     file = tmp_path / "report.html"

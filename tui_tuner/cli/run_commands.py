@@ -87,11 +87,18 @@ async def best(chosen: argparse.Namespace) -> int:
 
 
 def _best_as(kind: str, told: ToldRun) -> str:
+    """The best as one of the kinds.
+
+    Raises:
+        UserError: this run's has no such form.
+    """
     from tui_tuner.exports.launch_header import launch_header
     from tui_tuner.exports.patch import patch_text
     from tui_tuner.report import best_text, measured_lines
 
     values, kernel = told.outcome.best.configuration, told.best
+    if kind == "header" and not told.problem.is_compiled:
+        raise SettingsError("a header is for kernels that host code launches", hint="take --as configuration")
     match kind:
         case "problem":
             return (told.run.path / "best.toml").read_text(encoding="utf-8")
@@ -102,6 +109,8 @@ def _best_as(kind: str, told: ToldRun) -> str:
             return patch_text(told)
         case "configuration":
             return json.dumps(values, indent=2) + "\n"
+    if not kernel.source:
+        raise SettingsError("a recording has no kernel's source", hint="take --as configuration")
     return best_text(told.run.problem, kernel, told.outcome)
 
 

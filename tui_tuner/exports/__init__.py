@@ -42,6 +42,18 @@ class ToldRun:
         """The device with its ceilings."""
         return self.outcome.device
 
+    @property
+    def is_record(self) -> bool:
+        """Whether nothing was run, all times being those of a recording."""
+        return kind_named(self.device.kind).is_record
+
+    @property
+    def how_timed(self) -> str:
+        """What the speed-up rests on."""
+        if self.is_record:
+            return "both as recorded"
+        return "timed in turns on fresh data" if self.outcome.confirmed else "not yet timed in turns on fresh data"
+
     @cached_property
     def problem(self) -> Problem:
         """At the sizes that this device was tuned for."""

@@ -44,10 +44,9 @@ def report_blocks(told: ToldRun, *, pictures: bool = True) -> list[Block]:
 
 def _found(told: ToldRun) -> Iterator[Block]:
     outcome, unit = told.outcome, told.outcome.time_unit
-    how = "timed in turns on fresh data" if outcome.confirmed else "not yet timed in turns on fresh data"
     yield Paragraph(
         f"The best is {factor_in_lines(outcome.speedup)} as fast as the kernel as given "
-        f"(median and 95 % interval, {how}). "
+        f"(median and 95 % interval, {told.how_timed}). "
         f"The session is {outcome.status.replace('_', ' ')}: {outcome.reason}."
     )
     if outcome.device.cpu_times:
@@ -59,6 +58,15 @@ def _found(told: ToldRun) -> Iterator[Block]:
             time = f"{time_words(paired or evaluation.timing.median, unit)}{roofline_words(evaluation.share)}"
             rows.append([name, time, configuration_words(evaluation.configuration)])
     yield Table(["", "time", "configuration"], rows)
+    if told.problem.is_compiled:
+        yield from _tuned(told)
+    elif outcome.best.as_written:
+        yield Code("The best configuration, ready to paste", outcome.best.as_written, "python")
+
+
+def _tuned(told: ToldRun) -> Iterator[Block]:
+    """How the best is launched, and its source."""
+    outcome = told.outcome
     launched = geometry(told.best.launch, told.problem.sizes, outcome.best.configuration)
     sizes = label_of(told.problem.sizes)
     shared = f"{launched.shared_bytes} bytes of dynamic shared memory"
@@ -128,6 +136,9 @@ def _failures(told: ToldRun) -> Iterator[list[str]]:
 def _verified(told: ToldRun) -> Iterator[Block]:
     problem, comparison = told.problem, told.outcome.comparison
     yield Heading("How it was verified and timed")
+    if told.is_record:
+        yield Paragraph("Nothing was run: times and failures are those of the recording.")
+        return
     against = "the kernel as given" if problem.reference is None else f"the reference {problem.reference.python}"
     sizes = [label_of({**problem.sizes, **test.sizes}, test.inputs) for test in problem.tests]
     yield Paragraph(
