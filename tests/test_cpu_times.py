@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Timing
-from tui_tuner.headless import KernelStory, Story
 from tui_tuner.prompts import device_facts, evaluation_facts
 from tui_tuner.session import events
+from tui_tuner.story import KernelStory, Story
 from tui_tuner.tui.view_model import time_label
 
 CPU = DeviceInfo(kind="opencl", name="a processor", backend="pyopencl", is_cpu=True)

@@ -13,9 +13,9 @@ import pytest
 from tui_tuner import subjects as registry
 from tui_tuner.app.sessions import check_kernel
 from tui_tuner.errors import ProblemError, SettingsError
-from tui_tuner.headless import Story
 from tui_tuner.session.events import Event
 from tui_tuner.settings import Settings, load_settings, settings_text
+from tui_tuner.story import Story
 from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 from tui_tuner.tui.subject import SubjectView
 

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json as json_module
 import sys
 from contextlib import aclosing
-from typing import Literal, Protocol, TextIO
-
-from pydantic_core import PydanticSerializationError
+from typing import Literal, TextIO
 
 from tui_tuner.errors import ExitCode
-from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.results import Evaluation
-from tui_tuner.format import (
-    clock_in_lines,
-    configuration_words,
-    cost_in_lines,
-    counted_in_lines,
-    factor_in_lines,
-    interval_words,
-    roofline_words,
-    time_unit,
-    time_words,
-    warm_words,
-)
-from tui_tuner.problem.model import Configuration
+from tui_tuner.progress import Teller, Verbosity, json_line
 from tui_tuner.session import events
 from tui_tuner.session.stream import EventStream
-from tui_tuner.strategies.steps import Approver, Decision, ModelTrouble, Proposal, Remedy, Step, StepState
+from tui_tuner.story import Story, SubjectStory
+from tui_tuner.strategies.steps import Approver, Decision, ModelTrouble, Proposal, Remedy
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.text import clean
 
@@ -111,37 +95,42 @@ class Lines:
 
     Args:
         json: every event as one JSON object a line on `out`, instead of the result as text.
+        verbosity: how much of the story is told.
         out: standard output if None.
-        err: standard error if None.
+        err: standard error if None; a terminal shows a line of progress below the story.
+
+    Attributes:
+        teller: prints the story.
     """
 
     def __init__(
-        self, subject: Subject, *, json: bool = False, out: TextIO | None = None, err: TextIO | None = None
+        self,
+        subject: Subject,
+        *,
+        json: bool = False,
+        verbosity: Verbosity = Verbosity.NORMAL,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
     ) -> None:
         story: SubjectStory = loaded(subject.story)()
         self._story = Story(story)
         self._json = json
         self._out = out or sys.stdout
-        self._err = err or sys.stderr
+        self.teller = Teller(err or sys.stderr, verbosity)
         self._last: events.SessionFinished | None = None
 
     def hear(self, event: events.Event) -> str | None:
         """Remember an event that was shown already; the line that would tell it."""
         if isinstance(event, events.SessionFinished):
             self._last = event
+        self.teller.hear(event)
         return self._story.line(event)
 
     def take(self, event: events.Event) -> None:
         """Tell an event."""
         if self._json and not event.transient:
-            print(_json_line(event), file=self._out, flush=True)
-        line = self.hear(event)
-        if line is not None:
-            self.say(event.elapsed, line)
-
-    def say(self, elapsed: float, line: str) -> None:
-        """Print a line of the story."""
-        print(f"{clock_in_lines(elapsed)} {' '.join(clean(line).split())}", file=self._err, flush=True)
+            print(json_line(event), file=self._out, flush=True)
+        self.teller.tell(event, self.hear(event))
 
     def end(self) -> ExitCode:
         """Print the result, where there is one: an error that ended the session is told by whoever catches it."""
@@ -152,18 +141,11 @@ class Lines:
         return exit_code_of(self._last)
 
 
-def _json_line(event: events.Event) -> str:
-    """An event as JSON, where a path or a model's words hold what is no text too."""
-    try:
-        return event.model_dump_json()
-    except PydanticSerializationError:
-        return json_module.dumps(event.model_dump())
-
-
 async def run_headless(
     session: EventStream,
     *,
     json: bool,
+    verbosity: Verbosity = Verbosity.NORMAL,
     out: TextIO | None = None,
     err: TextIO | None = None,
     approver: Approver | None = None,
@@ -172,205 +154,13 @@ async def run_headless(
 
     Args:
         approver: decides on the steps; None to approve all.
-        json: as of `Lines`, like `out` and `err`.
+        json: as of `Lines`, like the others.
 
     Raises:
         UserError: something that the user must mend.
     """
-    lines = Lines(session.subject, json=json, out=out, err=err)
-    async with aclosing(session.events(approver or ApproveAll())) as stream:
+    lines = Lines(session.subject, json=json, verbosity=verbosity, out=out, err=err)
+    async with lines.teller.ticking(), aclosing(session.events(approver or ApproveAll())) as stream:
         async for event in stream:
             lines.take(event)
     return lines.end()
-
-
-__all__ = ["EXIT_CODES", "ApproveAll", "ExitCode", "run_headless"]
-
-
-_LONGEST = 500
-"""Characters of a rationale in a line of the story; the journal and `--output json` have all of it."""
-
-
-class SubjectStory(Protocol):
-    """What a story asks the subject of a session; it hears every event, and remembers what its words need."""
-
-    @property
-    def sandbox_label(self) -> str:
-        """Stands before the line on how builds are confined."""
-        ...
-
-    def line(self, event: events.Event) -> str | None:
-        """One line for an event of the subject's own, None for those that say nothing new."""
-        ...
-
-    def result(self, event: events.SessionFinished) -> list[str]:
-        """What came of the session, as lines."""
-        ...
-
-    def effort(self, event: events.SessionFinished) -> str:
-        """What was measured."""
-        ...
-
-
-class Story:
-    """Events in words; remembers what the words need.
-
-    Args:
-        subject: what the session is about, in words of its own.
-    """
-
-    def __init__(self, subject: SubjectStory) -> None:
-        self._subject = subject
-        self._said_of_step: dict[int, str] = {}
-
-    def line(self, event: events.Event) -> str | None:
-        """One line for an event, None for events that say nothing new."""
-        own = self._subject.line(event)
-        match event:
-            case events.SessionStarted():
-                return self._started(event)
-            case events.DeviceReady():
-                return self._device(event)
-            case events.StepChanged():
-                return self._step(event.step)
-        if isinstance(event, events.CHANGES):
-            return event.words
-        return own or _plain_line(event)
-
-    def result(self, event: events.SessionFinished) -> str:
-        """The result in words."""
-        lines = [f"{event.status.replace('_', ' ')}: {event.reason}", *self._subject.result(event)]
-        if event.model_fault:
-            lines.append(f"model     was of no use: {' '.join(event.model_fault.split())}")
-        calls = counted_in_lines(event.model_calls, "model call")
-        lines.append(f"effort    {self._subject.effort(event)}, {calls}{cost_in_lines(event.cost)}")
-        if event.result is not None:
-            lines.append(f"written   {event.result} and best.* beside it")
-        return "\n".join(lines)
-
-    def _started(self, event: events.SessionStarted) -> str:
-        model = event.model or "no model"
-        how = "resumed" if event.resumed else "started"
-        return f"{how}: {event.kernel}, strategy {event.strategy}, {model}, seed {event.seed}, in {event.directory}"
-
-    def _device(self, event: events.DeviceReady) -> str:
-        device = event.device
-        limits = "" if device.memory_gbs is None else f", {device.memory_gbs:.0f} GB/s"
-        peak = "" if device.flops_gflops is None else f", {device.flops_gflops / 1000:.1f} TFLOP/s float32"
-        builds = f"{self._subject.sandbox_label}{event.sandbox}"
-        return f"device: {event.title} ({device.backend}){limits}{peak}; {builds}"
-
-    def _step(self, step: Step) -> str | None:
-        """What is new of a step; who waits for `--auto` waits no time."""
-        factor = "" if step.factor is None else f" {factor_in_lines(step.factor)}"
-        why = step.reason or (step.detail if step.state is StepState.DONE else "")  # of a plan: its idea
-        text = f"step {step.id} {step.title}: {step.state}{factor}{f' ({why})' if why else ''}"
-        if step.state is StepState.AWAITING or self._said_of_step.get(step.id) == text:
-            return None
-        self._said_of_step[step.id] = text
-        return text
-
-
-class KernelStory:
-    """The part of a story that only the tuning of a kernel has."""
-
-    sandbox_label = "builds: "
-
-    def __init__(self) -> None:
-        self._unit = "ms"
-        self._is_record = False
-        self._given: events.BaselineMeasured | None = None
-        self._best: Evaluation | None = None
-
-    def line(self, event: events.Event) -> str | None:
-        """One line for what was measured."""
-        match event:
-            case events.DeviceReady():
-                self._unit = time_unit(cpu=event.device.cpu_times)
-                self._is_record = kind_named(event.device.kind).is_record
-            case events.BaselineMeasured():
-                self._given = event
-                return self._baseline(event)
-            case events.EvaluationFinished():
-                return self._evaluated(event)
-            case events.IncumbentChanged():
-                self._best = event.evaluation
-                return f"new best: {factor_in_lines(event.speedup)} over the kernel as given"
-        return None
-
-    def result(self, event: events.SessionFinished) -> list[str]:
-        """The times of the kernel as given and of the best, and the speed-up."""
-        lines: list[str] = []
-        if self._given is not None and self._given.given.timing is not None:
-            given = self._given.given.timing.median if event.times is None else event.times[0]
-            lines.append(f"as given  {time_words(given, self._unit)}")
-        if event.times is not None and not event.confirmed:
-            lines.append(f"best      {time_words(event.times[1], self._unit)}")
-        elif self._best is not None and event.times is not None:
-            best = self._best
-            share = roofline_words(best.share)
-            lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
-        if event.speedup is not None:
-            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {self._how_timed(event)}")
-        return lines
-
-    def _how_timed(self, event: events.SessionFinished) -> str:
-        if self._is_record:
-            return "both as recorded"
-        return "both timed in turns on fresh data" if event.confirmed else "not yet timed in turns on fresh data"
-
-    def effort(self, event: events.SessionFinished) -> str:
-        """Evaluations."""
-        return counted_in_lines(event.evaluations, "evaluation")
-
-    def _baseline(self, event: events.BaselineMeasured) -> str | None:
-        given = event.given.timing
-        if event.tuned is not None or given is None:
-            return None
-        time, ends = time_words(given.median, self._unit), interval_words(given.low, given.high)
-        return f"as given: {time} {ends}{roofline_words(event.given.share, decimals=1)}{warm_words(given.warm)}"
-
-    def _evaluated(self, event: events.EvaluationFinished) -> str:
-        evaluation = event.evaluation
-        head = f"#{event.number} {_values(evaluation.configuration)}"
-        if evaluation.timing is not None:
-            return f"{head}: {time_words(evaluation.timing.median, self._unit)}"
-        failure = evaluation.failure
-        return head if failure is None else f"{head}: {failure.kind}: {failure.message}"
-
-
-def _plain_line(event: events.Event) -> str | None:
-    match event:
-        case events.CandidateProposed():
-            words = " ".join(event.rationale.split()) or event.candidate.title
-            return f"proposed for step {event.step}: {words if len(words) <= _LONGEST else f'{words[:_LONGEST]} ...'}"
-        case events.PromptSent():
-            return f"prompt {event.call} ({event.purpose}): about {event.tokens} tokens"
-        case events.ReplyReceived():
-            return f"reply {event.call}: {event.output_tokens} tokens{cost_in_lines(event.cost)}"
-        case events.ReplyRefused():
-            return f"reply {event.call} refused: {'; '.join(event.problems)}"
-        case events.ParametersFrozen():
-            return f"held from now on: {_values(event.frozen)}" if event.frozen else "all tunables are free"
-        case events.UserSaid():
-            return f"you: {event.text}"
-        case events.Note():
-            return f"{'warning: ' if event.level == 'warning' else ''}{event.text}"
-    return _model_line(event)
-
-
-def _model_line(event: events.Event) -> str | None:
-    match event:
-        case events.CallFailed():
-            return f"call {event.call} failed: {event.reason}"
-        case events.QuestionAsked() | events.AnswerReceived():
-            return f"{'you ask' if isinstance(event, events.QuestionAsked) else 'answer'}: {event.text}"
-        case events.AnswerFailed():
-            return f"no answer: {event.reason}"
-        case events.ModelChanged():
-            return f"{event.model} answers from now on"
-    return None
-
-
-def _values(configuration: Configuration) -> str:
-    return configuration_words(configuration, between=" ", nothing="as it is")

@@ -85,7 +85,7 @@ class Subject(NamedTuple):
 KERNEL = Subject(
     name="kernel",
     screen="tui_tuner.tui.kernel_view:KernelView",
-    story="tui_tuner.headless:KernelStory",
+    story="tui_tuner.story:KernelStory",
     resume="tui_tuner.app.sessions:resumed_session",
     replay="tui_tuner.app.sessions:replayed_session",
     title="a kernel",

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.session.fakes import PROBLEM, FakeEvaluator, ScriptedModel, session_of, write_problem
-from tui_tuner.headless import ApproveAll, ExitCode
+from tui_tuner.errors import ExitCode
+from tui_tuner.headless import ApproveAll
 from tui_tuner.lab.export_dataset import LineFilter, export_dataset
 from tui_tuner.problem.load import load_problem
 from tui_tuner.session.run_directory import create

@@ -17,9 +17,8 @@ from tests.documents import ROOT, blocks
 from tests.journal.old import lines_without_digests, write_without_digests
 from tests.session.fakes import REWRITE, reply, wrong_result
 from tui_tuner.cli import main
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.evaluate.results import Failure
-from tui_tuner.headless import ExitCode
 from tui_tuner.lab.export_dataset import LineFilter, export_dataset
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration

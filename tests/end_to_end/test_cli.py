@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from tests.end_to_end.kernels import SOURCE, write_kernel
@@ -17,6 +19,7 @@ from tui_tuner.app import inventory
 from tui_tuner.cli import COMMANDS, main
 from tui_tuner.evaluate.compilers.gnu import find_gnu
 from tui_tuner.evaluate.devices.probe import DeviceReport
+from tui_tuner.resources import samples_directory
 
 NO_MODEL = ("--auto", "--device", "emulator", "--llm", "none")
 NOBODY = "127.0.0.1:1"
@@ -62,6 +65,8 @@ def edit(file: str, old: str, new: str) -> None:
         (["scale.cu", "--seed", "x"], "--seed"),
         (["scale.cu", "--auto", "--output", "xml"], "'xml'"),
         (["scale.cu", "--output", "json"], "--output needs --auto"),
+        (["scale.cu", "--quiet"], "--quiet and --verbose need --auto"),
+        (["scale.cu", "--auto", "-q", "-v"], "not allowed with argument"),
         (["scale.cu", "--auto", "--max-time", "5x"], "--max-time: '5x' is no time; write 90s, 20m or 2h"),
         (["scale.cu", "--auto", "--max-time", "-5s"], "--max-time"),
         (["scale.cu", "--auto", "--max-time", "0s"], "--max-time: input should be greater than 0"),
@@ -431,6 +436,16 @@ def test_a_limit_of_cost_is_told_where_the_price_is_not_known(here: TuneHere) ->
     ended = here("scale.cu", "--auto", "--device", "emulator", "--llm", "command:true", "--max-cost", "1")
 
     assert "the price of command:true is not known, so --max-cost allows no call of it" in ended.err
+
+
+def test_the_schemas_of_files_that_people_write_fit_those_of_the_samples(here: TuneHere) -> None:
+    problem = json.loads(here("schema", "problem").out)
+    for file in sorted(samples_directory().glob("*.toml")):
+        jsonschema.validate(tomllib.loads(file.read_text()), problem)
+    settings = json.loads(here("schema", "settings").out)
+    jsonschema.validate(tomllib.loads("[session]\nseed = 3"), settings)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads("[session]\nseeed = 3"), settings)
 
 
 def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:

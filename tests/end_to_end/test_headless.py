@@ -9,6 +9,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema
 import pytest
 from pydantic import TypeAdapter
 
@@ -120,10 +121,14 @@ def test_what_a_run_found_is_given_out_by_commands(text: Finished, monkeypatch: 
     assert said("export", text.run).count("\n") == 4
     assert len(json.loads(said("export", text.run, "--as", "cache"))["cache"]) == 3
     assert len(json.loads(said("export", text.run, "--as", "t4"))["results"]) == 3
+    assert said("report", text.run, "--as", "markdown").startswith("# scale.cu on CPU emulator")
     wrong = tuner_tui("export", text.run, "--kernel", "no", cwd=text.directory)
     assert (wrong.code, "the run has no kernel 'no'" in wrong.err) == (2, True)
     nothing = tuner_tui("best", "--last", cwd=text.directory)
     assert (nothing.code, "there are no runs here" in nothing.err) == (1, True)
+    quiet = tuner_tui("resume", text.run, "--auto", "--quiet", cwd=text.directory)
+    assert (quiet.code, quiet.err) == (0, "")
+    assert quiet.out.splitlines()[:-1] == text.ended.out.splitlines()[:-1], "but the path of the result"
     both = tuner_tui("show", text.run, "--last", cwd=text.directory)
     assert (both.code, "name a RUN, or --last" in both.err) == (2, True)
 
@@ -152,6 +157,19 @@ def test_every_line_of_the_json_stream_is_an_event_from_the_start_to_the_end(str
     assert isinstance(events[-1], SessionFinished)
     assert sum(isinstance(event, SessionStarted | SessionFinished) for event in events) == 2
     assert [event.elapsed for event in events] == sorted(event.elapsed for event in events)
+
+
+def test_every_line_of_the_json_stream_keeps_to_the_schema_that_is_shipped(stream: Finished) -> None:
+    printed = tuner_tui("schema", "events", cwd=stream.directory)
+    schema = json.loads(printed.out)
+    for line in stream.ended.out.splitlines():
+        jsonschema.validate(json.loads(line), schema)
+    first = json.loads(stream.ended.out.splitlines()[0])
+    assert first["format"] == 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**first, "seed": "none"}, schema)
+    result = json.loads((stream.run / "result.json").read_text())
+    jsonschema.validate(result, json.loads(tuner_tui("schema", "result", cwd=stream.directory).out))
 
 
 def test_the_json_stream_agrees_with_the_result_file(stream: Finished) -> None:

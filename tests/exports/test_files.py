@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.session.fakes import new_run
 from tui_tuner.errors import JournalError, ProblemError
-from tui_tuner.exports import ToldRun, outcome_of
+from tui_tuner.exports import ToldRun, told_run
 from tui_tuner.exports.launch_header import launch_header
 from tui_tuner.exports.patch import apply_patch, patch_text
 from tui_tuner.exports.summary import summary_lines
@@ -132,9 +133,11 @@ def test_a_run_is_told_in_lines(told: ToldRun) -> None:
         assert part in text, part
 
 
-def test_a_run_without_a_result_says_how_to_get_one(tmp_path: Path) -> None:
+async def test_a_run_that_found_nothing_says_how_to_go_on(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    run.journal.close()
     with pytest.raises(JournalError, match="found nothing yet\n  tuner-tui resume"):
-        outcome_of(tmp_path)
-    (tmp_path / "result.json").write_text('{"format": 1}')
+        await told_run(run.path)
+    (run.path / "result.json").write_text('{"format": 1}')
     with pytest.raises(JournalError, match=r"result.json: cannot be read"):
-        outcome_of(tmp_path)
+        await told_run(run.path)

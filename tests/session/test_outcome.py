@@ -15,18 +15,20 @@ from typing import Any
 import pytest
 
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
+from tui_tuner.app.sessions import resumed_session
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
-from tui_tuner.evaluate.results import Comparison
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.headless import ApproveAll, Lines
 from tui_tuner.llm import Chunk, Request
-from tui_tuner.problem.model import Problem, Test
+from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.resources import write_whole
 from tui_tuner.session import session as session_module
 from tui_tuner.session.events import Event, Note, SessionFinished
 from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.settings import Settings
 from tui_tuner.subjects import KERNEL
 
 
@@ -225,3 +227,24 @@ def test_arrays_that_no_memory_holds_are_refused_before_they_are_filled(tmp_path
     problem = run.problem.model_copy(update={"sizes": {"n": 2**44}})
     with pytest.raises(ProblemError, match=r"its arrays take 131072.0 GiB at the timed size, this machine has "):
         asyncio.run(check_given(problem, [], None, None))  # type: ignore[arg-type]  # it comes to neither
+
+
+async def test_what_failed_is_left_out_of_a_resume_that_is_to_try_it_again(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+
+    def fails(_: object, configuration: Configuration) -> Failure | None:
+        return Failure(kind=FailureKind.CRASH, message="gone") if configuration["block_size_x"] == 128 else None
+
+    await all_events(session_of(run, FakeEvaluator(run.problem, fails)))
+    kept = []
+    for retry in (False, True):
+        setup = await resumed_session(run.path, {}, Settings(), retry_failed=retry)
+        kept.append(sum(record.kind == "evaluate" for record in setup.run.journal.records))
+        setup.run.journal.close()
+    assert kept == [3, 2]
+
+    again = reopened(tmp_path)
+    again.journal.forget(lambda record: record.kind == "evaluate" and bool(record.result.get("failure")))
+    evaluator = FakeEvaluator(again.problem)
+    await all_events(session_of(again, evaluator))
+    assert evaluator.evaluated == [{"block_size_x": 128}]

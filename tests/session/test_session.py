@@ -19,7 +19,7 @@ from tests.session.fakes import (
     wrong_result,
 )
 from tui_tuner.errors import JournalError, ModelError, UserError
-from tui_tuner.headless import ApproveAll, KernelStory, Story, exit_code_of
+from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Site
 from tui_tuner.session.events import (
@@ -34,6 +34,7 @@ from tui_tuner.session.events import (
 )
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
+from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.steps import Decision, Proposal, StepState
 

@@ -8,10 +8,10 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import notices, screen_text, view_model_of
 from tests.tui.scripted import ScriptedRun
-from tui_tuner.headless import KernelStory, Story
 from tui_tuner.session import events
 from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipStep, Stop, UseModel, UseStrategy
 from tui_tuner.session.plan import INSTRUCTION, Instruction
+from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.steps import ApprovalLevel
 from tui_tuner.tui.control_dialog import ControlDialog, choices, raised_budget
 

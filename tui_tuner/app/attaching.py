@@ -63,6 +63,10 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 
+def _tell(line: str) -> None:
+    print(clean(line), file=sys.stderr, flush=True)  # noqa: T201 (the story goes to standard error)
+
+
 async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
     """Print the story of a run that another process drives, as it comes.
 
@@ -74,7 +78,7 @@ async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
     """
     run = WatchedRun(path)
     lines = Lines(run.subject, json=json)
-    approver: Approver = AskInLines() if answer else AnswersElsewhere(lambda line: lines.say(0.0, line))
+    approver: Approver = AskInLines() if answer else AnswersElsewhere(_tell)
     async with aclosing(run.events(approver)) as stream:
         async for event in stream:
             lines.take(event)

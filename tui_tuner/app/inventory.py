@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tomlkit
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import DeviceError, SettingsError, UserError
@@ -24,7 +26,11 @@ from tui_tuner.format import configuration_words, counted_in_lines, factor_in_pr
 from tui_tuner.llm.choose import choose
 from tui_tuner.memory import KeptReplies
 from tui_tuner.memory.sessions import Database, RememberedSessions, StoredEntry
+from tui_tuner.problem.load import OF_NO_FILE
+from tui_tuner.problem.model import Problem
+from tui_tuner.report import SessionOutcome
 from tui_tuner.resources import settings_file
+from tui_tuner.session.events import stream_schema
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import all_strategies
@@ -108,6 +114,18 @@ def _row(remembered: StoredEntry) -> tuple[str, ...]:
     unit = " (CPU)" if entry.is_cpu else ""
     best, factor = configuration_words(entry.best.configuration, between=" "), factor_in_prompts(entry.speedup)
     return (str(remembered.id), entry.created[:10], entry.features.kernel, f"{entry.device}{unit}", factor, best)
+
+
+def schema_of(what: str) -> dict[str, Any]:
+    """The JSON Schema of the events, the result, the problem file or the settings, by that word."""
+    if what == "events":
+        return stream_schema()
+    models: dict[str, type[BaseModel]] = {"result": SessionOutcome, "problem": Problem, "settings": Settings}
+    mode: JsonSchemaMode = "serialization" if what == "result" else "validation"
+    schema = models[what].model_json_schema(mode=mode)
+    for name in OF_NO_FILE if what == "problem" else ():
+        schema["properties"].pop(name)
+    return schema
 
 
 class Finding(NamedTuple):

@@ -105,13 +105,20 @@ async def begin_session(
         raise
 
 
-async def resumed_session(path: Path, changes: Mapping[str, Any], settings: Settings) -> KernelSessionSetup:
+async def resumed_session(
+    path: Path, changes: Mapping[str, Any], settings: Settings, *, retry_failed: bool = False
+) -> KernelSessionSetup:
     """A session that goes on where a run stopped; `changes` replace options, as with a larger budget.
+
+    Args:
+        retry_failed: whether evaluations that failed are made again.
 
     Raises:
         UserError: the run cannot be resumed.
     """
     run = open_run(path, resume=True)
+    if retry_failed:
+        run.journal.forget(lambda record: record.kind == "evaluate" and record.result.get("failure") is not None)
     options = run.options.model_copy(update=dict(changes))
     try:
         strategy = strategy_named(options.strategy, options.strategy_options)

@@ -68,6 +68,7 @@ class FrontEnd:
         plays: whether it is a replay, which the user moves through.
         speed: of a replay, in seconds of the session a second; None to show its end.
         at: where a replay begins, in seconds of the session.
+        verbosity: with `auto`, -1 for warnings alone, 1 for all there is to say.
     """
 
     auto: bool
@@ -77,6 +78,7 @@ class FrontEnd:
     plays: bool = False
     speed: float | None = None
     at: float = 0.0
+    verbosity: int = 0
 
     @property
     def has_terminal(self) -> bool:
@@ -96,8 +98,10 @@ class FrontEnd:
             raise SettingsError("--theme is for the screen, and --auto has none", hint="leave one of them out")
         if self.auto:
             return
-        if self.output is not None:
-            raise SettingsError("--output needs --auto", hint="the screen prints nothing")
+        for flag, is_given in (("--output", self.output is not None), ("--quiet and --verbose", self.verbosity != 0)):
+            if is_given:
+                needs = "needs" if flag == "--output" else "need"
+                raise SettingsError(f"{flag} {needs} --auto", hint="the screen prints nothing")
         if not self.has_terminal:
             raise SettingsError("there is no terminal for the screen", hint=without)
 
@@ -113,13 +117,16 @@ async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     """
     front_end.check()
     if front_end.auto:
-        return await _as_lines(begin, json=front_end.output == "json", attended=front_end.approve_by == "attach")
+        return await _as_lines(begin, front_end)
     return await _on_the_screen(begin, front_end, title)
 
 
-async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
+async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
     from tui_tuner.app.attaching import AnswersElsewhere, HangUp, attach_line
     from tui_tuner.headless import ApproveAll, run_headless
+    from tui_tuner.progress import Verbosity
+
+    attended = front_end.approve_by == "attach"
 
     setup = await begin()
     _tell_notes(setup)
@@ -130,7 +137,10 @@ async def _as_lines(begin: Begin, *, json: bool, attended: bool) -> ExitCode:
         HangUp(lambda: setup.run.path)
     obey_signals(setup.session)
     try:
-        code = await run_headless(setup.session, json=json, approver=approver)
+        verbosity = Verbosity(front_end.verbosity)
+        code = await run_headless(
+            setup.session, json=front_end.output == "json", verbosity=verbosity, approver=approver
+        )
     except UserError:
         setup.forget_if_empty()
         raise

@@ -70,6 +70,11 @@ COMMANDS_BY_NAME = {
             "export", "Print all that a run measured, for other programs.", "tui_tuner.cli.run_commands:add_export"
         ),
         Command("web", "Serve the screen to a browser of this machine.", "tui_tuner.cli.session_commands:add_web"),
+        Command(
+            "report",
+            "Write what a run tried and found as one HTML file, or as Markdown.",
+            "tui_tuner.cli.run_commands:add_report",
+        ),
         Command("runs", "List the runs of a directory.", "tui_tuner.cli.tools:add_runs"),
         Command(
             "memory", "List what is remembered of earlier sessions, or forget it.", "tui_tuner.cli.tools:add_memory"
@@ -99,6 +104,7 @@ COMMANDS_BY_NAME = {
             "doctor", "Say what this machine offers for tuning, and what is missing.", "tui_tuner.cli.tools:add_doctor"
         ),
         Command("config", "Print the settings in force, as TOML.", "tui_tuner.cli.tools:add_config"),
+        Command("schema", "Print the JSON Schema of a file or stream.", "tui_tuner.cli.tools:add_schema"),
         Command(
             "completion",
             "Print a script that lets a shell complete commands and options.",
@@ -247,6 +253,11 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
     by = "without a screen: `all` approves every step (--auto), `attach` waits for `tuner-tui attach`"
     front_end.add_argument("--approve-by", choices=("all", "attach"), help=by)
     front_end.add_argument("--output", choices=("text", "json"), help="with --auto (default text)")
+    how_much = front_end.add_mutually_exclusive_group()
+    warnings = "with --auto: nothing but warnings on standard error"
+    how_much.add_argument("-q", "--quiet", action="store_const", const=-1, dest="verbosity", help=warnings)
+    everything = "with --auto: also what failed evaluations say, and on a terminal each of them"
+    how_much.add_argument("-v", "--verbose", action="store_const", const=1, dest="verbosity", help=everything)
     front_end.add_argument("--theme", metavar="NAME", help="theme of the screen")
 
 
@@ -255,7 +266,9 @@ def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
     from tui_tuner.app.showing import FrontEnd
 
     by = chosen.approve_by
-    return FrontEnd(chosen.auto or by is not None, chosen.output, chosen.theme, by or "all")
+    return FrontEnd(
+        chosen.auto or by is not None, chosen.output, chosen.theme, by or "all", verbosity=chosen.verbosity or 0
+    )
 
 
 def changes(chosen: argparse.Namespace) -> dict[str, object]:

@@ -87,11 +87,18 @@ async def best(chosen: argparse.Namespace) -> int:
 
 
 def _best_as(kind: str, told: ToldRun) -> str:
+    """The best as one of the kinds.
+
+    Raises:
+        UserError: this run's has no such form.
+    """
     from tui_tuner.exports.launch_header import launch_header
     from tui_tuner.exports.patch import patch_text
     from tui_tuner.report import best_text, measured_lines
 
     values, kernel = told.outcome.best.configuration, told.best
+    if kind == "header" and not told.problem.is_compiled:
+        raise SettingsError("a header is for kernels that host code launches", hint="take --as configuration")
     match kind:
         case "problem":
             return (told.run.path / "best.toml").read_text(encoding="utf-8")
@@ -102,6 +109,8 @@ def _best_as(kind: str, told: ToldRun) -> str:
             return patch_text(told)
         case "configuration":
             return json.dumps(values, indent=2) + "\n"
+    if not kernel.source:
+        raise SettingsError("a recording has no kernel's source", hint="take --as configuration")
     return best_text(told.run.problem, kernel, told.outcome)
 
 
@@ -135,6 +144,42 @@ async def export(chosen: argparse.Namespace) -> int:
         "t4": lambda: t4_file(told, kernel),
     }
     _print(makers[chosen.kind]())
+    return ExitCode.FINISHED
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """The options of writing a report."""
+    add_run(parser)
+    forms = "html (default, one file with plots), markdown (for a pull request)"
+    parser.add_argument("--as", choices=("html", "markdown"), dest="kind", default="html", help=forms)
+    to = "where it goes: default report.html in the run's directory, and standard output for markdown"
+    parser.add_argument("--to", type=Path, metavar="FILE", help=to)
+    parser.set_defaults(command=report)
+
+
+async def report(chosen: argparse.Namespace) -> int:
+    """Write what a run tried and found, how it was verified and where.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    from tui_tuner.exports.blocks import as_html, as_markdown
+    from tui_tuner.exports.run_report import report_blocks, report_title
+    from tui_tuner.resources import write_whole
+
+    told = await _told(chosen)
+    is_html = chosen.kind == "html"
+    write = as_html if is_html else as_markdown
+    text = write(report_title(told), report_blocks(told, pictures=is_html))
+    file = chosen.to or (told.run.path / "report.html" if is_html else None)
+    if file is None:
+        _print(text)
+        return ExitCode.FINISHED
+    try:
+        write_whole(file, text)
+    except OSError as error:
+        raise SettingsError(f"cannot be written: {error.strerror}", hint="name another with --to", file=file) from None
+    tell(f"wrote {file}")
     return ExitCode.FINISHED
 
 

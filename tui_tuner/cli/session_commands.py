@@ -32,7 +32,7 @@ from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import __version__
 from tui_tuner.strategies import PLACES
-from tui_tuner.subjects import Subject, loaded, subject_of, subjects
+from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 
 if TYPE_CHECKING:
     from tui_tuner.app.showing import SessionSetup
@@ -126,6 +126,8 @@ def _is_recorded(device: str | None) -> bool:
 def add_resume(parser: argparse.ArgumentParser) -> None:
     """The options of going on with a run."""
     add_run(parser)
+    failed = "build, verify and measure again what failed"
+    parser.add_argument("--retry-failed", action="store_true", help=failed)
     for subject in subjects().values():
         for own in subject.resume_options:
             parser.add_argument(f"--{own.name}", type=Path, metavar=own.metavar, help=own.help)
@@ -155,7 +157,11 @@ async def resume(chosen: argparse.Namespace) -> int:
         about = subject_of(header_of(chosen.run))
         if chosen.from_last_good:
             _set_rest_aside(chosen.run)
-        own = _own_options(about, chosen)
+        own: dict[str, object] = {**_own_options(about, chosen)}
+        if chosen.retry_failed and about is not KERNEL:
+            raise SettingsError("--retry-failed is for runs of kernels", hint="leave it out")
+        if about is KERNEL:
+            own["retry_failed"] = chosen.retry_failed
         setup: SessionSetup = await loaded(about.resume)(chosen.run, changes(chosen), settings, **own)
         return setup
 

@@ -200,6 +200,21 @@ def _option_lines(options: Iterable[Option]) -> Iterator[str]:
             yield f"{option.name} = {json.dumps(option.default)}"
 
 
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    """The options of printing a schema."""
+    what = "a line of --output json, result.json, the problem file, or the settings"
+    parser.add_argument("what", choices=("events", "result", "problem", "settings"), help=what)
+    parser.set_defaults(command=schema)
+
+
+def schema(chosen: argparse.Namespace) -> int:
+    """Print the JSON Schema of something that this program writes or reads."""
+    from tui_tuner.app.inventory import schema_of
+
+    tell(json.dumps(schema_of(chosen.what), indent=2))
+    return ExitCode.FINISHED
+
+
 def add_help(parser: argparse.ArgumentParser) -> None:
     """The options of explaining a command."""
     parser.add_argument("topic", nargs="?", metavar="COMMAND", help="which; without one the whole program")

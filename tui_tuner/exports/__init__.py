@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.format import time_unit
 from tui_tuner.headless import ApproveAll
 from tui_tuner.journal.reading import header_of
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Problem
-from tui_tuner.report import FILE, SessionOutcome
+from tui_tuner.report import FILE, SessionOutcome, count_failures, title_of
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.subjects import KERNEL, subject_of
@@ -38,6 +41,18 @@ class ToldRun:
     def device(self) -> DeviceInfo:
         """The device with its ceilings."""
         return self.outcome.device
+
+    @property
+    def is_record(self) -> bool:
+        """Whether nothing was run, all times being those of a recording."""
+        return kind_named(self.device.kind).is_record
+
+    @property
+    def how_timed(self) -> str:
+        """What the speed-up rests on."""
+        if self.is_record:
+            return "both as recorded"
+        return "timed in turns on fresh data" if self.outcome.confirmed else "not yet timed in turns on fresh data"
 
     @cached_property
     def problem(self) -> Problem:
@@ -90,25 +105,84 @@ async def told_run(path: Path) -> ToldRun:
     if subject_of(header_of(path)) is not KERNEL:
         raise JournalError("this is no run of a kernel", hint="`tuner-tui replay` shows it", file=path)
     setup = replayed_session(path)
-    outcome = outcome_of(setup.run.path)
     async with aclosing(setup.session.events(ApproveAll())) as stream:
         told = [event async for event in stream]
+    outcome = outcome_of(setup.run.path) or _outcome_told(setup.run, told)
+    if outcome is None:
+        hint = f"tuner-tui resume {setup.run.path}"
+        raise JournalError("the run has found nothing yet", hint=hint, file=setup.run.path)
     return ToldRun(setup.run, outcome, told)
 
 
-def outcome_of(run: Path) -> SessionOutcome:
-    """What `result.json` of a run says.
+def outcome_of(run: Path) -> SessionOutcome | None:
+    """What `result.json` of a run says; None where there is none, as beside a journal that was copied.
 
     Raises:
-        JournalError: there is none yet, or it is another version's.
+        JournalError: it is another version's, or cannot be read.
     """
     file = run / FILE
     try:
         return SessionOutcome.model_validate_json(file.read_bytes())
     except FileNotFoundError:
-        raise JournalError("the run has found nothing yet", hint=f"tuner-tui resume {run}", file=run) from None
+        return None
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise JournalError(
-            f"cannot be read: {reason}", hint=f"write it anew: tuner-tui resume {run}", file=file
-        ) from None
+        hint = f"write it anew: tuner-tui resume {run}"
+        raise JournalError(f"cannot be read: {reason}", hint=hint, file=file) from None
+
+
+EventKind = TypeVar("EventKind", bound=events.Event)
+
+
+def _last(told: Sequence[events.Event], kind: type[EventKind]) -> EventKind | None:
+    return next((event for event in reversed(told) if isinstance(event, kind)), None)
+
+
+def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOutcome | None:
+    """What came of a run, from its events alone; None where not even the kernel as given was timed."""
+    ready, finished = _last(told, events.DeviceReady), _last(told, events.SessionFinished)
+    given = next((event.given for event in told if isinstance(event, events.BaselineMeasured)), None)
+    measured, best = _last(told, events.BaselineMeasured), _last(told, events.IncumbentChanged)
+    if given is None or ready is None or finished is None or measured is None:
+        return None
+    evaluations = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
+    status = finished.status if finished.status in ("finished", "no_improvement") else "interrupted"
+    found = None if best is None else best.speedup
+    return SessionOutcome(
+        program=str(run.journal.header.get("program", "")),
+        kernel=str(run.problem.kernel.source),
+        status=status,
+        reason=finished.reason,
+        strategy=run.options.strategy,
+        model=run.model,
+        seed=run.options.seed,
+        device=ready.device,
+        sandbox=ready.sandbox,
+        time_unit=time_unit(cpu=ready.device.cpu_times),
+        baseline=given,
+        baseline_tuned=measured.tuned,
+        best=given if best is None else best.evaluation,
+        best_title="" if best is None else title_of(best.candidate),
+        confirmed=status != "interrupted",
+        speedup=finished.speedup or found or (1.0, 1.0, 1.0),
+        speedup_over_tuned=None,
+        comparison=next((c for c in _comparisons(told) if finished.times and _times(c) == finished.times), None),
+        evaluations=finished.evaluations,
+        builds=len({evaluation.build_ms for evaluation in evaluations if evaluation.build_ms > 0}),
+        failures=count_failures(evaluations),
+        model_calls=finished.model_calls,
+        model_fault=finished.model_fault,
+        cost=finished.cost,
+        elapsed_s=told[-1].elapsed,
+    )
+
+
+def _comparisons(told: Sequence[events.Event]) -> list[Comparison]:
+    return [event.comparison for event in told if isinstance(event, events.Compared)]
+
+
+def _times(comparison: Comparison) -> tuple[float, float] | None:
+    """Times of both, as the last event of a session has them."""
+    if comparison.incumbent is None or comparison.challenger is None:
+        return None
+    return comparison.incumbent.median, comparison.challenger.median

@@ -62,7 +62,7 @@ def changes(told: ToldRun) -> list[Change]:
 def _tuned_source(told: ToldRun) -> str:
     if not told.problem.is_compiled:
         message = "the kernel's file stays as it is: only its configuration is tuned"
-        raise ProblemError(message, hint="best_config.py of the run holds the configuration, ready to paste")
+        raise ProblemError(message, hint="`tuner-tui best RUN --as configuration` prints it")
     return best_text(told.run.problem, told.best, told.outcome)
 
 
@@ -93,8 +93,11 @@ def _changed(directory: Path, name: Path, known: str, after: str) -> Change:
     file = directory / name
     try:
         before = file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProblemError(f"cannot be read: {error}", file=file) from None
+    except OSError as error:
+        hint = "`tuner-tui best RUN` prints the tuned kernel as a whole"
+        raise ProblemError(f"cannot be read: {error.strerror}", hint=hint, file=file) from None
+    except UnicodeDecodeError:
+        raise ProblemError("this is not UTF-8 text", file=file) from None
     if before.removeprefix(_BOM).replace("\r\n", "\n") != known:
         hint = "`tuner-tui best RUN` prints the tuned kernel as a whole"
         raise ProblemError("the file is not what it was when the run began", hint=hint, file=file)

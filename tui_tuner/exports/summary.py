@@ -29,8 +29,7 @@ def summary_lines(told: ToldRun) -> Iterator[str]:
         if evaluation.timing is not None:
             words = f"{time_words(time or evaluation.timing.median, unit)}{roofline_words(evaluation.share)}"
             yield f"{name:<9} {words}, {configuration_words(evaluation.configuration, between=' ')}"
-    how = "timed in turns on fresh data" if outcome.confirmed else "not yet timed in turns"
-    yield f"{'speed-up':<9} {factor_in_lines(outcome.speedup)}, {how}"
+    yield f"{'speed-up':<9} {factor_in_lines(outcome.speedup)}, {told.how_timed}"
     if outcome.speedup_over_tuned is not None:
         yield f"{'':<9} {factor_in_lines(outcome.speedup_over_tuned)} over the kernel as given with its tunables tuned"
     yield from (f"{'step ' + str(step.id):<9} {step_words(step)}" for step in steps_of(told))

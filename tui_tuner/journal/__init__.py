@@ -13,7 +13,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,11 @@ class Journal:
 
         The file keeps it.
         """
-        self._records = {key: record for key, record in self._records.items() if not record.is_undone}
+        self.forget(lambda record: record.is_undone)
+
+    def forget(self, which: Callable[[Record], bool]) -> None:
+        """Leave out some effects, so that they are done again; the file keeps them."""
+        self._records = {key: record for key, record in self._records.items() if not which(record)}
 
     def close(self) -> None:
         """Give the journal back."""

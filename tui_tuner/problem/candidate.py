@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, InstanceOf, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BaseModel, ConfigDict, InstanceOf, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
@@ -171,5 +171,7 @@ def _read_again(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # no
     return Candidate.model_validate(value) if isinstance(value, Mapping) else handler(value)
 
 
-AnySource = Annotated[Source, InstanceOf(), WrapValidator(_read_again)]
+_SOURCE_SCHEMA = {"type": "object", "description": "a kernel as Candidate, or what another subject tunes"}
+
+AnySource = Annotated[Source, InstanceOf(), WrapValidator(_read_again), WithJsonSchema(_SOURCE_SCHEMA)]
 """A source as a field of an event or a proposal; written with all the fields that it has."""

@@ -21,7 +21,8 @@ from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.toml_file import KeyLocations, read_text, read_toml, written
 from tui_tuner.text import suggestion
 
-_OF_NO_FILE = {"directory", "source_text"}
+OF_NO_FILE = frozenset({"directory", "source_text"})
+"""What a problem knows that its file does not say."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def written_in_python(problem: Problem) -> Written:
 
 def problem_text(problem: Problem) -> str:
     """The problem as its file would say it, what is default left out."""
-    tables = problem.model_dump(mode="json", exclude=_OF_NO_FILE, exclude_defaults=True, exclude_none=True)
+    tables = problem.model_dump(mode="json", exclude={*OF_NO_FILE}, exclude_defaults=True, exclude_none=True)
     if not problem.is_compiled:
         tables = {name: table for name, table in tables.items() if table or name not in ("launch", "arguments")}
     return tomlkit.dumps(tables)
@@ -87,7 +88,6 @@ def _source_of(problem: Problem) -> str:
 
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
-_NOT_IN_THE_FILE = frozenset({"directory", "source_text"})
 
 
 def validated(tables: Mapping[str, Any], place: KeyLocations, directory: Path) -> Problem:
@@ -96,7 +96,7 @@ def validated(tables: Mapping[str, Any], place: KeyLocations, directory: Path) -
     Raises:
         ProblemError: for the first mistake in the text.
     """
-    for key in _NOT_IN_THE_FILE & tables.keys():
+    for key in OF_NO_FILE & tables.keys():
         raise _unknown_key(Problem, place, (key,))
     return validated_as(Problem, {**tables, "directory": directory}, place)
 
@@ -131,7 +131,7 @@ def _first_mistake(model: type[BaseModel], error: ValidationError, place: KeyLoc
 
 def _unknown_key(model: type[BaseModel], place: KeyLocations, path: tuple[str | int, ...]) -> ProblemError:
     fields = _table_at(model, path[:-1]).model_fields
-    known = [key for key in fields if len(path) > 1 or key not in _NOT_IN_THE_FILE]
+    known = [key for key in fields if len(path) > 1 or key not in OF_NO_FILE]
     table = f" in [{written(path[:-1])}]" if len(path) > 1 else ""
     return place.error(f"unknown key '{path[-1]}'{table}", *path, hint=suggestion(str(path[-1]), known, "keys"))
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, Union
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, TypeAdapter, model_validator
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.subjects import loaded, subjects
+
+FORMAT = 1
+"""Version of the stream of events as JSON."""
 
 
 class Event(BaseModel):
@@ -43,6 +46,7 @@ class SessionStarted(Event):
     """First event of every session.
 
     Attributes:
+        format: version of the stream: a new one means that a field went or changed its meaning; more may come in one.
         kernel: name of the kernel, or of the file of what else is tuned.
         language: of the source.
         baseline: the source as given.
@@ -50,6 +54,7 @@ class SessionStarted(Event):
     """
 
     type: Literal["session_started"] = "session_started"
+    format: int = FORMAT
     run: str
     directory: str
     kernel: str
@@ -393,6 +398,14 @@ class SessionFinished(Event):
     confirmed: bool = True
     model_fault: str = ""
     result: str | None = None
+
+
+def stream_schema() -> dict[str, Any]:
+    """The JSON Schema of a line of the stream as `--output json` prints it."""
+    kinds = [kind for kind in _kinds().values() if not kind.transient]
+    union: Any = Union[tuple(kinds)]  # noqa: UP007 (of a list that is known at run time only)
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[union, Field(discriminator="type")])
+    return adapter.json_schema(mode="serialization")
 
 
 def _kinds() -> dict[str, type[Event]]:

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator
 from typing import cast
 
 from tests.tensile.screen import script as tensile_script
-from tui_tuner.headless import Story, run_headless
+from tui_tuner.headless import run_headless
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
+from tui_tuner.story import Story
 from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.events import BenchmarkOutput, WinnersChanged
 from tui_tuner.tensile.report import SIZES_TOLD, TensileStory

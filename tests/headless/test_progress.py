@@ -1,0 +1,144 @@
+"""What is told on standard error: all of it in a file, above a line of progress on a terminal, or warnings alone."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+import pytest
+
+from tests.session.fakes import DEVICE
+from tui_tuner import progress
+from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.headless import Lines
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Launch
+from tui_tuner.progress import Progress, Verbosity
+from tui_tuner.session import events
+from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.subjects import KERNEL
+
+KERNEL_GIVEN = Candidate(source="", kernel="scale", launch=Launch())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def screen(self) -> list[str]:
+        """The lines as a terminal would show them: what was erased is gone."""
+        return [line.rpartition("\x1b[2K")[2] for line in self.getvalue().split("\n")]
+
+
+def evaluation(ms: float | None, **values: int) -> Evaluation:
+    timing = None if ms is None else Timing(median=ms, low=ms, high=ms, samples=9)
+    failure = None if ms else Failure(kind=FailureKind.COMPILE, message="no", detail="kernel.cu:1: error: no\n  int x")
+    return Evaluation(candidate=KERNEL_GIVEN.id, configuration=dict(values), timing=timing, failure=failure)
+
+
+def started(**limits: float | None) -> events.SessionStarted:
+    return events.SessionStarted(
+        run="r", directory="r", kernel="scale.cu", language="cuda", strategy="search", model="a model", seed=0,
+        baseline=KERNEL_GIVEN, **{"max_evaluations": 4, "max_calls": 9, **limits},
+    )  # fmt: skip
+
+
+STORY: list[events.Event] = [
+    started(max_cost=2.0),
+    events.DeviceReady(elapsed=1, device=DEVICE, sandbox="landlock"),
+    events.BaselineMeasured(elapsed=2, given=evaluation(8.0)),
+    events.StepChanged(elapsed=2, step=Step(id=1, title="Unroll", state=StepState.RUNNING)),
+    events.PromptSent(elapsed=3, call=1, purpose="plan", text="", tokens=10),
+    events.ReplyReceived(elapsed=4, call=1, text="", cost=0.25),
+    events.EvaluationStarted(elapsed=4, number=1, candidate="c", configuration={"tile": 2}),
+    events.EvaluationFinished(elapsed=7, number=1, evaluation=evaluation(4.0, tile=2)),
+    events.EvaluationFinished(elapsed=12, number=2, evaluation=evaluation(None, tile=4)),
+]
+
+
+def test_the_line_says_what_runs_the_best_and_what_is_left() -> None:
+    clock = [100.0]
+    line = Progress(Terminal(), lambda: clock[0])
+    for event in STORY[:5]:
+        line.note(event)
+    assert line.line() == "00:03 | 0/4 evaluations, 1/9 calls, $0.00 of $2.00 | step 1 Unroll | asking the model (plan)"
+    for event in STORY[5:]:
+        line.note(event)
+    clock[0] += 2
+    spent = "2/4 evaluations, 1/9 calls, $0.25 of $2.00"
+    assert line.line() == f"00:14 | best ~2.00x | {spent} | at most 12s left | step 1 Unroll | #1 tile=2"
+    best = events.IncumbentChanged(
+        elapsed=14, candidate=KERNEL_GIVEN, evaluation=evaluation(4.0, tile=2), speedup=(1.97, 1.9, 2.1)
+    )
+    line.note(best)
+    assert " best 1.97x " in line.line(), "what was timed in turns counts more than times taken apart"
+
+
+def test_time_that_is_limited_is_the_end_that_comes_first() -> None:
+    line = Progress(Terminal(), lambda: 0.0)
+    for event in [started(max_seconds=20.0), *STORY[1:]]:
+        line.note(event)
+    assert "at most 8s left" in line.line()
+
+
+def test_on_a_terminal_the_line_stays_below_the_story_and_stands_for_single_evaluations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    terminal = Terminal()
+    lines = Lines(KERNEL, out=io.StringIO(), err=terminal)
+    for event in STORY:
+        lines.take(event)
+
+    shown = terminal.screen
+    assert [line[:14] for line in shown[:-1]] == [
+        "[00:00] starte",
+        "[00:01] device",
+        "[00:02] as giv",
+        "[00:02] step 1",
+    ]
+    assert shown[-1].startswith("00:12 | best ~2.00x | 2/4 evaluations")
+    assert len(shown[-1]) == 59
+
+
+async def test_the_line_is_drawn_anew_while_nothing_happens_and_gone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "TICK_S", 0.001)
+    clock, terminal = [0.0], Terminal()
+    line = Progress(terminal, lambda: clock[0])
+    line.note(STORY[0])
+    async with line.ticking():
+        while "00:07" not in terminal.getvalue():
+            clock[0] = 7.5
+            await asyncio.sleep(0.001)
+    assert terminal.screen[-1] == ""
+
+
+def told(verbosity: Verbosity) -> list[str]:
+    err = io.StringIO()
+    lines = Lines(KERNEL, verbosity=verbosity, out=io.StringIO(), err=err)
+    comparison = Comparison(ratio=1.5, low=1.4, high=1.6, pairs=30)
+    compared = events.Compared(elapsed=13, candidate="c", configuration={}, comparison=comparison)
+    for event in [*STORY, compared, events.Note(elapsed=14, level="warning", text="a GPU is gone")]:
+        lines.take(event)
+    return err.getvalue().splitlines()
+
+
+def test_what_is_no_terminal_gets_a_line_an_event() -> None:
+    normal = told(Verbosity.NORMAL)
+    assert "[00:07] #1 tile=2: 4 ms" in normal
+    assert "[00:12] #2 tile=4: compile error: no" in normal
+    assert len(normal) == 9
+
+
+def test_who_wants_quiet_hears_warnings_and_who_wants_all_the_compilers_words() -> None:
+    assert told(Verbosity.QUIET) == ["[00:14] warning: a GPU is gone"]
+    more = [line for line in told(Verbosity.VERBOSE) if line not in told(Verbosity.NORMAL)]
+    assert more == [
+        "[00:12]     kernel.cu:1: error: no",
+        "[00:12]       int x",
+        "[00:13]     in turns with the best so far: 1.50x [1.40, 1.60], 30 pairs",
+    ]
