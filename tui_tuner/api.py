@@ -206,6 +206,7 @@ class Choices(TypedDict, total=False):
         max_evaluations: configurations evaluated at most (85).
         max_calls: calls of the model at most (100).
         max_seconds: wall-clock time at most (None: no limit).
+        reply_seconds: that a reply of the model may take, retries included (None: that of the settings).
         max_cost: US dollars at most (None: no limit).
         target: speed-up over the kernel as given at which to stop (None).
         delta: least relative gain that makes a kernel the best (0.01).
@@ -227,6 +228,7 @@ class Choices(TypedDict, total=False):
     max_evaluations: int
     max_calls: int
     max_seconds: float | None
+    reply_seconds: float | None
     max_cost: float | None
     target: float | None
     delta: float

@@ -57,6 +57,7 @@ class SessionOptions(BaseModel):
         max_evaluations: configurations evaluated at most.
         max_calls: calls of the model at most, refused replies included.
         max_seconds: wall-clock time at most, None for no limit.
+        reply_seconds: that one call of the model may take with its retries, None for the setting of `[model]`.
         max_cost: US dollars at most, None for no limit.
         target: speed-up over the kernel as given at which to stop.
         seed: of every random choice.
@@ -79,6 +80,7 @@ class SessionOptions(BaseModel):
     max_evaluations: int = Field(default=85, ge=1)
     max_calls: int = Field(default=100, ge=0)
     max_seconds: float | None = Field(default=None, gt=0)
+    reply_seconds: float | None = Field(default=None, gt=0)
     max_cost: float | None = Field(default=None, ge=0)
     target: float | None = Field(default=None, gt=1)
     seed: int = 0

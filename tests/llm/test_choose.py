@@ -9,10 +9,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests.llm.server import ModelServer
+from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import ModelSettings, is_loopback, ollama_url, shown
 from tui_tuner.llm import choose as module
 from tui_tuner.llm.choose import SPECS, choose
+from tui_tuner.session_options import SessionOptions
+from tui_tuner.settings import Settings
 
 KEY = "sk-test-0123456789abcdefghij"
 TAGS = {
@@ -218,3 +221,11 @@ def test_choosing_imports_no_provider_before_it_is_chosen() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert result.returncode == 0, result.stderr
+
+
+async def test_the_session_may_give_a_command_more_time_for_a_reply_than_the_settings():
+    options = SessionOptions(llm="command:cat", reply_seconds=1234.0)
+    backend, _ = await model_of(options, Settings())
+    assert backend is not None
+    assert backend._policy.limit_s == 1234.0
+    await backend.aclose()

@@ -132,6 +132,31 @@ async def test_a_search_that_is_told_of_a_good_configuration_looks_near_it(metho
     assert best(told, milliseconds) == 1.0
 
 
+async def test_what_others_had_measured_is_learnt_from_and_what_was_not_measured_may_come_again(process: SearchProcess):
+    search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START)
+    search.process = process
+    optimum = next(one for one in SyntheticSpace().configurations() if milliseconds(one) == 1.0)
+    near = [one for one, _ in KNOWN]
+    taken: list[Configuration] = []
+    async with search:
+        async for batch in search:
+            others = [(one, milliseconds(one)) for one in near if one not in taken]
+            own = batch[:2]
+            await search.tell([milliseconds(one) for one in own], others)
+            taken += [*own, *(one for one, _ in others)]
+    assert 20 <= len(taken) == distinct(taken) <= 24
+    assert taken.index(optimum) < 14, "it looks near what others found"
+
+
+async def test_other_methods_take_the_results_of_whole_batches_only(process: SearchProcess):
+    search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START, method="random_sample")
+    search.process = process
+    async with search:
+        batch = await anext(search)
+        with pytest.raises(ValueError, match=f"1 results for {len(batch)}"):
+            await search.tell([1.0])
+
+
 async def test_the_start_is_evaluated_first_however_much_is_known(process: SearchProcess):
     known = [(one, milliseconds(one)) for one in SyntheticSpace().configurations() if one["layout"] == "columns"]
     assert (await searched(process, SyntheticSpace(), milliseconds, 5, known=known, start=START))[0] == START

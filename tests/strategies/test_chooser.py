@@ -40,7 +40,7 @@ def test_a_restriction_that_is_broken_is_mended_and_told():
     assert chosen is not None
     assert SPACE.contains(chosen)
     assert chooser.invalid == 1
-    assert "breaks the restriction 'a < 8 or b'; taken instead with" in chooser.remarks[0]
+    assert "breaks the restriction 'a < 8 or b'; measured instead with" in chooser.remarks[0]
 
 
 def test_what_is_no_value_at_all_counts_as_left_out():
@@ -59,7 +59,7 @@ def test_a_repair_is_never_what_is_taken_already():
     everything = list(SPACE.configurations())
     chooser = choosing(*everything)
     assert chooser.take({"a": 8}) is None
-    assert chooser.remarks[0].endswith("nothing valid is near")
+    assert chooser.remarks[0].endswith("with b=True it is known, so it was left out")
 
 
 def test_no_more_than_the_limit_is_taken():

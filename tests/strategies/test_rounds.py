@@ -239,7 +239,10 @@ async def test_a_failure_is_told_with_its_reason(tmp_path):
     run = new_run(tmp_path, LlmSearchStrategy(), **rounds(max_rounds=2, seeds=0))
     script = Script([("first_configurations", reply(proposal(32, 2), proposal(64, 2))), more(BEST)])
     await tell_all(Session(run, LlmSearchStrategy(), Failing(run.problem), script))
-    assert "launch failure: too much shared memory (2): all have matters=2 other=0; as in" in script.prompt(2)
+    assert (
+        "launch failure: too much shared memory (2): all have matters=2, which nothing right has; as in"
+        in script.prompt(2)
+    )
 
 
 async def test_rounds_do_not_end_before_the_neighbours_of_the_best_are_measured_and_the_evaluations_spent(tmp_path):

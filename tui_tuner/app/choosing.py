@@ -165,6 +165,8 @@ async def model_of(
     model = settings.model
     if options.temperature is not None:
         model = model.model_copy(update={"temperature": options.temperature})
+    if options.reply_seconds is not None:
+        model = model.model_copy(update={"timeout_s": options.reply_seconds})
     backend = given or await choose(options.llm, model, passed.append)
     if backend is None:
         return None, [f"no language model ({'; '.join(passed)})"] if passed else []

@@ -192,7 +192,7 @@ def tell(text: str) -> None:
     print(clean(text))  # noqa: T201 (standard output carries the data)
 
 
-_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time"}
+_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time", "reply_seconds": "--reply-time"}
 """Flags that are not called like the option they set."""
 
 
@@ -239,6 +239,8 @@ def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     budget.add_argument(
         "--max-time", type=seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
     )
+    reply = "time of one reply of the model, retries included"
+    budget.add_argument("--reply-time", type=seconds, metavar="TIME", dest="reply_seconds", help=reply)
     budget.add_argument("--max-cost", type=float, metavar="USD", help="cost of the model's replies, US dollars")
     budget.add_argument(
         "--target", type=factor, metavar="FACTOR", help="stop at this gain over what was given, as in 2x"

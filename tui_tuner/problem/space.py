@@ -191,6 +191,17 @@ class SearchSpace:
             return "the recording does not hold it"
         return None
 
+    def allows(self, values: Mapping[str, Value]) -> bool:
+        """Whether some valid configuration has these values of some tunables."""
+        if self._members is not None:
+            wanted = values.items()
+            fitting = (one for one in self._members.values() if all(one[name] == value for name, value in wanted))
+            return any(self.contains(one) for one in fitting)
+        restrictions, max_threads, launch = self._given
+        tunables = {**self.tunables, **{name: (value,) for name, value in values.items()}}
+        narrowed = SearchSpace(tunables, restrictions, sizes=self.sizes, max_threads=max_threads, launch=launch)
+        return not narrowed.is_empty
+
     def holds(self, configuration: Configuration) -> bool:
         """Whether a configuration of listed values is valid; quicker than `contains` where many are asked about."""
         names = {**self.sizes, **configuration}

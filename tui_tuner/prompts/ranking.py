@@ -7,84 +7,116 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice, pairwise
 
 from tui_tuner.evaluate.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import count, share
 from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.tunables import exact_key
 
 BEST = 8
 """So many of the fastest are looked at for what they share."""
-_MOST_PAIRS = 16
-_NEAR = 1.5
+_MOST_PAIRS = 12
+_NEAR = 1.15
 """A value is good if some configuration with it takes at most so many times as long as the best."""
+_RANKED = 3
+"""So many tunables that matter most are looked at for good values that never met, besides the switches."""
 
 
-def value_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
-    """For each tunable and value the best time, ms, and how often it was timed; and the values never tried."""
-    return "\n".join(_line(name, values, evaluations) for name, values in tunables.items())
+def effect_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
+    """For each tunable what it did alone: times over those of the same configurations with the value before.
+
+    The best time of each value would mix its effect with that of everything else that differs between the two.
+    """
+    return "\n".join(_effects(name, values, evaluations) for name, values in tunables.items())
 
 
 def shared_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
-    """The values that all of the fastest have."""
+    """The values that all of the fastest have; empty where there are none or too few are measured."""
     best = _fastest(evaluations)[:BEST]
     if len(best) < BEST:
-        return "too few are measured"
+        return ""
     shared = [name for name in tunables if len({configuration[name] for configuration in best}) == 1]
-    if not shared:
-        return "none"
     return ", ".join(f"{name}={best[0][name]}" for name in shared)
 
 
-def untried_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
-    """Pairs of values never measured together though each was good, of the tunables that matter most."""
-    effects = {name: _spread(name, evaluations) for name in tunables}
-    ranked = sorted((name for name in tunables if effects[name] > 1), key=lambda name: -effects[name])
-    pairs = (pair for one, other in combinations(ranked[:3], 2) for pair in _untried(one, other, evaluations, tunables))
-    shown = [text for text, _ in zip(pairs, range(_MOST_PAIRS), strict=False)]
-    return "; ".join(shown) or "none among the tunables that matter most"
+def untried_facts(evaluations: Sequence[Evaluation], space: SearchSpace) -> str:
+    """Pairs of values never measured together though each was good and both can be had; empty if there are none.
+
+    Of the tunables that matter most, and of the switches.
+    """
+    free = {name: values for name, values in space.tunables.items() if len(values) > 1}
+    effects = {name: _spread(name, evaluations) for name in free}
+    ranked = sorted((name for name in free if effects[name] > 1), key=lambda name: -effects[name])[:_RANKED]
+    looked_at = [*ranked, *(name for name, values in free.items() if len(values) == 2 and name not in ranked)]
+    pairs = (pair for one, other in combinations(looked_at, 2) for pair in _untried(one, other, evaluations, free))
+    possible = (pair for pair in pairs if space.allows(pair))
+    return "; ".join(" with ".join(f"{n}={v}" for n, v in pair.items()) for pair in islice(possible, _MOST_PAIRS))
 
 
-def _line(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation]) -> str:
-    best, count = _by_value(name, evaluations)
-    known = [f"{value}: {best[value]:.4g} ({count[value]})" for value in values if value in best]
-    untried = [str(value) for value in values if value not in best]
-    parts = [", ".join(known)] if known else []
-    return f"{name}: " + "; ".join([*parts, f"never right or never tried: {', '.join(untried)}"] if untried else parts)
+def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation]) -> str:
+    ratios = _paired(name, values, evaluations)
+    known = [f"{one} to {other}: {_geometric_mean(found):.3g} ({len(found)})" for (one, other), found in ratios.items()]
+    timed = _best_by_value(name, evaluations)
+    untried = [str(value) for value in values if value not in timed]
+    parts = [", ".join(known) or "no two measured differ in it alone"]
+    return f"{name}: " + "; ".join(
+        [*parts, *([f"never right or never tried: {', '.join(untried)}"] if untried else [])]
+    )
 
 
-def _by_value(name: str, evaluations: Sequence[Evaluation]) -> tuple[dict[Value, float], dict[Value, int]]:
+def _paired(
+    name: str, values: Sequence[Value], evaluations: Sequence[Evaluation]
+) -> dict[tuple[Value, Value], list[float]]:
+    """Ratios of the times of configurations that differ in one tunable alone, between one value and the next timed."""
+    alike: defaultdict[object, dict[Value, float]] = defaultdict(dict)
+    for evaluation in evaluations:
+        if evaluation.timing is not None:
+            rest = {other: value for other, value in evaluation.configuration.items() if other != name}
+            alike[exact_key(rest)][evaluation.configuration[name]] = evaluation.timing.median
+    ratios: defaultdict[tuple[Value, Value], list[float]] = defaultdict(list)
+    for times in alike.values():
+        for one, other in pairwise(value for value in values if value in times):
+            ratios[one, other].append(times[other] / times[one])
+    places = {value: place for place, value in enumerate(values)}
+    return dict(sorted(ratios.items(), key=lambda pair: (places[pair[0][0]], places[pair[0][1]])))
+
+
+def _geometric_mean(ratios: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def _best_by_value(name: str, evaluations: Sequence[Evaluation]) -> dict[Value, float]:
     best: defaultdict[Value, float] = defaultdict(lambda: math.inf)
-    count: defaultdict[Value, int] = defaultdict(int)
     for evaluation in evaluations:
         if evaluation.timing is not None:
             value = evaluation.configuration[name]
             best[value] = min(best[value], evaluation.timing.median)
-            count[value] += 1
-    return dict(best), dict(count)
+    return dict(best)
 
 
 def _spread(name: str, evaluations: Sequence[Evaluation]) -> float:
     """The best time of the worst value over that of the best one; 1 where nothing tells."""
-    best, _ = _by_value(name, evaluations)
+    best = _best_by_value(name, evaluations)
     return max(best.values()) / min(best.values()) if best else 1.0
 
 
 def _untried(
     one: str, other: str, evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]
-) -> Iterator[str]:
+) -> Iterator[Configuration]:
     good = {name: _good(name, evaluations) for name in (one, other)}
     tried = {(evaluation.configuration[one], evaluation.configuration[other]) for evaluation in evaluations}
     for first in [value for value in tunables[one] if value in good[one]]:
         for second in [value for value in tunables[other] if value in good[other]]:
             if (first, second) not in tried:
-                yield f"{one}={first} with {other}={second}"
+                yield {one: first, other: second}
 
 
 def _good(name: str, evaluations: Sequence[Evaluation]) -> set[Value]:
     """The values with which some configuration came near the best."""
-    best, _ = _by_value(name, evaluations)
+    best = _best_by_value(name, evaluations)
     return {value for value, time in best.items() if time <= _NEAR * min(best.values())}
 
 
@@ -141,14 +173,21 @@ def ranking(measured: Sequence[MeasuredConfiguration], names: Sequence[str], mos
 
 
 def failures(measured: Sequence[MeasuredConfiguration], names: Sequence[str]) -> str:
-    """What failed, a line a reason: how many, what they have in common, and examples."""
+    """What failed, a line a reason: how many, what they have that nothing right has, and examples."""
     groups: defaultdict[str, list[Configuration]] = defaultdict(list)
     for one in measured:
         failure = one.evaluation.failure
         if failure is not None:
             reason = failure.in_words if failure.message else str(failure.kind)
             groups[reason].append(one.evaluation.configuration)
-    return "\n".join(f"{reason} ({len(some)}): {_described(some, names)}" for reason, some in groups.items())
+    right = [one.evaluation.configuration for one in measured if one.evaluation.timing is not None]
+    return "\n".join(f"{reason} ({len(some)}): {_described(some, right, names)}" for reason, some in groups.items())
+
+
+def column_facts(measured: Sequence[MeasuredConfiguration]) -> str:
+    """What the columns of the ranking mean that are not obvious; empty where it has none of them."""
+    timed = [one for one in measured if one.evaluation.timing is not None]
+    return "".join(f"; {_MEANT[column]}" for column in _MEANT if any(_COLUMNS[column](one) for one in timed))
 
 
 def noise(measured: Sequence[MeasuredConfiguration]) -> str:
@@ -163,10 +202,23 @@ def _half_width(timing: Timing) -> float:
     return (timing.high - timing.low) / 2 / timing.median
 
 
-def _described(configurations: Sequence[Configuration], names: Sequence[str]) -> str:
+def _described(configurations: Sequence[Configuration], right: Sequence[Configuration], names: Sequence[str]) -> str:
     shown = "; ".join(_plain(configuration, names) for configuration in configurations[:_EXAMPLES])
-    common = dict(_shared(configurations, names))
-    return f"all have {_plain(common, list(common))}; as in {shown}" if len(configurations) > 1 and common else shown
+    shared = _never_right(dict(_shared(configurations, names)), right) if len(configurations) > 1 else []
+    if not shared:
+        return shown
+    told = ", or ".join(_plain(one, list(one)) for one in shared)
+    return f"all have {told}, which nothing right has; as in {shown}"
+
+
+def _never_right(shared: Configuration, right: Sequence[Configuration]) -> list[Configuration]:
+    """The values, else the pairs of them, that no configuration that is right has."""
+    for together in (1, 2):
+        some = [dict(items) for items in combinations(shared.items(), together)]
+        found = [one for one in some if not any(all(c[name] == v for name, v in one.items()) for c in right)]
+        if found and right:
+            return found[:_EXAMPLES]
+    return []
 
 
 def _shared(configurations: Sequence[Configuration], names: Sequence[str]) -> Iterator[tuple[str, Value]]:
@@ -219,3 +271,7 @@ _COLUMNS = {
     "of_roofline": _share,
 }
 """What is known of a configuration besides its time; a column appears where a row has something in it."""
+_MEANT = {
+    "occupancy": "occupancy is the share of the warps that a multiprocessor can hold, with what limits it",
+    "waves": "waves is how often the grid fills the device",
+}

@@ -89,8 +89,8 @@ def method_for(name: str, valid: int, max_evaluations: int) -> Method:
 
 LLM, HYBRID = "llm", "hybrid"
 MODEL_METHODS = {
-    LLM: "a model chooses, round by round",
-    HYBRID: f"a model's rounds, then {DEFAULT_METHOD} from all that they found",
+    LLM: f"a model chooses, round by round; {DEFAULT_METHOD} has what its rounds leave",
+    HYBRID: f"a model and {DEFAULT_METHOD} share every batch by what each has brought",
 }
 """Methods that need a model, beside those of `METHODS`."""
 
@@ -134,6 +134,6 @@ ROUND_OPTIONS = (
         "what chooses in place of a model that fails: pattern takes neighbours of the best",
     ),
     Option("seeds", 3, "N", "configurations measured while the first reply is on its way"),
-    Option("local_share", 0.35, "FRACTION", "part of the evaluations left to the local search after"),
+    Option("local_share", 0.35, "FRACTION", "part of a batch, or after rounds of all, that the search has at least"),
 )
 """The settings of rounds in which a model chooses configurations, as plain data; `session_options` checks them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.datasets import label_of
@@ -19,13 +19,15 @@ from tui_tuner.prompts import argument_facts, bound_facts, device_facts, questio
 from tui_tuner.prompts.ranking import (
     BEST,
     MeasuredConfiguration,
+    column_facts,
+    effect_facts,
     failures,
     noise,
     ranking,
     shared_facts,
     untried_facts,
-    value_facts,
 )
+from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
 from tui_tuner.prompts.uses import tunable_uses
 from tui_tuner.strategies.base import Effects
 
@@ -120,7 +122,7 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 measurements=_measurements(known),
                 ranking=ranking(known.measured, names, rows),
                 failures=failures(known.measured, names) or "none",
-                values=value_facts(evaluations, known.free),
+                effects=effect_facts(evaluations, known.free),
                 round=wanted.number,
                 rounds=known.session.options.rounds.max_rounds,
                 count=wanted.count,
@@ -129,9 +131,8 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 best_round=best.round,
                 flat="; the last round brought no improvement" if wanted.flat else "",
                 noise=noise(known.measured),
-                best_count=BEST,
-                shared=shared_facts(evaluations, known.free),
-                untried=untried_facts(evaluations, known.free),
+                columns=column_facts(known.measured),
+                facts="\n".join(_facts(known, best)),
                 remarks=render("remarks", remarks=remarks) if remarks else "",
                 answer=render("search_answer", count=wanted.count, names=", ".join(names)),
             ),
@@ -140,6 +141,19 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
 
     timed = sum(one.evaluation.timing is not None for one in known.measured)
     return _fitted(built, min(MOST_ROWS, timed), tokens)
+
+
+def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]:
+    """What is told of the measured ones where there is something to tell."""
+    evaluations = [one.evaluation for one in known.measured]
+    if shared := shared_facts(evaluations, known.free):
+        yield f"- All of the best {BEST} share: {shared}."
+    if untried := untried_facts(evaluations, known.space):
+        yield f"- Good values that were never measured together, and can be: {untried}."
+    if best.evaluation.timing is not None:
+        measured = [evaluation.configuration for evaluation in evaluations]
+        if near := neighbour_facts(known.space, best.evaluation.configuration, measured):
+            yield f"- One step from the best and not measured: {near}."
 
 
 def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> MeasuredConfiguration:
@@ -183,7 +197,13 @@ def _situation(known: SearchKnowledge, *, source: bool) -> str:
         launch=_launch(known),
         tunables="\n".join(_tunables(known, with_uses=shows_source)),
         restrictions="\n".join(known.candidate.restrictions) or "none",
+        bounds=_bounds(known),
     )
+
+
+def _bounds(known: SearchKnowledge) -> str:
+    lines = bounds_facts(known.space)
+    return "\n".join(["", "<bounds>", *lines, "</bounds>"]) if lines else ""
 
 
 def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
