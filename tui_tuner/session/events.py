@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, Union
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, TypeAdapter, model_validator
+from pydantic import Field
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.strategies.steps import ApprovalLevel, Decision, ModelTrouble, Proposal, Remedy, Step
-from tui_tuner.subjects import loaded, subjects
-
-FORMAT = 1
-"""Version of the stream of events as JSON."""
-
-
-class Event(BaseModel):
-    """Something that happened; subjects add events of their own, which readers that do not know them leave alone.
-
-    Attributes:
-        elapsed: seconds since the session began, as first recorded.
-        transient: whether it tells how something goes on meanwhile; not kept, and not printed as JSON.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    elapsed: float = 0.0
-    transient: ClassVar[bool] = False
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _read_again(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  # pydantic's own
-        """An event that was written as JSON is read again as what its `type` says."""
-        if cls is not Event or not isinstance(data, Mapping):
-            return handler(data)
-        kind = _kinds().get(str(data.get("type")))
-        if kind is None:
-            raise ValueError(f"there is no event of the type '{data.get('type')}'")
-        return kind.model_validate(data)  # type: ignore[return-value]  # a subclass of what is asked for
+from tui_tuner.session.event import FORMAT, Event, stream_schema
+from tui_tuner.session.talk_events import (
+    AnswerFailed,
+    AnswerReceived,
+    AnswerText,
+    CallFailed,
+    HelpAsked,
+    HelpGiven,
+    ModelText,
+    PromptSent,
+    QuestionAsked,
+    ReplyReceived,
+    ReplyRefused,
+    UserSaid,
+)
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, Step
 
 
 class SessionStarted(Event):
@@ -76,7 +61,7 @@ class DeviceReady(Event):
     type: Literal["device_ready"] = "device_ready"
     device: DeviceInfo
     sandbox: str
-    devices: list[str] = []
+    devices: list[str] = Field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -111,13 +96,6 @@ class ParametersFrozen(Event):
 
     type: Literal["parameters_frozen"] = "parameters_frozen"
     frozen: Configuration
-
-
-class UserSaid(Event):
-    """What the user tells the model; every prompt from now on carries it."""
-
-    type: Literal["user_said"] = "user_said"
-    text: str
 
 
 class PauseChanged(Event):
@@ -192,45 +170,6 @@ class ApprovalLevelChanged(Event):
 
 CHANGES = (PauseChanged, BudgetChanged, ModelChanged, StrategyChanged, ApprovalLevelChanged)
 """What the user changed of a session that runs."""
-
-
-class QuestionAsked(Event):
-    """The user asks the model something; `about` is what they had selected."""
-
-    type: Literal["question_asked"] = "question_asked"
-    number: int
-    text: str
-    about: str = ""
-
-
-class AnswerText(Event):
-    """Words of the answer as they arrive."""
-
-    type: Literal["answer_text"] = "answer_text"
-    transient: ClassVar[bool] = True
-    number: int
-    text: str = ""
-    thinking: str = ""
-
-
-class AnswerReceived(Event):
-    """The whole answer; `cost` in US dollars, None if unknown."""
-
-    type: Literal["answer_received"] = "answer_received"
-    number: int
-    text: str
-    thinking: str = ""
-    tokens: int = 0
-    cost: float | None = None
-
-
-class AnswerFailed(Event):
-    """A question came to nothing."""
-
-    type: Literal["answer_failed"] = "answer_failed"
-    number: int
-    reason: str
-    cost: float | None = 0.0
 
 
 class CandidateProposed(Event):
@@ -315,68 +254,6 @@ class IncumbentChanged(Event):
     speedup: tuple[float, float, float]
 
 
-class PromptSent(Event):
-    """A prompt went to the model."""
-
-    type: Literal["prompt_sent"] = "prompt_sent"
-    call: int
-    purpose: str
-    text: str
-    tokens: int
-
-
-class ModelText(Event):
-    """Words of the model as they arrive; not kept in the journal."""
-
-    type: Literal["model_text"] = "model_text"
-    transient: ClassVar[bool] = True
-    call: int
-    text: str = ""
-    thinking: str = ""
-
-
-class ReplyReceived(Event):
-    """A whole reply; `cost` in US dollars, None if unknown."""
-
-    type: Literal["reply_received"] = "reply_received"
-    call: int
-    text: str
-    thinking: str = ""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-
-
-class CallFailed(Event):
-    """A call of the model came to nothing."""
-
-    type: Literal["call_failed"] = "call_failed"
-    call: int
-    reason: str
-
-
-class HelpAsked(Event):
-    """A call came to nothing, and the session waits for the user to say how to go on."""
-
-    type: Literal["help_asked"] = "help_asked"
-    trouble: ModelTrouble
-
-
-class HelpGiven(Event):
-    """How it goes on."""
-
-    type: Literal["help_given"] = "help_given"
-    remedy: Remedy
-
-
-class ReplyRefused(Event):
-    """A reply that is put back to the model, with the reasons."""
-
-    type: Literal["reply_refused"] = "reply_refused"
-    call: int
-    problems: list[str]
-
-
 class SessionFinished(Event):
     """Last event.
 
@@ -400,15 +277,43 @@ class SessionFinished(Event):
     result: str | None = None
 
 
-def stream_schema() -> dict[str, Any]:
-    """The JSON Schema of a line of the stream as `--output json` prints it."""
-    kinds = [kind for kind in _kinds().values() if not kind.transient]
-    union: Any = Union[tuple(kinds)]  # noqa: UP007 (of a list that is known at run time only)
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[union, Field(discriminator="type")])
-    return adapter.json_schema(mode="serialization")
-
-
-def _kinds() -> dict[str, type[Event]]:
-    """The events of all subjects by their type."""
-    own = [kind for subject in subjects().values() if subject.events for kind in loaded(subject.events)]
-    return {kind.model_fields["type"].default: kind for kind in (*Event.__subclasses__(), *own)}
+__all__ = [  # fmt: skip
+    "CHANGES",
+    "FORMAT",
+    "AnswerFailed",
+    "AnswerReceived",
+    "AnswerText",
+    "ApprovalAsked",
+    "ApprovalGiven",
+    "ApprovalLevelChanged",
+    "BaselineMeasured",
+    "BudgetChanged",
+    "CallFailed",
+    "CandidateProposed",
+    "Compared",
+    "DeviceReady",
+    "EvaluationFinished",
+    "EvaluationLeft",
+    "EvaluationStarted",
+    "Event",
+    "HelpAsked",
+    "HelpGiven",
+    "IncumbentChanged",
+    "ModelChanged",
+    "ModelText",
+    "Note",
+    "ParametersFrozen",
+    "PauseChanged",
+    "PlanOrdered",
+    "PromptSent",
+    "QuestionAsked",
+    "ReplyReceived",
+    "ReplyRefused",
+    "SearchBegun",
+    "SessionFinished",
+    "SessionStarted",
+    "StepChanged",
+    "StrategyChanged",
+    "UserSaid",
+    "stream_schema",
+]

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import ScreenResume
 from textual.getters import query_one
-from textual.screen import Screen
 
 from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import AddStep, Ask, Instruction
-from tui_tuner.strategies.steps import Decision, Proposal, Remedy
+from tui_tuner.strategies.steps import Proposal
+from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.control_dialog import ControlDialog
 from tui_tuner.tui.copying import copied, exported_table
-from tui_tuner.tui.dialogs import MessageDialog, ModelDialog, edited
+from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
@@ -35,7 +35,6 @@ from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import result_title
-from tui_tuner.tui.view_model import ViewModel
 
 _TICK_S = 1 / 8
 _OVER = "The session is over: nothing can be changed any more."
@@ -44,7 +43,7 @@ _PANE_OF = {"change_plan": 2, "filter": 3}
 """Actions whose keys act in one pane only."""
 
 
-class SessionScreen(Screen[None]):
+class SessionScreen(AnsweringScreen):
     """Panes in a grid, or as tabs where the terminal is narrow.
 
     Args:
@@ -67,10 +66,8 @@ class SessionScreen(Screen[None]):
     _question = query_one(QuestionLine)
     _status = query_one(StatusLine)
     _tabs = query_one(TabLine)
-    _panes = query_one(PaneGrid)
     _kernel = query_one(KernelPane)
     _benchmarks = query_one(BenchmarksPane)
-    _chat = query_one(ChatPane)
     _plan = query_one(PlanPane)
     _facts = query_one(ReviewFacts)
 
@@ -81,10 +78,7 @@ class SessionScreen(Screen[None]):
         tell: Callable[[Instruction], bool],
         clock: Callable[[], float],
     ) -> None:
-        super().__init__()
-        self.view_model = ViewModel()
-        self._view = view
-        self._desk = desk
+        super().__init__(view, desk)
         self._tell_session = tell
         self._clock = clock
         self._last_event_at = clock()
@@ -118,8 +112,7 @@ class SessionScreen(Screen[None]):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        started, finished = self.view_model.started, self.view_model.finished
-        live = started is not None and finished is None and not self.view_model.paused and not self.clock_stands
+        live = self.view_model.is_live and not self.clock_stands
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
@@ -337,7 +330,7 @@ class SessionScreen(Screen[None]):
     def _come_back(self) -> None:
         self._panes.come_back()
 
-    # --- answers
+    # --- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
@@ -355,52 +348,3 @@ class SessionScreen(Screen[None]):
         """Show all panes again."""
         self.remove_class("-solo", "-review", "-facts")
         self._panes.go_to(self._panes.active)
-
-    def action_decide(self, action: Literal["approve", "skip"]) -> None:
-        """Approve or skip the step."""
-        if self._desk.listens:
-            self._desk.answer(Decision(action=action))
-
-    def action_approve_all(self) -> None:
-        """Approve this step and all that follow."""
-        if self._desk.listens:
-            self._desk.approve_all()
-            self.notify("Every step is approved from here on; press the same key to be asked again.", markup=False)
-
-    def action_ask_again(self) -> None:
-        """Ask before every step again."""
-        self._desk.ask_again()
-
-    @work(exclusive=True, exit_on_error=False, group="remedy", description="which model to ask")
-    async def action_remedy(self, action: Literal["retry", "switch", "skip", "without"]) -> None:
-        """Say how to go on after the model failed."""
-        trouble = self._desk.trouble
-        if not self._desk.listens or trouble is None:
-            return
-        model = await self.app.push_screen_wait(ModelDialog(trouble)) if action == "switch" else ""
-        if model is not None and self._desk.trouble is trouble:
-            self._desk.answer(Remedy(action=action, model=model))
-
-    def action_reject(self) -> None:
-        """Ask for the reason; the step is rejected when it is sent."""
-        if self._desk.listens:
-            self._panes.visit(4)
-            self._chat.ask_reason()
-
-    @on(ChatPane.RejectionSubmitted)
-    def _reject(self, message: ChatPane.RejectionSubmitted) -> None:
-        self._desk.answer(Decision(action="reject", message=message.reason))
-        self._panes.come_back()
-
-    @work(exclusive=True, exit_on_error=False, group="edit", description="the user's editor")
-    async def action_edit(self) -> None:
-        """Let the user change the kernel; a changed one is approved, else the step still awaits."""
-        proposal, started = self._desk.question, self.view_model.started
-        if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
-            return
-        file = self._view.file_name(started.language)
-        source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language, file)
-        if source is None or source == proposal.candidate.source:
-            self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
-        elif self._desk.question is proposal:
-            self._desk.answer(Decision(action="edit", source=source))

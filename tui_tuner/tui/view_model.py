@@ -116,6 +116,11 @@ class ViewModel:
     _considered: dict[int, UnderReview] = field(default_factory=dict)
 
     @property
+    def is_live(self) -> bool:
+        """Whether the session goes on, and its user does not hold it."""
+        return self.started is not None and self.finished is None and not self.paused
+
+    @property
     def baseline(self) -> Source | None:
         """The source as given."""
         return None if self.started is None else self.started.baseline

@@ -1,0 +1,84 @@
+"""The answers to what awaits the user: a step, a source, a model that failed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from textual import on, work
+from textual.getters import query_one
+from textual.screen import Screen
+
+from tui_tuner.strategies.steps import Decision, Remedy
+from tui_tuner.tui.approval import ApprovalDesk
+from tui_tuner.tui.chat_pane import ChatPane
+from tui_tuner.tui.dialogs import ModelDialog, edited
+from tui_tuner.tui.panes import PaneGrid
+from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.view_model import ViewModel
+
+
+class AnsweringScreen(Screen[None]):
+    """The keys by which the open question is answered.
+
+    Args:
+        view: how the session's subject is shown.
+        desk: where the session's questions are answered.
+    """
+
+    _panes = query_one(PaneGrid)
+    _chat = query_one(ChatPane)
+
+    def __init__(self, view: SubjectView, desk: ApprovalDesk) -> None:
+        super().__init__()
+        self.view_model = ViewModel()
+        self._view = view
+        self._desk = desk
+
+    def action_decide(self, action: Literal["approve", "skip"]) -> None:
+        """Approve or skip the step."""
+        if self._desk.listens:
+            self._desk.answer(Decision(action=action))
+
+    def action_approve_all(self) -> None:
+        """Approve this step and all that follow."""
+        if self._desk.listens:
+            self._desk.approve_all()
+            self.notify("Every step is approved from here on; press the same key to be asked again.", markup=False)
+
+    def action_ask_again(self) -> None:
+        """Ask before every step again."""
+        self._desk.ask_again()
+
+    @work(exclusive=True, exit_on_error=False, group="remedy", description="which model to ask")
+    async def action_remedy(self, action: Literal["retry", "switch", "skip", "without"]) -> None:
+        """Say how to go on after the model failed."""
+        trouble = self._desk.trouble
+        if not self._desk.listens or trouble is None:
+            return
+        model = await self.app.push_screen_wait(ModelDialog(trouble)) if action == "switch" else ""
+        if model is not None and self._desk.trouble is trouble:
+            self._desk.answer(Remedy(action=action, model=model))
+
+    def action_reject(self) -> None:
+        """Ask for the reason; the step is rejected when it is sent."""
+        if self._desk.listens:
+            self._panes.visit(4)
+            self._chat.ask_reason()
+
+    @on(ChatPane.RejectionSubmitted)
+    def _reject(self, message: ChatPane.RejectionSubmitted) -> None:
+        self._desk.answer(Decision(action="reject", message=message.reason))
+        self._panes.come_back()
+
+    @work(exclusive=True, exit_on_error=False, group="edit", description="the user's editor")
+    async def action_edit(self) -> None:
+        """Let the user change the kernel; a changed one is approved, else the step still awaits."""
+        proposal, started = self._desk.question, self.view_model.started
+        if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
+            return
+        file = self._view.file_name(started.language)
+        source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language, file)
+        if source is None or source == proposal.candidate.source:
+            self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
+        elif self._desk.question is proposal:
+            self._desk.answer(Decision(action="edit", source=source))
