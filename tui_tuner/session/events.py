@@ -277,7 +277,7 @@ class SessionFinished(Event):
     result: str | None = None
 
 
-__all__ = [  # fmt: skip
+__all__ = [
     "CHANGES",
     "FORMAT",
     "AnswerFailed",
