@@ -13,7 +13,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.app.showing import EndingSignals, StartingSession, screen_table
+from tui_tuner.app.showing import StartingSession, screen_table
+from tui_tuner.app.signals import EndingSignals
 from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines, Lines
 from tui_tuner.session.live import WatchedRun

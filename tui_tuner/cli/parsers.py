@@ -90,11 +90,7 @@ COMMANDS_BY_NAME = {
             "Time two kernels in turns: FAST, SAME, SLOW or UNCLEAR, with the interval.",
             "tui_tuner.checks:add_compare",
         ),
-        Command(
-            "bench-search",
-            "Measure how good searches are on recorded search spaces.",
-            "tui_tuner.lab:add_bench_search",
-        ),
+        Command("bench-search", "Measure searches on recorded search spaces.", "tui_tuner.lab:add_bench_search"),
         Command(
             "export-dataset",
             "Write sessions as conversations with their measured outcome, as JSON Lines.",

@@ -216,14 +216,17 @@ class Workbench:
             cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
             timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
             self._timed_at = time.monotonic()
-            warm = self._warm(kernel, buffers, shape, timing)
+            warm = self._warm(kernel, buffers, shape, timing, best_ms)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)
 
-    def _warm(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing) -> float | None:
-        """The time with warm caches, where the arrays may stay there and the kernel is worth it."""
+    def _warm(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing, best_ms: float | None
+    ) -> float | None:
+        """The time with warm caches, where the arrays may stay there and the kernel may be the best."""
         nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
-        if cold.samples < self._patience.samples or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
+        is_contender = best_ms is None or cold.low <= self._patience.contender * best_ms
+        if not is_contender or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
             return None
         self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
         times = self._device.time_warm(kernel, buffers, _geometry(shape), WARM_LAUNCHES, self._limit_s)

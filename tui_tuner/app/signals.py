@@ -1,0 +1,60 @@
+"""Signals that a session obeys: those that end it in order, and two that control one without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui_tuner.errors import ExitCode
+
+if TYPE_CHECKING:
+    from tui_tuner.session.stream import EventStream
+
+
+def obey_signals(session: EventStream) -> None:
+    """SIGUSR1 pauses a session without a screen, and lets it go on; SIGUSR2 has it conclude with what it has."""
+    from tui_tuner.session.controls import GoOn, Pause, Stop
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, lambda: session.tell(GoOn() if session.paused else Pause()))
+    loop.add_signal_handler(signal.SIGUSR2, lambda: session.tell(Stop()))
+
+
+_SIGNALS = {
+    signal.SIGINT: ("interrupted by the user", ExitCode.INTERRUPTED),
+    signal.SIGTERM: ("ended by SIGTERM", ExitCode.TERMINATED),
+    signal.SIGHUP: ("its terminal is gone", ExitCode.HUNG_UP),
+}
+"""What ends a session in order, with its last event and its best on disk: the reason, and what the shell is told."""
+
+
+class EndingSignals:
+    """Signals that end a session from now on: the first in order, a second at once.
+
+    Args:
+        interrupt: ends the session where it is, with the reason.
+        but: one that is left as it is.
+
+    Attributes:
+        came: whether one came.
+        code: what the shell is told.
+    """
+
+    def __init__(self, interrupt: Callable[[str], None], *, but: signal.Signals | None = None) -> None:
+        self.came = False
+        self.code = ExitCode.INTERRUPTED
+        self._interrupt = interrupt
+        self._task = asyncio.current_task()
+        for name in _SIGNALS:
+            if name is not but and signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
+                asyncio.get_running_loop().add_signal_handler(name, self._end, name)
+
+    def _end(self, name: signal.Signals) -> None:
+        if self.came and self._task is not None:
+            self._task.cancel()
+            return
+        reason, self.code = _SIGNALS[name]
+        self.came = True
+        self._interrupt(reason)
