@@ -29,7 +29,7 @@ def offered_by_bash(directory: Path, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["re"], ["resume", "replay"]),
+        (["re"], ["resume", "replay", "report"]),
         (["ker"], ["kernel.cu"]),
         (["kernel.cu", "--str"], ["--strategy"]),
         (["kernel.cu", "--output", ""], ["text", "json"]),
@@ -73,7 +73,7 @@ def test_fish_offers_commands_and_options(tmp_path: Path) -> None:
         done = subprocess.run(["fish", "-N", "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path)
         return {each.partition("\t")[0] for each in done.stdout.splitlines()}
 
-    assert offered("tuner-tui re") == {"resume", "replay"}
+    assert offered("tuner-tui re") == {"resume", "replay", "report"}
     assert offered("tuner-tui kernel.cu --outp") == {"--output"}
     assert offered("tuner-tui kernel.cu --output ") == {"text", "json"}
     assert offered("tuner-tui resume run --max-e") == {"--max-evals"}

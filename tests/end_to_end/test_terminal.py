@@ -182,7 +182,7 @@ def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits
         screen.sees("step 1 awaits you")
         screen.waits()
         screen.presses_alone("c")
-        screen.presses(f"{WORDS}\r")
+        screen.presses(f"/hint {WORDS}\r")
         wait_until(lambda: kinds(tmp_path / "run").count("told") == 1, "the words in the journal")
         screen.presses_alone("\x1b")
         screen.presses("2n")

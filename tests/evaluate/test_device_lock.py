@@ -18,7 +18,7 @@ from tui_tuner.evaluate import device_lock, runner
 from tui_tuner.evaluate.device_lock import DeviceLock
 from tui_tuner.evaluate.protocol import ChecksRequest, OpenRequest, receive, send
 from tui_tuner.evaluate.runner import Runner
-from tui_tuner.journal import Recall, SessionClock
+from tui_tuner.journal.recall import Recall, SessionClock
 from tui_tuner.session.machine import Machine
 
 UNIT = "gpu-1234"

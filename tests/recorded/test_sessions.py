@@ -50,7 +50,7 @@ def test_a_recording_alone_is_searched_and_its_best_is_found(arguments, capsys):
 def test_what_is_left_behind_is_the_best_configuration_and_no_kernel(capsys):
     assert main(["small.json.gz", *AUTO]) == 0
     capsys.readouterr()
-    assert {file.name for file in Path("run").iterdir()} == {"journal.jsonl", "result.json", "best.toml"}
+    assert {file.name for file in Path("run").iterdir()} == {"journal.jsonl", "live", "result.json", "best.toml"}
     best = tomli.loads(Path("run/best.toml").read_text("utf-8"))
     assert best["tunables"] == {name: [value] for name, value in BEST.items()}
     assert best["kernel"] == {"source": "small.json.gz", "name": "scale", "language": "recorded"}

@@ -9,12 +9,11 @@ import pytest
 from tests.recorded.caches import write_cache
 from tui_tuner.app import sessions
 from tui_tuner.errors import SettingsError
-from tui_tuner.journal import Journal
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
 
-async def test_a_session_that_cannot_be_put_together_gives_its_journal_back(
+async def test_a_session_that_cannot_be_put_together_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> None:
@@ -26,4 +25,4 @@ async def test_a_session_that_cannot_be_put_together_gives_its_journal_back(
     with pytest.raises(SettingsError, match="the memory") as kept:  # its traceback holds what the journal was opened by
         await sessions.new_session(recording, options, Settings(), tmp_path / "run")
     assert kept.traceback
-    Journal.reopen(tmp_path / "run" / "journal.jsonl").close()
+    assert not (tmp_path / "run").exists()

@@ -13,11 +13,11 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
+from tui_tuner.session.controls import Stop
 from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.chat_pane import ReasonInput, SayInput
-from tui_tuner.tui.dialogs import QuitDialog
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 WORDS = "load 16 bytes [b]at once"
@@ -208,13 +208,12 @@ async def test_what_steers_nothing_is_told_and_stays(started: Started, typed: st
         assert words(pilot.app) == typed
 
 
-async def test_stop_asks_whether_to_leave(started: Started) -> None:
+async def test_stop_is_told_to_the_session(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
         await pilot.press("c", *"/stop", "enter")
         await settled(pilot)
-        assert isinstance(pilot.app.screen, QuitDialog)
-        assert run.told == []
+        assert run.told == [Stop()]
 
 
 async def test_a_question_is_about_the_row_or_the_hunk_that_the_user_comes_from(started: Started) -> None:

@@ -95,7 +95,7 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
             "Plan: down",
             "Plan: delete",
             "Plan: thaw",
-            "Chat: say",
+            "Chat: ask",
             "Kernel: view",
         }
         assert wanted <= set(titles)

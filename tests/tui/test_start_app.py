@@ -25,6 +25,7 @@ from tui_tuner.tui.start_app import Found, StartApp, StartWorld
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory with a kernel, one without a problem file, and two runs; settings that may be written."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").touch()
     monkeypatch.setenv("TUNER_TUI_CONFIG", str(tmp_path / "mine.toml"))
     write_problem(tmp_path)
     (tmp_path / "other.cu").write_text((tmp_path / "scale.cu").read_text())
@@ -142,7 +143,7 @@ async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
         await pilot.app.workers.wait_for_complete()
         assert "no problem file" not in "".join(listed(pilot, "kernels"))
     assert "# a guess" in Path("other.toml").read_text()
-    assert not Path("mine.toml").exists(), "the key saves the form alone"
+    assert not Path("mine.toml").read_text(), "the key saves the form alone"
 
 
 @pytest.mark.usefixtures("_here")

@@ -89,9 +89,8 @@ async def search_parameters(
             await _search_together(session, candidate, most, methods, again=again, step=step)
         else:
             await _search_in_turn(session, candidate, most, methods, again=again, step=step)
-        while (
-            methods.local and (added := session.budget.raised - raised) > 0
-        ):  # what the user adds meanwhile is for this search
+        # What the user adds meanwhile is for this search.
+        while methods.local and (added := session.budget.raised - raised) > 0:
             raised += added
             await _search_locally(session, candidate, added, methods, again=True)
     except BudgetSpent as spent:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import counted_in_lines, time_words
@@ -130,7 +130,7 @@ class Rounds:
         """Ask while the seeds are measured, then measure what the reply proposes."""
         measuring = asyncio.ensure_future(self._measure(seeds, 0))
         try:
-            batch = await self._proposed(question)
+            batch = await self._proposed(question, measuring)
             await measuring
             await self._measure(batch, question.wanted.number)
         except ModelFailed:
@@ -172,8 +172,13 @@ class Rounds:
         start = default if best is None else {**default, **best.configuration}
         return RoundQuestion(self._session, self._candidate, known, wanted, taken, start)
 
-    async def _proposed(self, question: RoundQuestion) -> list[Configuration]:
+    async def _proposed(
+        self, question: RoundQuestion, under_way: Awaitable[object] | None = None
+    ) -> list[Configuration]:
         """What the model proposes, or the fallback in its place.
+
+        Args:
+            under_way: what is being measured; a fallback waits for it, so as to begin with the same best every time.
 
         Raises:
             ModelFailed: it proposes nothing, and the fallback is `error`.
@@ -194,6 +199,8 @@ class Rounds:
                     self._flag(f"{chooser.invalid} of {chooser.proposed} proposed configurations were not valid")
                 return chooser.chosen
             self._give_up_or_say(reason)
+        if under_way is not None:
+            await under_way
         return self._fallen_back(question)
 
     def _flag(self, fault: str) -> None:

@@ -136,7 +136,7 @@ class Verdict(BaseModel):
             these are lists and too many to tell. Empty where it was not asked for, or does not tell.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)  # journals of earlier versions tell more of it
 
     standing: Acceptance
     message: str = ""

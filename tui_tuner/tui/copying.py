@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from tui_tuner.format import tunable_value
+from tui_tuner.processes.child import Program, running
 from tui_tuner.text import clean
 from tui_tuner.tui.view_model import ViewModel
 
@@ -48,19 +49,13 @@ async def _through_tmux(text: str) -> bool:
     tmux = shutil.which("tmux") if os.environ.get("TMUX") else None
     if tmux is None:
         return False
-    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
+    program = Program((tmux, "load-buffer", "-w", "-"), os.environ, has_input=True, dies_with_us=False)
     try:
-        child = await asyncio.create_subprocess_exec(
-            tmux, "load-buffer", "-w", "-", stdin=pipe, stdout=nothing, stderr=nothing
-        )
-    except OSError:
+        async with running(program) as child, asyncio.timeout(_LIMIT_S):
+            await child.feed(text.encode())
+            return await child.wait() == 0
+    except (OSError, TimeoutError):
         return False
-    try:
-        await asyncio.wait_for(child.communicate(text.encode()), _LIMIT_S)
-    except TimeoutError:
-        child.kill()
-        await child.wait()
-    return child.returncode == 0
 
 
 def _in_a_file(text: str) -> Path:

@@ -202,7 +202,8 @@ _SIGNS = {unicodedata.name(chr(code)).lower().replace("-", "_").replace(" ", "_"
 def _may_share(one: str, other: str) -> bool:
     """Whether two bindings are never active at the same time: there is one question at a time."""
     names = {one, other}
-    return names <= _SHARED_KEYS or bool(names & _OF_STEPS and names & _OF_THE_MODEL)
+    of_one_question = bool(names & _OF_STEPS and names & _OF_THE_MODEL)
+    return names <= _SHARED_KEYS or names == {"model_switch", "control"} or of_one_question
 
 
 def _is_key(name: str) -> bool:

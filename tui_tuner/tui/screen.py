@@ -338,6 +338,8 @@ class SessionScreen(AnsweringScreen):
             return self._desk.allows(action)
         if self.has_class("-help"):
             return action == "pane"
+        if action == "control":
+            return self._desk.trouble is None  # its key answers then
         if action in _PANE_OF:
             return self._panes.active == _PANE_OF[action]
         if action == "maximise":
