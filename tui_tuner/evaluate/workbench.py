@@ -78,6 +78,7 @@ class Workbench:
         self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()
         self._cooling = Cooling(device.clock)
         self._timed_at = -math.inf
+        self._fastest_ms = math.inf
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._datasets = DataSets(problem, self._run_baseline, draws=draws)
@@ -214,8 +215,11 @@ class Workbench:
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
             cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
+            # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
+            best_ms = best_ms and min(best_ms, self._fastest_ms)
             timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
             self._timed_at = time.monotonic()
+            self._fastest_ms = min(self._fastest_ms, timing.median)
             warm = self._warm(kernel, buffers, shape, timing, best_ms)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)
