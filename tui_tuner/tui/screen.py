@@ -57,7 +57,6 @@ class SessionScreen(AnsweringScreen):
     """
 
     clock_stands = False
-
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
@@ -81,8 +80,7 @@ class SessionScreen(AnsweringScreen):
         super().__init__(view, desk)
         self._tell_session = tell
         self._clock = clock
-        self._last_event_at = clock()
-        self._inbox: list[Event] = []
+        self._last_event_at, self._inbox = clock(), list[Event]()
         self._undrawn: list[Event] = []
 
     def compose(self) -> ComposeResult:
