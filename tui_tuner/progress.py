@@ -140,6 +140,8 @@ class Progress:
         match event:
             case events.SessionStarted():
                 self._limits, self._doing = event, "taking the device"
+            case events.BudgetChanged() if self._limits is not None:
+                self._limits = self._limits.model_copy(update=event.limits)
             case events.BaselineMeasured():
                 self._given = event.given.timing
                 self._first_at = self._first_at or event.elapsed

@@ -201,8 +201,6 @@ def _model_line(event: events.Event) -> str | None:
             return f"{'you ask' if isinstance(event, events.QuestionAsked) else 'answer'}: {event.text}"
         case events.AnswerFailed():
             return f"no answer: {event.reason}"
-        case events.ModelChanged():
-            return f"{event.model} answers from now on"
     return None
 
 

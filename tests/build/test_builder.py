@@ -230,6 +230,17 @@ async def test_a_damaged_record_or_a_missing_artifact_is_built_again(make, candi
     assert Path(third.artifact).is_file()
 
 
+def test_an_artifact_that_is_there_is_not_put_anew_since_somebody_may_be_about_to_load_it(tmp_path):
+    cache = BuildCache(tmp_path)
+    (tmp_path / "a.so").write_bytes(b"sent by another machine")
+    before = (tmp_path / "a.so").stat().st_ino
+
+    build = cache.put(Build(key="a"), b"the same, built elsewhere", ".so")
+
+    assert Path(build.artifact).stat().st_ino == before
+    assert Path(build.artifact).read_bytes() == b"sent by another machine"
+
+
 def test_a_write_that_fails_leaves_the_old_record_and_no_remains(tmp_path, monkeypatch):
     cache = BuildCache(tmp_path)
     failure = Failure(kind=FailureKind.COMPILE, message="old")

@@ -82,6 +82,13 @@ def test_time_that_is_limited_is_the_end_that_comes_first() -> None:
     assert "at most 8s left" in line.line()
 
 
+def test_limits_that_were_changed_are_those_it_shows() -> None:
+    line = Progress(Terminal(), lambda: 0.0)
+    for event in [*STORY, events.BudgetChanged(elapsed=12, max_evaluations=40, max_calls=3, max_cost=5.0)]:
+        line.note(event)
+    assert "2/40 evaluations, 1/3 calls, $0.25 of $5.00" in line.line()
+
+
 def test_on_a_terminal_the_line_stays_below_the_story_and_stands_for_single_evaluations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

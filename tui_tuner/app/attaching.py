@@ -13,7 +13,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.app.showing import StartingSession, screen_table
 from tui_tuner.app.signals import EndingSignals
 from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines, Lines
@@ -23,6 +22,7 @@ from tui_tuner.strategies.steps import Approver, Decision, Proposal
 from tui_tuner.text import clean
 
 if TYPE_CHECKING:
+    from tui_tuner.app.showing import StartingSession
     from tui_tuner.tui.app import TunerApp
 
 STORY = "story.log"
@@ -48,20 +48,6 @@ class AnswersElsewhere:
         self._told(f"step {proposal.step.id} awaits an answer: {proposal.step.title}")
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         return await answer
-
-
-async def attach(path: Path, theme: str | None) -> ExitCode:
-    """Show a run that another process drives on the screen, and answer its questions.
-
-    Raises:
-        UserError: there is no such run, or the keys in the settings cannot be used.
-    """
-    from tui_tuner.tui.app import TunerApp
-
-    look = screen_table()
-    look["theme"] = theme or look.get("theme")
-    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
-    return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 
 def _tell(line: str) -> None:

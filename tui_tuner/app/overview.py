@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +14,7 @@ from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.format import seconds_of
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
+from tui_tuner.journal.runs import kernel_of, result_of, speedup_of
 from tui_tuner.llm.choose import choose
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import problem_in_text
@@ -65,21 +64,20 @@ def _card(run: Path) -> RunCard:
         header = header_of(run)
     except JournalError as error:
         return RunCard(run, "?", "damaged", details=error.message)
-    result = _result(run)
+    result, kernel = result_of(run) or {}, kernel_of(header) or "?"
     over = result.get("status") not in (None, "interrupted")
     state = "running" if is_driven(run) else "finished" if over else "resumable"
-    speedup = result.get("speedup")
-    gain = float(speedup[0]) if isinstance(speedup, list) and speedup else None
+    gain = speedup_of(result)
     options = header.get("options", {})
     details = [f"strategy  {options.get('strategy')}", f"model     {header.get('model') or 'none'}"]
     return RunCard(
         run,
-        _kernel_of(header),
+        kernel,
         state,
         created=str(header.get("created", "")),
         speedup=gain,
         strategy=str(options.get("strategy", "")),
-        details="\n".join([f"kernel    {_kernel_of(header)}, {state}", *details, *_best_lines(result, gain)]),
+        details="\n".join([f"kernel    {kernel}, {state}", *details, *_best_lines(result, gain)]),
     )
 
 
@@ -91,19 +89,6 @@ def _best_lines(result: Mapping[str, Any], gain: float | None) -> list[str]:
         faster = "" if gain is None else f", {gain:.2f}x"
         return [f"device    {device}", f"best      {ms:.4g} ms{faster}: {best}", f"effort    {evaluations} evaluations"]
     return ["best      none yet"]
-
-
-def _result(run: Path) -> Mapping[str, Any]:
-    with suppress(OSError, ValueError):
-        content = json.loads((run / "result.json").read_bytes())
-        return content if isinstance(content, dict) else {}
-    return {}
-
-
-def _kernel_of(header: Mapping[str, Any]) -> str:
-    with suppress(ValueError, KeyError, TypeError):
-        return str(tomllib.loads(header["problem"])["kernel"]["source"])
-    return str(header.get("kind", "?"))
 
 
 def delete_run(run: Path) -> None:

@@ -14,6 +14,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_tuner.app.signals import EndingSignals, obey_signals
@@ -161,7 +162,7 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
 async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
-    starting, look = StartingSession(begin, title), screen_table()
+    starting, look = StartingSession(begin, title), _screen_table()
     look["theme"] = front_end.theme or look.get("theme")
     try:
         app = TunerApp(_played(starting, front_end), starting=True, **look)
@@ -187,6 +188,21 @@ def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
     from tui_tuner.tui.player import Player
 
     return Player(starting, front_end.speed, front_end.at)
+
+
+async def attach(path: Path, theme: str | None) -> ExitCode:
+    """Show a run that another process drives on the screen, and answer its questions.
+
+    Raises:
+        UserError: there is no such run, or the keys in the settings cannot be used.
+    """
+    from tui_tuner.session.live import WatchedRun
+    from tui_tuner.tui.app import TunerApp
+
+    look = _screen_table()
+    look["theme"] = theme or look.get("theme")
+    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
+    return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 
 async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
@@ -236,7 +252,7 @@ def logged(error: Exception) -> str:
     return f"log: {file}"
 
 
-def screen_table() -> dict[str, Any]:
+def _screen_table() -> dict[str, Any]:
     """What the settings say of the screen, nothing where they cannot be read: who begins the session says why."""
     file = settings_file()
     try:

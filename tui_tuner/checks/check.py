@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from tui_tuner.checks import Code
 from tui_tuner.checks.mutants import Fault, Mutant, mutants
+from tui_tuner.checks.pairs import DELTA
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
 from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import ExitCode, UserError
@@ -24,7 +25,6 @@ from tui_tuner.problem.model import Configuration, Problem, Test
 
 HOPELESS_MS = 1e-9
 """Beside such a time any other is so long that few samples are taken: a fault is not to be timed."""
-DELTA = 0.01
 DRAWN = 16
 """Configurations of which one is taken that differs most from the default."""
 PRIMES = (37, 53, 67, 83, 101, 127, 149, 173)

@@ -235,8 +235,7 @@ async def attach(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: nobody drives it, or there is no terminal.
     """
-    from tui_tuner.app.attaching import attach
-    from tui_tuner.app.showing import FrontEnd
+    from tui_tuner.app.showing import FrontEnd, attach
 
     FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
     return await attach(chosen.run, chosen.theme)

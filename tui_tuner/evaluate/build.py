@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from tui_tuner.errors import MachineError, machine_faults
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure
-from tui_tuner.evaluate.kept_builds import NEW, KeptBuilds, is_for_good, write_whole
+from tui_tuner.evaluate.kept_builds import NEW, KeptBuilds, is_for_good, write_once, write_whole
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
@@ -261,7 +261,7 @@ class BuildCache:
         self._make()
         name = None if content is None else f"{build.key}{suffix}"
         if content is not None and name is not None:
-            write_whole(self._directory / name, content)
+            write_once(self._directory / name, content)
         record = build.model_copy(update={"artifact": name})
         write_whole(self._record(build.key), record.model_dump_json().encode())
         self._use(build.key, len(content or b""))

@@ -128,6 +128,15 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file of a directory of builds, unless it is there: what its name says determines it.
+
+    Somebody may be about to load it, allowed to read that very file and no other of its name.
+    """
+    if not path.is_file():
+        write_whole(path, content)
+
+
 def is_for_good(build: Build) -> bool:
     """Whether a build would end the same in any later run.
 

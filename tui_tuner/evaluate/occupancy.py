@@ -9,7 +9,6 @@ and a split of L1 cache and shared memory other than the one with the most share
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -117,15 +116,14 @@ def occupancy(device: DeviceInfo, resources: Resources, threads: int, dynamic_sh
         None where the device is no CUDA device of a known compute capability, or the toolchain does not tell what the
         kernel needs.
     """
-    version = re.fullmatch(r"sm_(\d+)[a-f]?", device.architecture)
-    known = _CAPABILITIES.get(int(version[1])) if version and kind_named(device.kind).has_warps else None
-    if version is None or known is None or device.max_threads_per_block is None or device.shared_bytes_optin is None:
+    known = _CAPABILITIES.get(device.capability) if kind_named(device.kind).has_warps else None
+    if known is None or device.max_threads_per_block is None or device.shared_bytes_optin is None:
         return None
     if resources.registers is None or resources.shared_bytes is None:
         return None
     max_warps = (device.max_threads_per_multiprocessor or known.warps * device.warp_size) // device.warp_size
     warps = math.ceil(threads / device.warp_size)
-    reserved, unit = (_KIB, 128) if int(version[1]) >= _RESERVES_SHARED else (0, 256)
+    reserved, unit = (_KIB, 128) if device.capability >= _RESERVES_SHARED else (0, 256)
     shared = _up(resources.shared_bytes + dynamic_shared + reserved, unit)
     available = device.shared_bytes_per_multiprocessor or known.shared_kib * _KIB
     if threads > device.max_threads_per_block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum, StrEnum, auto
 from typing import Self
 
@@ -220,6 +221,12 @@ class DeviceInfo(ResultModel):
     peaks: dict[str, Ceiling] = {}
     event_gap: float | None = None
     is_cpu: bool = False
+
+    @property
+    def capability(self) -> int:
+        """The compute capability of a CUDA device, times ten, as in 90 of sm_90a; 0 where it tells none."""
+        number = re.fullmatch(r"sm_(\d+)[a-f]?", self.architecture)
+        return int(number[1]) if number else 0
 
     @property
     def cpu_times(self) -> bool:

@@ -109,31 +109,32 @@ def _listed(file: Path) -> ListedRun:
         content = read_journal(file)
     except JournalError as error:
         return ListedRun(run, "damaged", error=error.message)
-    header, result = content.header, _result(file.parent)
+    header, result = content.header, result_of(file.parent)
     return ListedRun(
         run,
         # before a session came to its end, its result is what it had found so far
         "finished" if result is not None and result.get("status") != "interrupted" else "resumable",
         created=str(header.get("created") or ""),
-        kernel=_kernel(header),
+        kernel=kernel_of(header),
         device=_device(content),
         strategy=str(_part(header, "options").get("strategy") or ""),
         model=header.get("model"),
         records=len(content.records),
         evaluations=sum(record.kind == "evaluate" for record in content.records),
-        speedup=_speedup(result or {}),
+        speedup=speedup_of(result or {}),
     )
 
 
-def _result(run: Path) -> dict[str, Any] | None:
+def result_of(run: Path) -> dict[str, Any] | None:
+    """What `result.json` of a run says; None where there is none that can be read."""
     with suppress(OSError, ValueError):
         content = json.loads((run / RESULT).read_bytes())
         return content if isinstance(content, dict) else None
     return None
 
 
-def _kernel(header: Mapping[str, Any]) -> str:
-    """The file that is tuned."""
+def kernel_of(header: Mapping[str, Any]) -> str:
+    """The name of the file that is tuned, by a journal's header; empty where it does not tell."""
     with suppress(ValueError, TypeError):
         source = _part(tomllib.loads(header["problem"]), "kernel").get("source") if "problem" in header else None
         return str(source or Path(str(header.get("file", ""))).name)
@@ -145,7 +146,8 @@ def _device(content: JournalContent) -> str:
     return str(_part(started, "device").get("name") or "")
 
 
-def _speedup(result: Mapping[str, Any]) -> float | None:
+def speedup_of(result: Mapping[str, Any]) -> float | None:
+    """Of the best over the kernel as given, by `result.json`; None before there is one."""
     found = result.get("speedup")
     return float(found[0]) if isinstance(found, list) and found and isinstance(found[0], int | float) else None
 

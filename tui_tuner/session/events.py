@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -118,6 +118,11 @@ class BudgetChanged(Event):
     max_calls: int
     max_seconds: float | None = None
     max_cost: float | None = None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """They by their names in `SessionStarted`, which says from then on what is in force."""
+        return self.model_dump(exclude={"type", "elapsed"})
 
     @property
     def words(self) -> str:

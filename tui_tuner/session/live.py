@@ -22,12 +22,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
-from tui_tuner.session.plan import Instruction
+from tui_tuner.session.plan import INSTRUCTION, Instruction
 from tui_tuner.strategies.steps import Approver, Decision, Proposal
 from tui_tuner.subjects import Subject, subject_of
 
@@ -38,7 +38,6 @@ _LONGEST = 4 << 20
 """Bytes of what a watcher says; a kernel is less."""
 GONE = "the process that drove it is gone"
 """Why a session that is watched ended without a last event."""
-_INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
 
 
 class LiveRun:
@@ -129,7 +128,7 @@ class LiveRun:
         file.unlink()
         with suppress(ValidationError):
             if file.name.startswith("tell-"):
-                self._tell(_INSTRUCTION.validate_json(text))
+                self._tell(INSTRUCTION.validate_json(text))
             elif (answer := self._asked.get(file.stem)) is not None and not answer.done():
                 answer.set_result(Decision.model_validate_json(text))
 

@@ -14,7 +14,6 @@ of LLM Kernel Tuner (N. Zelenskis, LIACS, Leiden University, 2025).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -230,8 +229,7 @@ def _unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | No
     """Why a step is not for this kernel or device."""
     if tuning.languages and problem.language not in tuning.languages:
         return f"it is for {' and '.join(tuning.languages)}, the kernel is {problem.language}"
-    architecture = re.fullmatch(r"sm_(\d+)\w?", device.architecture)
-    if tuning.min_architecture and (architecture is None or int(architecture[1]) < tuning.min_architecture):
+    if tuning.min_architecture and device.capability < tuning.min_architecture:
         return f"it needs a CUDA device of sm_{tuning.min_architecture}, this is {device.architecture or device.name}"
     taken = tuning.tune_params.keys() & {*problem.sizes, *(argument.name for argument in problem.arguments)}
     if taken:

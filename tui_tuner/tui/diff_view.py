@@ -15,13 +15,12 @@ from textual import work
 from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
 from textual.content import Content
-from textual.highlight import highlight
 from textual.message import Message
 from textual.widgets import Static
 
 from tui_tuner.format import counted
 from tui_tuner.text import clean
-from tui_tuner.tui.highlighting import PYGMENTS_NAMES
+from tui_tuner.tui.highlighting import PYGMENTS_NAMES, coloured
 
 DiffKind = Literal["same", "added", "removed", "fold"]
 
@@ -86,10 +85,7 @@ def _lines(source: str) -> list[str]:
 
 def _highlighted(lines: list[str], language: str) -> list[Content]:
     """Each line in colour; without colour where the highlighter does not keep the lines."""
-    coloured = highlight("\n".join(lines), language=PYGMENTS_NAMES.get(language, "c")).split("\n", allow_blank=True)
-    if [line.plain for line in coloured[: len(lines)]] != lines:
-        return [Content(line) for line in lines]
-    return list(coloured[: len(lines)])
+    return coloured(lines, PYGMENTS_NAMES.get(language, "c")) or [Content(line) for line in lines]
 
 
 def _row(row: DiffRow, text: Content, digits: int, width: int, tinted: bool) -> Content:

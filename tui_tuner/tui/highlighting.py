@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -10,6 +11,8 @@ import tree_sitter_cpp
 import tree_sitter_cuda
 from rich.style import Style
 from textual.color import Color, ColorParseError
+from textual.content import Content
+from textual.highlight import highlight
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 from tree_sitter import Language as Grammar
@@ -44,6 +47,16 @@ _STYLES = {
 PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
 """The lexer for each language of a source."""
 _WITHOUT_GRAMMAR = frozenset({"yaml"})
+
+
+def coloured(lines: Sequence[str], language: str) -> list[Content] | None:
+    """Each line in colour; None where the highlighter does not keep the lines.
+
+    Args:
+        language: of Pygments.
+    """
+    found = highlight("\n".join(lines), language=language).split("\n", allow_blank=True)[: len(lines)]
+    return list(found) if [line.plain for line in found] == [*lines] else None
 
 
 @cache

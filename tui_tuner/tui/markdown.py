@@ -7,10 +7,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.highlight import highlight
 
 from tui_tuner.text import clean
-from tui_tuner.tui.highlighting import PYGMENTS_NAMES
+from tui_tuner.tui.highlighting import PYGMENTS_NAMES, coloured
 from tui_tuner.tui.plain import hanging
 
 if TYPE_CHECKING:
@@ -173,8 +172,5 @@ def coloured_lines(code: str, language: str) -> tuple[Content, ...]:
     """
     lines = code.expandtabs(_TAB).split("\n")
     name = PYGMENTS_NAMES.get(language, language or "c")
-    if len(lines) <= _MOST_COLOURED:
-        coloured = highlight("\n".join(lines), language=name).split("\n", allow_blank=True)[: len(lines)]
-        if [line.plain for line in coloured] == lines:
-            return tuple(coloured)
-    return tuple(Content.styled(line, "$text-accent") for line in lines)
+    found = coloured(lines, name) if len(lines) <= _MOST_COLOURED else None
+    return tuple(found) if found is not None else tuple(Content.styled(line, "$text-accent") for line in lines)

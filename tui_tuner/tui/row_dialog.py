@@ -16,6 +16,7 @@ from tui_tuner.format import counted
 from tui_tuner.session.plan import AddStep
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
+from tui_tuner.tui.copying import copied
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.highlighting import PYGMENTS_NAMES
 from tui_tuner.tui.plain import Paragraphs, clickable, plain
@@ -98,8 +99,7 @@ class RowDialog(ModalScreen[AddStep | None]):
         """Copy the view; of the source its text as it is."""
         source = self._source
         text = source.source if self._view == 1 and source is not None else self._content().plain
-        self.app.copy_to_clipboard(text)
-        self.notify(f"copied {counted(len(text.splitlines()), 'line')}", markup=False)
+        copied(self.app, text, counted(len(text.splitlines()), "line"))
 
     def action_propose(self) -> None:
         """Close with a step that starts from the source."""

@@ -166,8 +166,6 @@ class ViewModel:
                 self._consider(UnderReview(proposal.step.id, proposal.candidate))
             case events.ApprovalGiven(step=step) if self.review is not None and self.review.step == step:
                 self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
-            case events.ModelChanged() if self.started is not None:
-                self.started = self.started.model_copy(update={"model": event.model})
             case events.ReplyReceived() | events.AnswerReceived() | events.AnswerFailed():
                 self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
             case events.SessionFinished():
@@ -183,7 +181,7 @@ class ViewModel:
             case events.ApprovalLevelChanged():
                 self.level = event.level
             case events.BudgetChanged():
-                changes = event.model_dump(include={"max_evaluations", "max_calls", "max_seconds", "max_cost"})
+                changes = event.limits
             case events.ModelChanged():
                 changes = {"model": event.model}
             case events.StrategyChanged():

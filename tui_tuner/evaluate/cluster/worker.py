@@ -29,7 +29,7 @@ from tui_tuner.evaluate.cluster.messages import (
     unpacked,
 )
 from tui_tuner.evaluate.devices.choose import compiler_for, device_named
-from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
+from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds, write_once
 from tui_tuner.evaluate.protocol import PreparationRequest, RehearsalRequest, RunnerRequest
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
@@ -120,7 +120,7 @@ class Worker:
         for name, content in files.items():
             path = self._place / _harmless(name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            write_once(path, content)
 
     def _at_home(self, request: RunnerRequest) -> RunnerRequest:
         if isinstance(request, PreparationRequest | RehearsalRequest):

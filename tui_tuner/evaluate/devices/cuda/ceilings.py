@@ -8,7 +8,6 @@ architecture does in a clock: no plain kernel reaches it, and no launch goes bey
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from dataclasses import dataclass
 from importlib.resources import files
@@ -116,14 +115,9 @@ def computed_ceilings(device: DeviceInfo) -> tuple[dict[str, Ceiling], dict[str,
     if not clocks:
         return {}, {}
     shared = {"shared memory": Ceiling(rate=_SHARED_BYTES * clocks, measured=False)}
-    tensor = zip(_TENSOR_TYPES, _TENSOR.get(_capability(device), (0,) * len(_TENSOR_TYPES)), strict=True)
+    tensor = zip(_TENSOR_TYPES, _TENSOR.get(device.capability, (0,) * len(_TENSOR_TYPES)), strict=True)
     peaks = {f"{name}{ON_TENSOR_CORES}": Ceiling(rate=of * clocks, measured=False) for name, of in tensor if of}
     return shared, peaks
-
-
-def _capability(device: DeviceInfo) -> int:
-    number = re.fullmatch(r"sm_(\d+)[a-f]?", device.architecture)
-    return int(number[1]) if number else 0
 
 
 class CeilingKernels:
@@ -165,7 +159,7 @@ class CeilingKernels:
 
     def peaks(self) -> dict[str, float]:
         """Operations in a second, 1e9, of each type that the device has instructions for."""
-        capability = _capability(self._device.info)
+        capability = self._device.info.capability
         return {name: self._peak(chain) for name, chain in _CHAINS.items() if capability >= chain.least}
 
     def _peak(self, chain: _Chain) -> float:
