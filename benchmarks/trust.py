@@ -1,6 +1,6 @@
 """The figures of docs/trust.md: the corpus of cheats and honest tricks, and a kernel compared with itself.
 
-    python -m benchmarks.trust                                             # the corpus, on the emulator
+    python -m benchmarks.trust [--device cuda]                             # the corpus
     python -m benchmarks.trust sample_kernels/matmul.toml --device cuda --comparisons 1000
     python -m benchmarks.trust kernel.cu --other slower.cu --comparisons 100 --device cuda
 
@@ -12,13 +12,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from tests.trust.test_corpus import CORPUS, VARIANT
 from tui_tuner.checks.pairs import verdict
 from tui_tuner.checks.places import opened, pair_named
-from tui_tuner.problem.candidate import baseline
+from tui_tuner.evaluate.local import LocalEvaluator
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.load import load_problem
 
 
 def main() -> None:
@@ -30,29 +32,53 @@ def main() -> None:
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--delta", type=float, default=0.01)
     chosen = parser.parse_args()
-    rows = corpus_rows() if chosen.kernel is None else [asyncio.run(comparison_row(chosen))]
-    for row in rows:
-        print(row)
+    asyncio.run(print_rows(chosen))
 
 
-def corpus_rows() -> Iterator[str]:
+async def print_rows(chosen: argparse.Namespace) -> None:
+    """Print the figures, each as soon as it is there."""
+    if chosen.kernel is not None:
+        print(await comparison_row(chosen))
+        return
+    async for row in corpus_rows(chosen.device):
+        print(row, flush=True)
+
+
+async def corpus_rows(device: str) -> AsyncIterator[str]:
     """One a kernel of the corpus: cheats, those of them caught for the right reason, honest tricks, those refused."""
-    from tests.trust.test_corpus import CORPUS, FAMILIES, VARIANT, built_runtime, family
-
     yield "| kernel | cheats and faults | caught for the right reason | honest tricks | refused |"
     yield "|---|---|---|---|---|"
-    with TemporaryDirectory() as directory:
-        runtime = built_runtime(Path(directory))
-        for name in FAMILIES:
-            (place := Path(directory) / name).mkdir()
-            made = family(name, place, runtime)
-            counts: Counter[str] = Counter()
-            for expected, variant in VARIANT.findall((CORPUS / f"{name}.cu").read_text()):
-                kind = "honest" if expected == "accepted" else "cheat"
-                counts[kind] += 1
-                counts[f"{kind} right"] += made.verdict(variant).startswith(expected)
-            refused = counts["honest"] - counts["honest right"]
-            yield f"| {name} | {counts['cheat']} | {counts['cheat right']} | {counts['honest']} | {refused} |"
+    for file in sorted(CORPUS.glob("*.toml")):
+        counts: Counter[str] = Counter()
+        wrong = []
+        problem = load_problem(file)
+        expected = {variant: verdict for verdict, variant in VARIANT.findall(problem.source_text)}
+        async with opened(problem, device, allow_unconfined=False) as machine:
+            verdicts = await _verdicts(machine.evaluator, baseline(machine.problem), [*expected])
+        for variant, said in verdicts.items():
+            kind = "honest" if expected[variant] == "accepted" else "cheat"
+            counts[kind] += 1
+            if said.startswith(expected[variant]):
+                counts[f"{kind} right"] += 1
+            else:
+                wrong.append(f"  {variant}: {expected[variant]} expected, {said}")
+        refused = counts["honest"] - counts["honest right"]
+        yield f"| {file.stem} | {counts['cheat']} | {counts['cheat right']} | {counts['honest']} | {refused} |"
+        for line in wrong:
+            yield line
+
+
+async def _verdicts(evaluator: LocalEvaluator, given: Candidate, variants: list[str]) -> dict[str, str]:
+    """What each kernel of the file comes to: accepted, or why not."""
+    candidates = [given.model_copy(update={"kernel": variant}) for variant in variants]
+    evaluations = await asyncio.gather(*(evaluator.evaluate(one, {}, best_ms=None) for one in candidates))
+    verdicts = {}
+    for variant, candidate, evaluation in zip(variants, candidates, evaluations, strict=True):
+        failure = evaluation.failure
+        if failure is None:
+            failure = (await evaluator.compare((given, {}), (candidate, {}), 0.01)).failure
+        verdicts[variant] = "accepted" if failure is None else failure.in_words
+    return verdicts
 
 
 async def comparison_row(chosen: argparse.Namespace) -> str:
