@@ -57,6 +57,19 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         assert table_text(pilot.app)[0].split()[1] == str(max(sizes))
 
 
+async def test_the_selected_row_can_be_read(started: Started) -> None:
+    arrived = asyncio.Event()
+    async with started(ScriptedRun(many_evaluations(3, arrived), stays=True)) as pilot:
+        await arrived.wait()
+        await settled(pilot)
+        table = pilot.app.screen.query_one(ColumnTable)
+        head, selected, other = (table.render_line(y)._segments[0].style for y in range(3))
+        assert selected.bgcolor not in (selected.color, other.bgcolor), "it differs from the others, and from its text"
+        grounds = [style.bgcolor.triplet for style in (selected, other)]
+        assert all(abs(one - two) < 60 for one, two in zip(*grounds, strict=True)), "a hint of the text's colour"
+        assert head.underline
+
+
 async def test_an_evaluation_that_was_given_up_is_no_row_any_more(started: Started) -> None:
     running = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
     going = asyncio.Event()

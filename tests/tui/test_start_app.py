@@ -18,7 +18,8 @@ from tui_tuner.journal.reading import RUNS
 from tui_tuner.settings import load_settings
 from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.problem_form import ProblemForm
-from tui_tuner.tui.start_app import Found, StartApp, StartWorld
+from tui_tuner.tui.start_app import StartApp
+from tui_tuner.tui.start_world import Found, RunCard, StartWorld
 
 
 @pytest.fixture
@@ -92,8 +93,8 @@ async def test_the_keys_of_runs_do_nothing_to_kernels(key: str) -> None:
 
 
 @pytest.mark.usefixtures("_here")
-@pytest.mark.parametrize(("key", "words"), [("r", "resume"), ("p", "replay"), ("a", "attach"), ("enter", None)])
-async def test_a_run_is_resumed_replayed_or_watched(key: str, words: str | None) -> None:
+@pytest.mark.parametrize(("key", "words"), [("r", "resume"), ("p", "replay"), ("enter", None)])
+async def test_a_run_is_resumed_or_replayed(key: str, words: str | None) -> None:
     async with shown() as pilot:
         runs = {Path(line.split()[-1]).name: line for line in listed(pilot, "runs")}
         assert "finished" in runs["one"]
@@ -105,6 +106,23 @@ async def test_a_run_is_resumed_replayed_or_watched(key: str, words: str | None)
         assert command(pilot) == "$ tuner-tui resume tuner-runs/two"
         await pilot.press(key)
     assert pilot.app.return_value == [words or "resume", "tuner-runs/two"]
+
+
+@pytest.mark.parametrize(
+    ("state", "keys"),
+    [("running", {"a": "attach"}), ("resumable", {"r": "resume", "p": "replay"}), ("finished", {"p": "replay"})],
+)
+@pytest.mark.parametrize("key", ["a", "r", "p"])
+async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: dict[str, str], key: str) -> None:
+    runs = [RunCard(Path("tuner-runs/one"), "scale.cu", state)]
+    app = StartApp(StartWorld([], {}, found, lambda: runs, *[lambda *_: None] * 4))  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.is_running == (key not in keys)
+        await pilot.press("q")
+    assert app.return_value == ([keys[key], "tuner-runs/one"] if key in keys else None)
 
 
 @pytest.mark.usefixtures("_here")

@@ -23,7 +23,7 @@ from tui_tuner.resources import settings_file
 from tui_tuner.session.live import is_driven
 from tui_tuner.settings import Settings, load_settings
 from tui_tuner.strategies.choose import all_strategies
-from tui_tuner.tui.start_app import Found, RunCard, StartWorld
+from tui_tuner.tui.start_world import Found, RunCard, StartWorld
 
 
 def start_world(directory: Path) -> StartWorld:

@@ -155,7 +155,7 @@ class PlacedColumn:
 def placed(
     columns: Sequence[Column[Any, ContextT]], longest: Mapping[str, int], context: ContextT, room: int
 ) -> tuple[PlacedColumn, ...]:
-    """The columns that are shown, from left to right: those that fit in their order, then the others.
+    """The columns that are shown, from left to right: those that fit in their order, then the others, out of sight.
 
     Args:
         longest: cells of the longest text of each column, by its name.
@@ -179,6 +179,8 @@ def placed(
             left = room - sum(widths.values())
             widths[each.column.name] = min(each.width, widths[each.column.name] + max(0, left))
     fitting = [replace(each, width=widths[each.column.name]) for each in whole if each.column.name in widths]
+    over = max(0, room - sum(widths.values()))  # else the first column behind would be seen in part
+    fitting[-1:] = [replace(each, width=each.width + over) for each in fitting[-1:]]
     return (*fitting, *(each for each in whole if each.column.name not in widths))
 
 

@@ -298,8 +298,7 @@ class SessionScreen(AnsweringScreen):
 
     def action_pause(self) -> None:
         """Hold the session, or let it go on."""
-        if self._goes_on():
-            self._send(GoOn() if self.view_model.paused else Pause())
+        self._send(GoOn() if self.view_model.paused else Pause())
 
     @work(exclusive=True, exit_on_error=False, group="control", description="what the user wants of the session")
     async def action_control(self) -> None:
@@ -336,8 +335,9 @@ class SessionScreen(AnsweringScreen):
             return self._desk.allows(action)
         if self.has_class("-help"):
             return action == "pane"
-        if action == "control":
-            return self._desk.trouble is None  # its key answers then
+        if action in ("control", "pause", "tell"):
+            over = self.view_model.finished is not None
+            return not over and (action != "control" or self._desk.trouble is None)  # its key answers then
         if action in _PANE_OF:
             return self._panes.active == _PANE_OF[action]
         if action == "maximise":

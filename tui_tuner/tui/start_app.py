@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,61 +24,19 @@ from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import KeyLine
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.problem_form import ProblemForm
+from tui_tuner.tui.start_world import PICKS, Found, RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS
 from tui_tuner.tui.themes import use_themes
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Fields of the screen and the options that they are."""
 _LABELS = {"max_evaluations": "evaluations", "max_time": "time, as 20m", "max_cost": "US dollars"}
-_PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
 
 
-@dataclass(frozen=True)
-class RunCard:
-    """A run as the list shows it."""
+class Choices(OptionList):
+    """A list of which Enter takes what is selected."""
 
-    path: Path
-    kernel: str
-    state: str
-    created: str = ""
-    speedup: float | None = None
-    strategy: str = ""
-    details: str = ""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What can be chosen, as (words, value of the option), the default first."""
-
-    picks: Mapping[str, Sequence[tuple[str, str]]]
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class StartWorld:
-    """What the screen shows, and what it can have done; none of it knows a screen.
-
-    Attributes:
-        kernels: here, with whether each has a problem file.
-        chosen: what the settings say, by the name of the field.
-        discover: looks for devices, models and strategies; takes its time.
-        runs: those that there are now, the newest first.
-        scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
-        check: (problem file, text) -> what is wrong with it, and in which line; nothing where it loads.
-        delete: removes a run.
-        save: keeps choices as settings; the file.
-    """
-
-    kernels: Sequence[tuple[Path, bool]]
-    chosen: Mapping[str, str]
-    discover: Callable[[], Awaitable[Found]]
-    runs: Callable[[], list[RunCard]]
-    scaffold: Callable[[Path], tuple[Path, str]]
-    check: Callable[[Path, str], tuple[str, int | None]]
-    delete: Callable[[Path], None]
-    save: Callable[[Mapping[str, str]], Path]
-    theme: str | None = None
-    first: Found = field(default_factory=lambda: Found({name: [("auto", "auto")] for name in _PICKS}))
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "run the command", tooltip="Run the command.")]
 
 
 class StartApp(App[list[str]]):
@@ -133,11 +89,10 @@ class StartApp(App[list[str]]):
         kernels, chosen = self._world.kernels, self._world.chosen
         yield Static(f"tuner-tui │ {counted(len(kernels), 'kernel')} in {Path.cwd().name}/", id="header", markup=False)
         with Horizontal(id="choices"):
-            yield OptionList(
-                *(Option(_kernel_line(*each)) for each in kernels), id="kernels", compact=True, markup=False
-            )
+            lines = (Option(_kernel_line(*each)) for each in kernels)
+            yield Choices(*lines, id="kernels", compact=True, markup=False)
             with Vertical(id="how"):
-                for name in _PICKS:
+                for name in PICKS:
                     with Horizontal(classes="field"):
                         yield Static({"llm": "model"}.get(name, name), classes="field-name")
                         yield Select[str](self._options(name, self._world.first), value=chosen.get(name, "auto"),
@@ -146,7 +101,7 @@ class StartApp(App[list[str]]):
                     with Horizontal(classes="field"):
                         yield Static(label, classes="field-name", markup=False)
                         yield Input(chosen.get(name, ""), id=name, compact=True)
-        yield OptionList(id="runs", compact=True, markup=False)
+        yield Choices(id="runs", compact=True, markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -163,7 +118,6 @@ class StartApp(App[list[str]]):
             field_input.cursor_blink = False
         self.query_one("#kernels").border_title = "Kernels"
         self.query_one("#how").border_title = "How"
-        self.query_one("#runs").border_title = "Runs"
         self._list_runs()
         self._kernels.highlighted = 0 if self._world.kernels else None
         (self._kernels if self._world.kernels else self._runs).focus()
@@ -190,6 +144,7 @@ class StartApp(App[list[str]]):
     def _list_runs(self) -> None:
         at = self._runs.highlighted
         self._cards = self._world.runs()
+        self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
         self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
         self._show_command()
@@ -208,13 +163,13 @@ class StartApp(App[list[str]]):
 
     def choices(self) -> dict[str, str]:
         """What is chosen, by the name of the field; what is empty is left out."""
-        picked = {name: str(self.query_one(f"#{name}", Select).value) for name in _PICKS}
+        picked = {name: str(self.query_one(f"#{name}", Select).value) for name in PICKS}
         typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
         return {name: value for name, value in {**picked, **typed}.items() if value}
 
     def words(self) -> list[str]:
         """The command line that tunes the selected kernel; what the settings say anyway is left out."""
-        options = {**_PICKS, **BUDGETS}
+        options = {**PICKS, **BUDGETS}
         differing = {name: value for name, value in self.choices().items() if value != self._world.chosen.get(name)}
         return [str(self._kernel), *(word for name, value in differing.items() for word in (options[name], value))]
 
@@ -228,7 +183,7 @@ class StartApp(App[list[str]]):
 
     def _shown_words(self) -> list[str]:
         if self.focused is self._runs and self._card is not None:
-            return [_usual_action(self._card), str(self._card.path)]
+            return [self._card.usual_action, str(self._card.path)]
         return [] if self._kernel is None else self.words()
 
     def on_descendant_focus(self) -> None:
@@ -254,7 +209,9 @@ class StartApp(App[list[str]]):
         if len(self.screen_stack) > 1 and action not in ("quit", "answer"):
             return action not in _OWN
         on_runs = self.screen.focused is not None and self.screen.focused.id == "runs" and self._card is not None
-        if action in ("run", "compare", "delete"):
+        if action == "run":
+            return on_runs and self._card is not None and parameters[0] in self._card.actions
+        if action in ("compare", "delete"):
             return on_runs
         return action != "problem" or (not on_runs and bool(self._world.kernels))
 
@@ -277,7 +234,7 @@ class StartApp(App[list[str]]):
             self.notify(str(error), severity="error", markup=False)
             return
         if await self.push_screen_wait(ProblemForm(file, text, self._world.check)):
-            self._world = _with_problem(self._world, kernel)
+            self._world = self._world.with_problem(kernel)
             at = self._kernels.highlighted
             self._kernels.set_options([Option(_kernel_line(*each)) for each in self._world.kernels])
             self._kernels.highlighted = at
@@ -337,13 +294,3 @@ def _run_line(card: RunCard, *, marked: bool) -> Content:
     mark = "=" if marked else " "
     words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {card.created[:16].replace('T', ' '):<16}  "
     return plain(words) + one_line(str(card.path))
-
-
-def _usual_action(card: RunCard) -> str:
-    return {"running": "attach", "resumable": "resume"}.get(card.state, "replay")
-
-
-def _with_problem(world: StartWorld, kernel: Path) -> StartWorld:
-    from dataclasses import replace
-
-    return replace(world, kernels=[(file, has or file == kernel) for file, has in world.kernels])

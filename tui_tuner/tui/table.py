@@ -210,8 +210,13 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         if y == 0:
             style += self.get_component_rich_style("table--header")
         elif line.selected:
-            style += self.get_component_rich_style("table--cursor", partial=True)
+            style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
         return Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
+
+    def _cursor_ground(self) -> Style:
+        """What stands behind the selected row: its rich style has the colour without its share."""
+        ground = self.get_component_styles("table--cursor").background
+        return Style(bgcolor=(self.background_colors[1] + ground).rich_color) if 0 < ground.a < 1 else Style()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows come into view."""

@@ -1,0 +1,72 @@
+"""What the screen of a bare `tuner-tui` is about: kernels, what can be chosen, recent runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
+"""What is picked from a list, and the options that it is."""
+
+
+@dataclass(frozen=True)
+class RunCard:
+    """A run as the list shows it."""
+
+    path: Path
+    kernel: str
+    state: str
+    created: str = ""
+    speedup: float | None = None
+    strategy: str = ""
+    details: str = ""
+
+    @property
+    def usual_action(self) -> str:
+        """The command that Enter runs."""
+        return self.actions[0]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The commands that make sense for it, the usual one first."""
+        return {"running": ("attach",), "resumable": ("resume", "replay")}.get(self.state, ("replay",))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What can be chosen, as (words, value of the option), the default first."""
+
+    picks: Mapping[str, Sequence[tuple[str, str]]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class StartWorld:
+    """What the screen shows, and what it can have done; none of it knows a screen.
+
+    Attributes:
+        kernels: here, with whether each has a problem file.
+        chosen: what the settings say, by the name of the field.
+        discover: looks for devices, models and strategies; takes its time.
+        runs: those that there are now, the newest first.
+        scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
+        check: (problem file, text) -> what is wrong with it, and in which line; nothing where it loads.
+        delete: removes a run.
+        save: keeps choices as settings; the file.
+    """
+
+    kernels: Sequence[tuple[Path, bool]]
+    chosen: Mapping[str, str]
+    discover: Callable[[], Awaitable[Found]]
+    runs: Callable[[], list[RunCard]]
+    scaffold: Callable[[Path], tuple[Path, str]]
+    check: Callable[[Path, str], tuple[str, int | None]]
+    delete: Callable[[Path], None]
+    save: Callable[[Mapping[str, str]], Path]
+    theme: str | None = None
+    first: Found = field(default_factory=lambda: Found({name: [("auto", "auto")] for name in PICKS}))
+
+    def with_problem(self, kernel: Path) -> StartWorld:
+        """It once a kernel has a problem file."""
+        return replace(self, kernels=[(file, has or file == kernel) for file, has in self.kernels])
