@@ -158,7 +158,10 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
                 self._texts[key] = kept[key]
             for name, text in self._texts_of(row).items():
                 self._longest[name] = max(self._longest.get(name, 0), len(text))
-        now = placed(self.all_columns, self._longest, self._drawn_for, self.size.width or _UNKNOWN)
+        bar = self.styles.scrollbar_size_vertical if len(self._rows) + 1 > self.size.height else 0
+        now = placed(
+            self.all_columns, self._longest, self._drawn_for, self.size.width - bar if self.size.width else _UNKNOWN
+        )
         if now != self.placed:
             self.placed = now
             self._painted = []
