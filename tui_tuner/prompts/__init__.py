@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.datasets import fill_in_words, label_of
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
@@ -118,9 +119,19 @@ def _argument(argument: Argument) -> str:
 
 
 def measurement_facts(
-    problem: Problem, device: DeviceInfo, given: Evaluation, best: Evaluation, known: Sequence[Evaluation]
+    problem: Problem,
+    device: DeviceInfo,
+    given: Evaluation,
+    best: Evaluation,
+    candidate: Candidate,
+    known: Sequence[Evaluation],
 ) -> str:
-    """Time, share of the roofline and resources of the kernel as given, of the best, and of its neighbours."""
+    """Times and resources of the kernel as given, of the best and of a candidate; what holds the candidate back.
+
+    Args:
+        candidate: the kernel that the prompt shows.
+        known: what is known of it.
+    """
     lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
     if best != given:
         lines.append(f"the best so far, {configuration_facts(best.configuration)}: {evaluation_facts(best)}")
@@ -133,6 +144,9 @@ def measurement_facts(
         if evaluations:
             lines.append(f"configurations of the kernel above, {what} ({_shown(evaluations)}):")
         lines += [f"  {configuration_facts(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
+    if timed and (found := diagnosis(problem, device, candidate, timed[0])) is not None:
+        lines.append(f"what holds the kernel above back, with {configuration_facts(timed[0].configuration)}:")
+        lines += [f"  {fact}" for fact in (*found.facts, f"bottleneck: {found.cause}")]
     return "\n".join(lines)
 
 

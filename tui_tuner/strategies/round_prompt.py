@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tui_tuner.evaluate.bottleneck import filling
 from tui_tuner.evaluate.datasets import label_of
-from tui_tuner.evaluate.occupancy import occupancy, waves
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
-from tui_tuner.problem.candidate import Candidate, geometry
-from tui_tuner.problem.expressions import ExpressionError
+from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (
@@ -158,15 +156,7 @@ def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]
 
 def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> MeasuredConfiguration:
     """An evaluation with the round that proposed it, and how its launch fills the device where that is known."""
-    plain = MeasuredConfiguration(evaluation, number)
-    if not session.problem.is_compiled:
-        return plain
-    try:
-        launch = geometry(candidate.launch, session.problem.sizes, evaluation.configuration)
-    except ExpressionError:
-        return plain
-    occupied = occupancy(session.bench.device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
-    filled = None if occupied is None else waves(session.bench.device, occupied, math.prod(launch.grid))
+    occupied, filled = filling(session.problem, session.bench.device, candidate, evaluation)
     return MeasuredConfiguration(evaluation, number, occupied, filled)
 
 

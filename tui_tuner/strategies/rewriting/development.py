@@ -303,6 +303,7 @@ def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
             session.bench.device,
             session.bench.given,
             session.incumbent.evaluation,
+            candidate,
             session.bench.evaluations_of(candidate),
         ),
         history=history,

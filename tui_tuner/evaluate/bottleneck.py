@@ -1,0 +1,183 @@
+"""What holds a measured launch back, from its time, its declared work and how it fills the device; no profiler.
+
+One sentence names the bottleneck, the facts that it rests on stand before it. The order of the causes follows the
+method of "analysis-driven optimization" of the CUDA C++ Best Practices Guide: the device must be filled, then it is
+asked which ceiling the declared work comes near to, and what comes near to none waits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_tuner.evaluate.occupancy import Occupancy, Waves, occupancy, waves
+from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.problem.candidate import Candidate, Geometry, geometry
+from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.model import Problem
+
+Bottleneck = Literal["launch", "grid", "tail", "spills", "memory", "compute", "occupancy", "latency"]
+
+NEAR = 0.7
+"""Share of a ceiling from which on it is what holds a launch back."""
+_LAUNCH_MS = 0.006
+"""A launch that takes no longer is mostly the cost of launching, a few microseconds on any GPU."""
+_FEW_ROUNDS = 4
+"""Up to so many rounds of blocks, one that is not full is a large part of the time."""
+_IDLE = 0.2
+"""Share of the device, over all rounds, that has no block to run, from which on it is told."""
+_LOW_OCCUPANCY = 0.25
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why a launch takes the time it does.
+
+    Attributes:
+        bottleneck: its name.
+        cause: a sentence that names it with the figures it rests on.
+        facts: a line each: how the launch fills the device, what it achieves.
+    """
+
+    bottleneck: Bottleneck
+    cause: str
+    facts: tuple[str, ...]
+
+
+def filling(
+    problem: Problem, device: DeviceInfo, candidate: Candidate, evaluation: Evaluation
+) -> tuple[Occupancy | None, Waves | None]:
+    """How a configuration's launch fills the device; None for what is not known."""
+    launch = _launch(problem, candidate, evaluation)
+    if launch is None:
+        return None, None
+    held = occupancy(device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
+    return held, None if held is None else waves(device, held, math.prod(launch.grid))
+
+
+def diagnosis(problem: Problem, device: DeviceInfo, candidate: Candidate, evaluation: Evaluation) -> Diagnosis | None:
+    """What holds a measured launch back.
+
+    Returns:
+        None where that cannot be told: nothing was measured, no work is declared, or the device has no ceilings.
+    """
+    limits = roofline(problem, device)
+    launch = _launch(problem, candidate, evaluation)
+    if limits is None or launch is None or evaluation.timing is None or not device.peaks:
+        return None
+    held, filled = filling(problem, device, candidate, evaluation)
+    measured = _Measured(device, limits, evaluation, launch, held, filled, evaluation.timing.median)
+    name, cause = next(measured.causes())
+    return Diagnosis(name, cause, tuple(_facts(measured, problem)))
+
+
+def _launch(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> Geometry | None:
+    if not problem.is_compiled:
+        return None
+    try:
+        return geometry(candidate.launch, problem.sizes, evaluation.configuration)
+    except ExpressionError:
+        return None
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A launch and all that is known of it; `time` in ms."""
+
+    device: DeviceInfo
+    limits: Roofline
+    evaluation: Evaluation
+    launch: Geometry
+    held: Occupancy | None
+    filled: Waves | None
+    time: float
+
+    @property
+    def blocks(self) -> int:
+        return math.prod(self.launch.grid)
+
+    def causes(self) -> Iterator[tuple[Bottleneck, str]]:
+        """All that hold it back, the one to mend first at the start; there is always one."""
+        if self.time <= _LAUNCH_MS:
+            yield "launch", f"A launch of {1000 * self.time:.1f} us is mostly the cost of launching."
+        yield from self._of_the_grid()
+        if spilled := self.evaluation.resources.spill_bytes:
+            yield "spills", f"Registers run out: a thread keeps {spilled} bytes of them in memory."
+        yield from self._of_a_ceiling()
+        if self.held is not None and self.held.fraction <= _LOW_OCCUPANCY:
+            yield (
+                "occupancy",
+                f"It waits, with few warps to hide that: {self.held.warps} of {self.held.max_warps} on a "
+                f"multiprocessor, limited by {' and '.join(self.held.limiters)}. More of them, or more independent "
+                "work in each thread.",
+            )
+        yield "latency", self._waiting()
+
+    def _of_the_grid(self) -> Iterator[tuple[Bottleneck, str]]:
+        units = self.device.multiprocessors or 0
+        if self.blocks < units:
+            yield "grid", f"The grid has {self.blocks} blocks for {units} multiprocessors: the others idle."
+        elif self.filled is not None and self.filled.count <= _FEW_ROUNDS:
+            idle = 1 - self.filled.blocks / (self.filled.resident * self.filled.count)
+            if idle >= _IDLE:
+                yield (
+                    "tail",
+                    f"{self.filled.blocks} blocks run in {self.filled.count} rounds of {self.filled.resident}: over "
+                    f"all of them {idle:.0%} of the device has no block. Other sizes of blocks, or blocks that share "
+                    "out the work among themselves, fill it.",
+                )
+
+    def _of_a_ceiling(self) -> Iterator[tuple[Bottleneck, str]]:
+        shares = {"memory": self.limits.memory_ms / self.time, "compute": self.limits.compute_ms / self.time}
+        if shares["memory"] >= max(NEAR, shares["compute"]):
+            yield (
+                "memory",
+                f"Memory: the declared bytes alone need {shares['memory']:.0%} of the time at {self.limits.memory}. "
+                "Only moving less helps much: fewer passes, narrower types, what is read twice kept on the chip.",
+            )
+        elif shares["compute"] >= NEAR:
+            yield (
+                "compute",
+                f"Arithmetic: the declared operations alone need {shares['compute']:.0%} of the time at "
+                f"{self.limits.compute}. Only fewer operations or faster units help much.",
+            )
+
+    def _waiting(self) -> str:
+        share = self.limits.share(self.time)
+        both = f"Neither ceiling: the declared {_WORK[self.limits.limiter]} need {share:.0%} of the time. "
+        if self.limits.limiter == "memory":
+            return both + (
+                "It moves more than is declared (accesses that do not coalesce, data read more than once), or has too "
+                "few bytes under way (narrow loads, one at a time, long chains of dependent work)."
+            )
+        return both + (
+            "The arithmetic waits: for operands (no or little reuse in shared memory and registers, conflicts of "
+            "banks, barriers) or for other instructions (addresses, too little independent work in a thread)."
+        )
+
+
+_WORK = {"memory": "bytes", "compute": "operations"}
+
+
+def _facts(measured: _Measured, problem: Problem) -> Iterator[str]:
+    threads = math.prod(measured.launch.block)
+    line = f"launch: {measured.blocks} blocks of {threads} threads"
+    if measured.held is not None:
+        line += (
+            f"; a multiprocessor holds {measured.held.blocks} of them, {measured.held.warps} of "
+            f"{measured.held.max_warps} warps, limited by {' and '.join(measured.held.limiters)}"
+        )
+    if measured.filled is not None:
+        rounds = measured.filled.blocks / measured.filled.resident
+        line += f"; the grid fills the device {rounds:.3g} times"
+    yield line
+    if problem.work is not None:
+        moved, operations = (float(evaluate(each, problem.sizes)) for each in (problem.work.bytes, problem.work.flops))
+        limits, time = measured.limits, measured.time
+        yield (
+            f"achieved, of what is declared: {moved / time / 1e6:.4g} GB/s ({limits.memory_ms / time:.0%} of the "
+            f"ceiling), {operations / time / 1e9:.4g} TFLOP/s in {limits.dtype} ({limits.compute_ms / time:.0%})"
+        )
