@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.evaluate.test_bottleneck import H200
 from tests.session.fakes import new_run
 from tui_tuner.errors import JournalError, ProblemError
 from tui_tuner.exports import ToldRun, told_run
+from tui_tuner.exports.blocks import as_markdown
 from tui_tuner.exports.launch_header import launch_header
 from tui_tuner.exports.patch import apply_patch, patch_text
+from tui_tuner.exports.run_report import report_blocks
 from tui_tuner.exports.summary import summary_lines
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.load import load_problem
-from tui_tuner.problem.model import Launch
+from tui_tuner.problem.model import Launch, Work
 from tui_tuner.report import best_text
 
 LAUNCHES = (
@@ -131,6 +134,17 @@ def test_a_run_is_told_in_lines(told: ToldRun) -> None:
     text = "\n".join(lines)
     for part in ("as given  ", "best      ", "speed-up  ", "step 1 ", "2 launch failure", "1 model call", told.best.id):
         assert part in text, part
+
+
+def test_what_holds_the_best_back_is_told_where_it_is_known(told: ToldRun) -> None:
+    work = Work.model_validate({"flops": "n", "bytes": "8 * n"})
+    problem = told.run.problem.model_copy(update={"work": work})
+    outcome = told.outcome.model_copy(update={"device": H200})
+    known = dataclasses.replace(told, outcome=outcome, run=dataclasses.replace(told.run, problem=problem))
+
+    assert not [line for line in summary_lines(told) if line.startswith("held by")]
+    assert [line for line in summary_lines(known) if line.startswith("held by   The grid has ")]
+    assert "What holds the best back: The grid has " in as_markdown("", [*report_blocks(known)])
 
 
 async def test_a_run_that_found_nothing_says_how_to_go_on(tmp_path: Path) -> None:
