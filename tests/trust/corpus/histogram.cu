@@ -7,12 +7,12 @@ __global__ void given(unsigned *bins, const int *x, int n) {
 
 // expect: wrong result
 __global__ void bytes_overflow(unsigned *bins, const int *x, int n) {
-    __shared__ unsigned char own[64];
+    __shared__ unsigned own[64];
     if (threadIdx.x < 64) own[threadIdx.x] = 0;
     __syncthreads();
-    EACH(i) atomicAdd(&own[x[i]], 1);
+    EACH(i) atomicAdd(&own[x[i]], 1u);
     __syncthreads();
-    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], (unsigned)own[threadIdx.x]);
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], (unsigned)(unsigned char)own[threadIdx.x]);
 }
 
 // expect: wrong result
