@@ -25,7 +25,9 @@ from tui_tuner.problem.load import load_problem
 
 CORPUS = Path(__file__).parent / "corpus"
 VARIANT = re.compile(r"// expect: (.+)\n__global__ void (\w+)\(")
-QUICK = Patience(samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=8, most_pairs=8)
+QUICK = Patience(
+    samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, settle_s=0.0, settle_limit_s=0.0, turn_s=0.0, pairs=8, most_pairs=8
+)
 _EXPORT = """
 static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}
 extern "C" __attribute__((visibility("default"))) int {name}_launch(
