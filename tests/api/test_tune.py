@@ -18,6 +18,7 @@ import tui_tuner
 from tests.api.model import Model, plan
 from tests.end_to_end.kernels import write_kernel
 from tests.session.fakes import FakeEvaluator, reply
+from tests.waiting import reached
 from tui_tuner import (
     AddStep,
     AutonomousStrategy,
@@ -213,7 +214,8 @@ async def test_a_tuning_that_is_closed_early_can_be_gone_on_with(
             if isinstance(event, EvaluationFinished):
                 break
         gc.collect()
-        await asyncio.sleep(0.2)
+        written = tmp_path / "run" / "result.json"
+        await reached(lambda: written.exists() and len(asyncio.all_tasks()) == 1)
 
     left = json.loads((tmp_path / "run" / "result.json").read_text())
     assert (left["status"], left["confirmed"]) == ("interrupted", False)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
-from tui_tuner.evaluate.compilers.base import Compiler
+from tui_tuner.evaluate.compilers.base import Compiler, Recipe
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.problem.candidate import Candidate, Geometry
@@ -47,9 +49,25 @@ class Bench:
         work.mkdir()
         for name, text in recipe.files.items():
             (work / name).write_text(text)
-        done = subprocess.run(recipe.command, cwd=work, capture_output=True, text=True, check=False)
+        done = subprocess.run(self._command(recipe), cwd=work, capture_output=True, text=True, check=False)
         symbol = self.compiler.symbol(candidate, done.stderr)
         return Compiled(work / recipe.artifact, symbol, done.stderr, done.returncode == 0)
+
+    def _command(self, recipe: Recipe) -> Sequence[str]:
+        """The one that a session runs, with the runtime and the headers that are compiled once for all."""
+        part = recipe.shared
+        if part is None:
+            return recipe.command
+        if not part.directory.exists():
+            made = Path(mkdtemp(dir=self.directory))
+            for name, text in part.files.items():
+                (made / name).write_text(text)
+            for command in part.commands:
+                subprocess.run(command, cwd=made, check=True)
+            part.directory.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):  # another worker was faster
+                made.rename(part.directory)
+        return recipe.quick
 
     def load(self, source: str, kernel: str) -> LoadedKernel:
         """Compile and load, once a kernel."""

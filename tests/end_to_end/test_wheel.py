@@ -34,7 +34,15 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("installed")
     venv.create(directory, with_pip=False)
     python = directory / "bin" / "python"
-    install = ("install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", str(wheel))
+    install = (
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-index",
+        str(wheel),
+    )
     subprocess.run([sys.executable, "-m", "pip", "--python", str(python), *install], check=True)
     (packages,) = directory.glob("lib/python*/site-packages")
     # A path in a .pth file is searched, but the .pth files in it, as that of an editable install, are not read.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from tui_tuner.evaluate.compilers.emulator import LAUNCH, EmulatorCompiler
 from tui_tuner.evaluate.devices.native.code import EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.local import launch_shapes
-from tui_tuner.evaluate.measure import Patience
+from tui_tuner.evaluate.measure import CPU_PATIENCE
 from tui_tuner.evaluate.protocol import Executable, LaunchShape
 from tui_tuner.evaluate.workbench import Workbench
 from tui_tuner.problem.candidate import baseline
@@ -25,7 +25,7 @@ from tui_tuner.problem.load import load_problem
 
 CORPUS = Path(__file__).parent / "corpus"
 VARIANT = re.compile(r"// expect: (.+)\n__global__ void (\w+)\(")
-QUICK = Patience(samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=8, most_pairs=8)
+QUICK = replace(CPU_PATIENCE, samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=8, most_pairs=8)
 _EXPORT = """
 static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}
 extern "C" __attribute__((visibility("default"))) int {name}_launch(
