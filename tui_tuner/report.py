@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 from collections import Counter
@@ -39,6 +41,8 @@ class SessionOutcome(BaseModel):
         comparison: the paired measurement behind `speedup`.
         failures: how many evaluations failed, by kind.
         time_unit: "ms", or "CPU ms" where no GPU was timed.
+        sizes: at which was timed; None where an earlier version wrote the result.
+        problem_key: digest of language and arguments; empty where an earlier version wrote the result.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +73,8 @@ class SessionOutcome(BaseModel):
     model_fault: str = ""
     cost: float | None
     elapsed_s: float
+    sizes: dict[str, int] | None = None
+    problem_key: str = ""
 
     @property
     def paired_times(self) -> tuple[float, float] | None:
@@ -83,6 +89,13 @@ class SessionOutcome(BaseModel):
         path = directory / FILE
         write_whole(path, self.model_dump_json(indent=2) + "\n")
         return path
+
+
+def problem_key(problem: Problem) -> str:
+    """A digest of what is computed, beside its sizes: language and arguments."""
+    arguments = [argument.model_dump(mode="json") for argument in problem.arguments]
+    text = json.dumps([problem.language, arguments], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", errors="surrogateescape")).hexdigest()[:16]
 
 
 def count_failures(evaluations: Iterable[Evaluation]) -> dict[str, int]:

@@ -24,8 +24,17 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", type=Path, metavar="KERNEL", help=_FILE)
     most = "how many faults are put into the kernel at most, one at a time (default 30)"
     parser.add_argument("--faults", type=_count, default=30, metavar="N", help=most)
+    baseline = "a result.json, or its run: instead of faults, ask whether the kernel is slower than the best there"
+    parser.add_argument("--baseline", type=Path, metavar="FILE", help=baseline)
+    most = "with --baseline: how much slower is no regression, as in 0.03 or 3%% (default 1%%)"
+    parser.add_argument("--max-regression", type=_share, metavar="SHARE", help=most)
+    junit = "write what came of it as JUnit XML as well"
+    parser.add_argument("--junit", type=Path, metavar="FILE", help=junit)
     _add_machine(parser)
-    parser.epilog = f"exit code: 0 every fault was noticed, {Code.HOLES} some were not, 1 it cannot be checked"
+    slower = "with --baseline 1 where all of the interval is slower than allowed, else 0"
+    parser.epilog = (
+        f"exit code: 0 every fault was noticed, {Code.HOLES} some were not, 1 it cannot be checked; {slower}"
+    )
     parser.set_defaults(command=_check)
 
 
@@ -60,23 +69,42 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not positive")
+        raise argparse.ArgumentTypeError(f"'{text}' is no positive whole number")
     return number
 
 
 def _share(text: str) -> float:
-    number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        number = 0.0
     if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no share between 0 and 1")
+        raise argparse.ArgumentTypeError(f"'{text}' is no share between 0 and 1, as in 0.03 or 3%")
     return number
 
 
 async def _check(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.check import check
+    from tui_tuner.checks.junit import Case, write_junit
+    from tui_tuner.checks.regression import check_regression
+    from tui_tuner.errors import UserError
 
-    return await check(chosen)
+    if chosen.baseline is None and chosen.max_regression is not None:
+        chosen.parser.error("--max-regression needs --baseline")
+    try:
+        code, cases = await (check if chosen.baseline is None else check_regression)(chosen)
+    except UserError as error:
+        if chosen.junit is not None:
+            write_junit(chosen.junit, "check", chosen.kernel, [Case("right", "error", error.message, str(error))])
+        raise
+    if chosen.junit is not None:
+        write_junit(chosen.junit, "check", chosen.kernel, cases)
+    return code
 
 
 async def _verify(chosen: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tui_tuner.checks import Code
+from tui_tuner.checks.junit import Case
 from tui_tuner.checks.mutants import Fault, Mutant, mutants
 from tui_tuner.checks.pairs import DELTA
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
@@ -68,7 +69,7 @@ _CLOSE = {
 }
 
 
-async def check(chosen: argparse.Namespace) -> int:
+async def check(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     """Say what the check of a kernel covers and what it would let through.
 
     Raises:
@@ -86,7 +87,17 @@ async def check(chosen: argparse.Namespace) -> int:
     else:
         for line in (*coverage(machine), *_verdict(trials, test, closed)):
             tell(line)
-    return Code.HOLES if missed else ExitCode.FINISHED
+    cases = [Case("right", output="\n".join(coverage(machine))), *map(_case, trials)]
+    return (Code.HOLES if missed else ExitCode.FINISHED), cases
+
+
+def _case(trial: Trial) -> Case:
+    """A fault as a test case: what was not built or changed nothing tells nothing."""
+    mutant, outcome = trial.mutant, trial.outcome
+    name = f"{mutant.fault} ({mutant.place})"
+    if outcome is Outcome.NOTICED:
+        return Case(name, output=trial.reason)
+    return Case(name, "failure" if outcome is Outcome.MISSED else "skipped", str(outcome), _CLOSE[mutant.fault])
 
 
 async def _tried(machine: OpenMachine, faulty: Sequence[Mutant]) -> list[Trial]:

@@ -34,6 +34,7 @@ COMMANDS_BY_NAME = {
     command.name: command
     for command in (
         *_SUBJECTS_OWN,
+        Command("tune-all", "Tune all below a directory.", "tui_tuner.cli.session_commands:add_tune_all"),
         Command("init", "Write a first problem file from the kernel's own signature.", "tui_tuner.cli.tools:add_init"),
         Command(
             "strategy",

@@ -25,6 +25,7 @@ from tui_tuner.cli.parsers import (
     front_end_of,
     option,
     seconds,
+    tell,
     with_strategy_options,
 )
 from tui_tuner.cli.run_commands import add_run, run_of
@@ -94,6 +95,54 @@ async def tune(chosen: argparse.Namespace) -> int:
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
+
+
+def add_tune_all(parser: argparse.ArgumentParser) -> None:
+    """The options of tuning many kernels."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help="every problem file (.toml) below it is tuned")
+    parser.add_argument("--strategy", metavar="NAME", help="of every session, as for one kernel")
+    parser.add_argument("--search", metavar="METHOD", help="method of the parameter search")
+    add_model(parser)
+    parser.add_argument("--device", metavar="NAME", help="auto (default), cuda[:N], opencl[:N], c, emulator")
+    parser.add_argument("--seed", type=int, metavar="N", help="of every random choice (default 0)")
+    where = "where the runs go, each under the name of its problem file (default tuner-runs/all-DIR)"
+    parser.add_argument("--run-dir", type=Path, metavar="DIR", help=where)
+    unconfined = "build even where no sandbox can be had"
+    parser.add_argument("--allow-unconfined", action="store_true", default=None, help=unconfined)
+    parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    parser.add_argument("-q", "--quiet", action="store_true", help="nothing but warnings and results on standard error")
+    add_memory(parser)
+    add_budget(parser)
+    parser.epilog = (
+        "The budget is that of all together; without --max-evals or --max-calls it is the default for each."
+        " Asked again it goes on where it stopped. Exit code: 0 all were tuned, 1 some were not, 130 interrupted"
+    )
+    parser.set_defaults(command=tune_all)
+
+
+async def tune_all(chosen: argparse.Namespace) -> int:
+    """Tune every problem below a directory.
+
+    Raises:
+        UserError: directory, options or settings cannot be used.
+    """
+    from tui_tuner.app.batch import Batch
+    from tui_tuner.evaluate.devices.choose import is_recorded
+    from tui_tuner.journal.reading import RUNS
+    from tui_tuner.progress import Verbosity
+    from tui_tuner.settings import load_settings
+
+    settings = load_settings()
+    options = changed(settings.session, chosen, rounds=False)
+    if is_recorded(options.device):
+        raise SettingsError("a recording is of one kernel", hint="name a device, as in --device emulator")
+    defaults = [name for name in ("max_evaluations", "max_calls") if getattr(chosen, name) is None]
+    runs = chosen.run_dir or RUNS / f"all-{chosen.directory.resolve().name}"
+    batch = Batch(chosen.directory, runs, options, settings, for_each=defaults)
+    code = await batch.run(Verbosity.QUIET if chosen.quiet else Verbosity.NORMAL)
+    for line in [batch.as_json()] if chosen.json else batch.table():
+        tell(line)
+    return code
 
 
 async def _start() -> int:

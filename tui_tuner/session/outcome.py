@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.format import time_unit
-from tui_tuner.report import SessionOutcome, count_failures, title_of, write_as_written, write_best
+from tui_tuner.report import SessionOutcome, count_failures, problem_key, title_of, write_as_written, write_best
 from tui_tuner.resources import __version__
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.run_directory import RunDirectory
@@ -79,6 +80,8 @@ def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reaso
         "model_fault": effects.model.fault,
         "cost": effects.budget.cost,
         "elapsed_s": effects.elapsed,
+        "sizes": kind_named(effects.bench.device.kind).sized(run.problem).sizes,
+        "problem_key": problem_key(run.problem),
     }
 
 

@@ -1,0 +1,135 @@
+"""`tuner-tui check --baseline`: is a kernel right, and as fast as an earlier result says, or has it become slower."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tui_tuner.checks.junit import Case
+from tui_tuner.checks.pairs import DELTA, verdict
+from tui_tuner.checks.places import OpenMachine, opened, problem_named
+from tui_tuner.cli.parsers import tell
+from tui_tuner.errors import DeviceError, ExitCode, ProblemError, SettingsError
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Timing
+from tui_tuner.format import interval_words, time_unit, time_words
+from tui_tuner.problem.model import Problem
+from tui_tuner.report import FILE, SessionOutcome, problem_key
+
+
+async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
+    """Verify a kernel, time it in its default configuration, and compare that with the best of a result.
+
+    Raises:
+        UserError: result or kernel cannot be used, or the result is of another device or problem.
+    """
+    most = DELTA if chosen.max_regression is None else chosen.max_regression
+    result = _read(chosen.baseline)
+    problem = (await asyncio.to_thread(problem_named, chosen.kernel)).problem
+    async with opened(problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+        must_be_of(result, machine.problem, machine.report.device, chosen.baseline)
+    then, now = best_timing(result), machine.report.given.timing
+    if then is None or now is None:
+        raise ProblemError("has no time of its best kernel", hint="tune the kernel again", file=chosen.baseline)
+    ratio = between(then, now)
+    said = verdict(ratio, most)
+    lines = _lines(chosen, said, ratio, result, machine)
+    if chosen.json:
+        tell(json.dumps(_as_json(chosen, said, most, ratio, machine)))
+    else:
+        for line in lines:
+            tell(line)
+    slow = Case("time", "failure", lines[0]) if said == "SLOW" else Case("time", output="\n".join(lines))
+    return (ExitCode.FAILED if said == "SLOW" else ExitCode.FINISHED), [Case("right"), slow]
+
+
+def best_timing(result: SessionOutcome) -> Timing | None:
+    """The time of a result's best: that taken in turns at its end, as the fastest of many is partly fast by luck."""
+    confirmed = None if result.comparison is None else result.comparison.challenger
+    return confirmed or result.best.timing
+
+
+def between(then: Timing, now: Timing) -> Comparison:
+    """How fast a kernel is now, relative to then; the interval holds every ratio that the two intervals allow."""
+    return Comparison(
+        ratio=then.median / now.median, low=then.low / now.high, high=then.high / now.low, pairs=0,
+        incumbent=then, challenger=now,
+    )  # fmt: skip
+
+
+def _read(path: Path) -> SessionOutcome:
+    """A result, named by its file or by the directory of its run.
+
+    Raises:
+        SettingsError: there is none, or it is none.
+    """
+    file = path / FILE if path.is_dir() else path
+    try:
+        return SessionOutcome.model_validate_json(file.read_bytes())
+    except OSError as error:
+        hint = "name the result.json of a run, or its directory"
+        raise SettingsError(f"cannot be read: {error.strerror}", hint=hint, file=file) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        message = f"is no result of a kernel's session: {f'{place}: ' if place else ''}{first['msg']}"
+        raise SettingsError(message, hint="name the result.json of a run", file=file) from None
+
+
+def must_be_of(result: SessionOutcome, problem: Problem, device: DeviceInfo, file: Path) -> None:
+    """Refuse times that say nothing about each other.
+
+    Raises:
+        DeviceError: they are of different devices.
+        ProblemError: they are of different problems.
+    """
+    if (result.device.kind, result.device.name) != (device.kind, device.name):
+        message = f"was timed on {result.device.name} ({result.device.kind}), and this is {device.name} ({device.kind})"
+        raise DeviceError(message, hint="name that device with --device, or tune on this one", file=file)
+    if result.sizes is not None and result.sizes != problem.sizes:
+        message = f"was timed at {_words(result.sizes)}, and the kernel is now timed at {_words(problem.sizes)}"
+        raise ProblemError(message, hint="tune the kernel again after its [sizes] have changed", file=file)
+    if result.problem_key and result.problem_key != problem_key(problem):
+        message = f"is of another problem ({result.kernel}): its language or [[arguments]] are others"
+        raise ProblemError(message, hint="tune the kernel again", file=file)
+
+
+def _words(sizes: dict[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "its only size"
+
+
+def _lines(
+    chosen: argparse.Namespace, said: str, ratio: Comparison, result: SessionOutcome, machine: OpenMachine
+) -> list[str]:
+    device = machine.report.device
+    speed = f"{ratio.ratio:.3f}x [{ratio.low:.3f}, {ratio.high:.3f}]"
+    lines = [f"{said}: {chosen.kernel} is {speed} as fast as the best of {chosen.baseline}"]
+    for when, timing in (("then", ratio.incumbent), ("now ", ratio.challenger)):
+        if timing is not None:
+            unit = time_unit(cpu=timing.cpu)
+            lines.append(f"  {when}  {time_words(timing.median, unit)} {interval_words(timing.low, timing.high)}")
+    lines.append(f"on {device.name}")
+    if result.device.toolchain != device.toolchain:
+        lines.append(f"  built by {device.toolchain}; then by {result.device.toolchain}")
+    if result.sizes is None:
+        lines.append("  the result is of an earlier version and does not say its sizes: taken to be the same problem")
+    return lines
+
+
+def _as_json(
+    chosen: argparse.Namespace, said: str, most: float, ratio: Comparison, machine: OpenMachine
+) -> dict[str, object]:
+    device, names = machine.report.device, {"kernel": str(chosen.kernel), "baseline": str(chosen.baseline)}
+    told = ratio.model_dump(mode="json", exclude={"failure", "pairs", "incumbent", "challenger"})
+    times = {"then": ratio.incumbent, "now": ratio.challenger}
+    return {
+        **names,
+        "verdict": said,
+        "max_regression": most,
+        **told,
+        **{name: None if time is None else time.model_dump(mode="json") for name, time in times.items()},
+        "device": {"name": device.name, "toolchain": device.toolchain, "cpu_times": device.cpu_times},
+    }
