@@ -14,8 +14,6 @@ import textual.app
 import textual.pilot
 
 from tests.idle import until_idle
-from tests.warm_runner import WarmRunners
-from tui_tuner.evaluate import supervisor
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
 # Examples may take as long as they do: the machine may have other work.
@@ -71,16 +69,6 @@ def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _warm_runners() -> Iterator[None]:
-    """Sessions inside a test's process have runners that are forked; whole programs start theirs."""
-    runners = WarmRunners()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(supervisor, "start", runners.start)
-        yield
-    runners.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

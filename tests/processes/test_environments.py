@@ -22,7 +22,7 @@ from tui_tuner.evaluate.supervisor import RunnerProcess
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.streams import complete
 from tui_tuner.processes import confined_environment, driver_environment, environment_without_keys, whole_environment
-from tui_tuner.processes.child import Child, run_on_terminal, start
+from tui_tuner.processes.child import Child, run_on_terminal
 from tui_tuner.python_kernels.client import KernelProcess, ProcessOptions
 from tui_tuner.search.connection import SearchProcess
 from tui_tuner.tensile.measure import run_tensile
@@ -86,8 +86,7 @@ async def test_a_build(tmp_path: Path) -> None:
     assert not holds_keys(done.output)
 
 
-async def test_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.evaluate.supervisor.start", start)
+async def test_the_runner(tmp_path: Path) -> None:
     process = await RunnerProcess.start(tmp_path / "log")
     try:
         assert not holds_keys(given(process._child))
