@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm import ModelSettings
 from tui_tuner.problem.toml_file import key_lines, line_of, not_toml
-from tui_tuner.resources import APPLICATION, is_named, settings_file
+from tui_tuner.resources import APPLICATION, is_named, settings_file, write_whole
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
@@ -117,18 +117,57 @@ def load_settings(file: Path | None = None) -> Settings:
         return Settings()
     try:
         text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingsError("this is not UTF-8 text", hint="save it as UTF-8", file=file) from error
+    except OSError as error:
+        raise SettingsError(f"cannot be read: {error.strerror}", file=file) from error
+    return _settings_in(text, file)
+
+
+def _settings_in(text: str, file: Path) -> Settings:
+    """The settings of a text that stands in a file, or is to.
+
+    Raises:
+        SettingsError: a key or value in it is wrong.
+    """
+    try:
         content = tomli.loads(text)
         settings = _with_subjects(content).model_validate(content)
     except tomli.TOMLDecodeError as error:
         raise SettingsError(not_toml(error, text), file=file, line=error.lineno) from error
     except ValidationError as error:
         raise _mistake(error, text, file) from error
-    except UnicodeDecodeError as error:
-        raise SettingsError("this is not UTF-8 text", hint="save it as UTF-8", file=file) from error
-    except OSError as error:
-        raise SettingsError(f"cannot be read: {error.strerror}", file=file) from error
     _check_strategies(settings, text, file)
     return settings
+
+
+def save_settings(values: Mapping[str, Any]) -> Path:
+    """Put values into the settings file, whose other keys and comments stay; nothing is written that would not load.
+
+    Args:
+        values: by the dotted name of the key, as in `session.device`.
+
+    Raises:
+        SettingsError: a value cannot be, or the file cannot be read or written.
+    """
+    import tomlkit
+
+    file = settings_file()
+    try:
+        document = tomlkit.parse(file.read_text(encoding="utf-8-sig") if file.exists() else "")
+        for name, value in values.items():
+            *tables, key = name.split(".")
+            place: Any = document
+            for table in tables:
+                place = place.setdefault(table, tomlkit.table())
+            place[key] = value
+        text = tomlkit.dumps(document)
+        _settings_in(text, file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, text)
+    except (ValueError, TypeError, AttributeError, OSError) as error:
+        raise SettingsError(f"cannot be saved: {error}", file=file) from error
+    return file
 
 
 def _with_subjects(content: Mapping[str, Any]) -> type[Settings]:

@@ -154,3 +154,20 @@ def test_a_session_is_made_and_run_in_one_event_loop(monkeypatch: pytest.MonkeyP
     assert main(["resume", "run", "--auto"]) == 0
     assert main(["replay", "run", "--auto"]) == 0
     assert len(loops) == 3
+
+
+def test_a_setting_is_kept_beside_comments_and_nothing_is_written_that_would_not_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("# mine\n[session]\nseed = 3 # three\n")
+    monkeypatch.setenv("TUNER_TUI_CONFIG", str(file))
+    assert told(capsys, "config", "set", "session.device", "emulator")[0] == 0
+    kept = '# mine\n[session]\nseed = 3 # three\ndevice = "emulator"\n'
+    assert file.read_text() == kept
+    for wrong in (("session.seed", "many"), ("session.nope", "1"), ("session.seed.x", "1"), ("session", "1")):
+        code, _, err = told(capsys, "config", "set", *wrong)
+        assert (code, str(file) in err) == (2, True)
+    assert told(capsys, "config", "set")[0] == 2
+    assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
+    assert file.read_text() == kept

@@ -199,5 +199,5 @@ def test_what_is_no_run_or_at_work_is_not_deleted() -> None:
 def test_settings_that_would_not_load_are_not_written() -> None:
     Path("mine.toml").write_text("[session]\nseed = 3\n")
     with pytest.raises(SettingsError):
-        overview.save_settings({"max_evaluations": "0"})
+        overview.save_choices({"max_evaluations": "0"})
     assert Path("mine.toml").read_text() == "[session]\nseed = 3\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tui_tuner.problem.load import problem_in_text
 from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.resources import settings_file
 from tui_tuner.session.live import is_driven
-from tui_tuner.settings import Settings, load_settings
+from tui_tuner.settings import Settings, load_settings, save_settings
 from tui_tuner.strategies.choose import all_strategies
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
 
@@ -41,7 +41,7 @@ def start_world(directory: Path) -> StartWorld:
         scaffold=problem_text,
         check=fault_in,
         delete=delete_run,
-        save=save_settings,
+        save=save_choices,
         theme=settings.screen.theme,
     )
 
@@ -164,31 +164,20 @@ async def _discover(settings: Settings) -> Found:
     return Found({"device": devices, "llm": models, "strategy": strategies})
 
 
-_NUMBERS = {"max_evaluations": int, "max_cost": float}
+_NUMBERS: dict[str, Callable[[str], Any]] = {"max_evaluations": int, "max_cost": float, "max_time": seconds_of}
 
 
-def save_settings(choices: Mapping[str, str]) -> Path:
-    """Keep choices in the settings file, whose other keys and comments stay.
+def save_choices(choices: Mapping[str, str]) -> Path:
+    """Keep choices of the start screen in the settings file.
 
     Raises:
         SettingsError: a value cannot be, or the file cannot be written.
     """
-    import tomlkit
-
-    file = settings_file()
     try:
-        document = tomlkit.parse(file.read_text(encoding="utf-8")) if file.exists() else tomlkit.document()
-        session = document.setdefault("session", tomlkit.table())
-        for name, value in choices.items():
-            if name == "max_time":
-                session["max_seconds"] = seconds_of(value)
-            else:
-                session[name] = _NUMBERS.get(name, str)(value)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unseen = file.with_name(f".{file.name}.new")
-        unseen.write_text(tomlkit.dumps(document), encoding="utf-8")
-        load_settings(unseen)
-        unseen.replace(file)
-    except (ValueError, OSError) as error:
-        raise SettingsError(f"cannot be saved: {error}", file=file) from error
-    return file
+        values = {
+            "max_seconds" if name == "max_time" else name: _NUMBERS.get(name, str)(value)
+            for name, value in choices.items()
+        }
+    except ValueError as error:
+        raise SettingsError(f"cannot be saved: {error}", file=settings_file()) from error
+    return save_settings({f"session.{name}": value for name, value in values.items()})

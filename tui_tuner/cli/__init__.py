@@ -52,7 +52,7 @@ def _in_a_loop(command: Coroutine[Any, Any, int]) -> int:
 
 def _refuse_misspelt_command(words: Sequence[str]) -> None:
     first = words[0] if words else "-"
-    if first.startswith("-") or first in parsers.COMMANDS_BY_NAME:
+    if first.startswith("-") or first in {parsers.TUNE.name, *parsers.COMMANDS_BY_NAME}:
         return
     from pathlib import Path
 

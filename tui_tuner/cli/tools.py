@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, option, tell
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
@@ -167,12 +167,26 @@ async def doctor(_: argparse.Namespace) -> int:
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
-    """No options."""
+    """The options of printing and of changing settings."""
+    change = "`set KEY VALUE` keeps a value in the settings file, as in: set session.device cuda:0"
+    parser.add_argument("change", nargs="*", metavar="set KEY VALUE", help=change)
     parser.set_defaults(command=config)
 
 
-def config(_: argparse.Namespace) -> int:
-    """Print the settings in force; where there is no settings file, without the models that check one."""
+def config(chosen: argparse.Namespace) -> int:
+    """Print the settings in force; where there is no settings file, without the models that check one.
+
+    Raises:
+        SettingsError: a value cannot be, or cannot be kept.
+    """
+    if chosen.change:
+        if len(chosen.change) != 3 or chosen.change[0] != "set":
+            chosen.parser.error("write `config`, or `config set KEY VALUE`")
+        from tui_tuner.settings import save_settings
+
+        name, value = option(f"{chosen.change[1]}={chosen.change[2]}")
+        tell(f"wrote {save_settings({name: value})}")
+        return ExitCode.FINISHED
     file = settings_file()
     if file.exists():
         from tui_tuner.settings import load_settings, settings_text
@@ -193,11 +207,11 @@ def default_settings_text() -> str:
 
 
 def _option_lines(options: Iterable[Option]) -> Iterator[str]:
-    for option in options:
-        if option.default is None:
-            yield f"# {option.name} is not set"
+    for each in options:
+        if each.default is None:
+            yield f"# {each.name} is not set"
         else:
-            yield f"{option.name} = {json.dumps(option.default)}"
+            yield f"{each.name} = {json.dumps(each.default)}"
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:
