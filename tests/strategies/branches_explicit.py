@@ -52,6 +52,7 @@ ONE = explicit(step("one"))
 TWO = explicit(step("one"), step("two"))
 CHAIN = explicit(step("one"), step("two", "one"))
 QUICK = explicit(unjudged("one"), unjudged("two"))
+INSTEAD = explicit(step("one"), step("two", unless=["one"]))
 REFUSED = "skipped (not worth doing here: done already)"
 
 JUDGEMENTS = [
@@ -128,6 +129,22 @@ DEPENDENCIES = [
         [WORTH, apply(0.9), WORTH, apply(2), WORTH, apply(3)],
         [f"one: neutral ({KEPT})", "two: accepted", "three: accepted"],
         best=3, calls=6, says={6: ["speed 2"]}, keeps_silent={6: ["speed 0.9"]},
+    ),
+    Branch(
+        "a step that is for where another does not help, which did", INSTEAD,
+        [WORTH, apply(2)], ["one: accepted", "two: skipped (it is for where 'one' does not help, which did)"],
+        best=2, calls=2,
+    ),
+    Branch(
+        "a step that is for where another does not help, which did not", INSTEAD,
+        [WORTH, apply(0.9), WORTH, apply(3)], [f"one: rejected ({NOT_FASTER})", "two: accepted"],
+        best=3, calls=4,
+    ),
+    Branch(
+        "a step waits for the one in whose stead it is, wherever they stand",
+        explicit(step("two", unless=["one"]), step("one")),
+        [WORTH, apply(2)], ["two: skipped (it is for where 'one' does not help, which did)", "one: accepted"],
+        best=2, calls=2,
     ),
     Branch(
         "a step that nothing depends on is never neutral", TWO,
@@ -277,6 +294,18 @@ PARAMETERS = [
     Branch(
         "a default that is none of the step's values is asked for again", INTRODUCING,
         [tiled(2, 8, default=8), tiled(2, 4, default=2)], ["one: accepted"], best=2, calls=2, refused=[OUTSIDE],
+    ),
+    Branch(
+        "a step whose tunables the kernel has is done already",
+        explicit(*INTRODUCING.steps, step("two", tune_params={"tile": [4, 8]})),
+        [tiled(2, 4, default=4)], ["one: accepted", "two: skipped (done already: the kernel has tile)"],
+        best=2, calls=1,
+    ),
+    Branch(
+        "a step that is not judged is carried out nevertheless: its values replace those of the kernel",
+        explicit(*INTRODUCING.steps, unjudged("two", tune_params={"tile": [4, 8]})),
+        [tiled(2, 4, default=4), ("apply_step", rewrite(kernel(3, tunables="tile"), [("tile", [4, 8], 4)]))],
+        ["one: accepted", "two: accepted"], best=3, calls=2, offers={1: {"tile": [2, 4]}, 2: {"tile": [4, 8]}},
     ),
     Branch(
         "the step's values count, not those of the reply", INTRODUCING,

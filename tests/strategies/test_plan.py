@@ -27,6 +27,14 @@ async def changed(directory, *instructions, answers=THREE):
     return await played(directory, ONCE, answers, instructions={1: instructions}, problem=FIXED)
 
 
+@pytest.mark.parametrize(("allowed", "told_of"), [(2, True), (1, False)])
+async def test_breakdowns_that_are_switched_off_are_told_where_more_are_allowed(tmp_path, allowed, told_of):
+    strategy = AutonomousStrategy(with_replanning=False, max_breakdowns=allowed)
+    told, _ = await played(tmp_path, strategy, [planned("one"), NO], problem=FIXED)
+    notes = [event.text for event in told.events if isinstance(event, Note)]
+    assert ("max_breakdowns changes nothing: set breakdown_steps too" in notes) == told_of
+
+
 @pytest.mark.parametrize(
     ("instruction", "order"),
     [

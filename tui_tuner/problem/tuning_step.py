@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import Template
@@ -16,6 +17,7 @@ from tui_tuner.text import suggestion
 
 PLACEHOLDERS = ("kernel", "name")
 """What a template may ask for with a dollar in front."""
+_BRACES = re.compile(r"\{\s*kernel_string\s*\}")
 _TWO_DIGITS = 10
 
 
@@ -29,7 +31,9 @@ class TuningStep(BaseModel):
             with device, launch, sizes and measurements.
         tune_params: tunables that the step introduces, each with its values.
         depends_on: ids of steps that must have been accepted, or kept, before.
-        skip_evaluation: whether the step is done without asking the model first if it is worth doing.
+        unless: ids of steps of which none must have been accepted before, nor done by the kernel already.
+        skip_evaluation: whether the step is done without asking the model first if it is worth doing, also where the
+            kernel has tunables of these names already; the step's values then replace theirs.
         languages: what the kernels that it is for are written in; empty for all.
         min_architecture: least compute capability of a CUDA device, as in 80 for sm_80; 0 for any.
     """
@@ -40,9 +44,15 @@ class TuningStep(BaseModel):
     prompt_template: Annotated[str, Field(min_length=1)]
     tune_params: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
     depends_on: list[str] = []
+    unless: list[str] = []
     skip_evaluation: bool = False
     languages: list[CompiledLanguage] = []
     min_architecture: int = 0
+
+    @property
+    def waits_for(self) -> list[str]:
+        """Ids of the steps of which must be known what came of them."""
+        return [*self.depends_on, *self.unless]
 
 
 @dataclass(frozen=True)
@@ -86,23 +96,25 @@ def _id_faults(steps: Sequence[TuningStep]) -> Iterator[StepFault]:
 def _dependency_faults(steps: Sequence[TuningStep]) -> Iterator[StepFault]:
     ids = [step.id for step in steps]
     for index, step in enumerate(steps):
-        for position, other in enumerate(step.depends_on):
-            if other not in ids:
-                message = f"step '{step.id}' depends on '{other}', which is not there"
-                hint = suggestion(other, [name for name in ids if name != step.id], "steps")
-                yield StepFault((index, "depends_on", position), message, hint)
+        for key, others in (("depends_on", step.depends_on), ("unless", step.unless)):
+            for position, other in enumerate(others):
+                if other not in ids:
+                    message = f"step '{step.id}' depends on '{other}', which is not there"
+                    hint = suggestion(other, [name for name in ids if name != step.id], "steps")
+                    yield StepFault((index, key, position), message, hint)
 
 
 def _circle_faults(steps: Sequence[TuningStep]) -> Iterator[StepFault]:
     """One fault for the steps that can never be reached by doing those whose dependencies are done."""
-    left = {step.id: set(step.depends_on) for step in steps}
+    left = {step.id: set(step.waits_for) for step in steps}
     while ready := [name for name, needs in left.items() if not needs & left.keys()]:
         for name in ready:
             del left[name]
     if left:
         index = next(i for i, step in enumerate(steps) if step.id in left)
         message = f"steps depend on each other in a circle: {', '.join(left)}"
-        yield StepFault((index, "depends_on"), message, "take one of these dependencies out")
+        key = "depends_on" if steps[index].depends_on else "unless"
+        yield StepFault((index, key), message, "take one of these dependencies out")
 
 
 def _template_faults(step: TuningStep, index: int) -> Iterator[StepFault]:
@@ -112,6 +124,9 @@ def _template_faults(step: TuningStep, index: int) -> Iterator[StepFault]:
             known = ", ".join(f"${placeholder}" for placeholder in PLACEHOLDERS)
             message = f"the prompt_template of step '{step.id}' has the placeholder ${name}, which nothing fills"
             yield StepFault(path, message, f"known placeholders: {known}; write $$ for a dollar")
+    if _BRACES.search(step.prompt_template):
+        message = f"the prompt_template of step '{step.id}' has {{kernel_string}}, as LLM Kernel Tuner fills it"
+        yield StepFault(path, message, "write $kernel, or nothing: the prompt around it holds the kernel anyway")
     if not template.is_valid():
         message = f"the prompt_template of step '{step.id}' has a dollar that is no placeholder"
         yield StepFault(path, message, "write $$ for a dollar")

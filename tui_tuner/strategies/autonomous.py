@@ -59,6 +59,8 @@ class AutonomousStrategy(ModelStrategy):
 
     async def run(self, session: Effects) -> None:
         """Plan, work through the plan, plan again; the incumbent is always the best that was found."""
+        if self.max_breakdowns > 1 and not self.breakdown_steps:
+            session.note("max_breakdowns changes nothing: set breakdown_steps too", warning=True)
         await tune_baseline_first(session)
         work = _PlanRun(self, session)
         planned, replanned = await work.plan("Make a plan"), 0

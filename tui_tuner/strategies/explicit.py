@@ -105,7 +105,12 @@ class _StepRecord:
     @property
     def is_met(self) -> bool:
         """Whether the kernel does what the step wants."""
-        return self.before or self.outcome.step.state in (StepState.ACCEPTED, StepState.NEUTRAL)
+        return self.helped or self.outcome.step.state is StepState.NEUTRAL
+
+    @property
+    def helped(self) -> bool:
+        """Whether the kernel does it and is faster for it, or did it before."""
+        return self.before or self.outcome.step.state is StepState.ACCEPTED
 
 
 @dataclass
@@ -130,12 +135,12 @@ class _StepListRun:
         self.tunings[step.id] = tuning
 
     def first_ready(self, steps: Sequence[Step]) -> Step:
-        """The first step that depends on none that is still to come."""
+        """The first step that waits for none that is still to come."""
         to_come = {self.tunings[step.id].id for step in steps if step.id in self.tunings}
-        return next(step for step in steps if to_come.isdisjoint(self._dependencies(step)))
+        return next(step for step in steps if to_come.isdisjoint(self._waits_for(step)))
 
-    def _dependencies(self, step: Step) -> list[str]:
-        return self.tunings[step.id].depends_on if step.id in self.tunings else []
+    def _waits_for(self, step: Step) -> list[str]:
+        return self.tunings[step.id].waits_for if step.id in self.tunings else []
 
     async def do(self, step: Step, to_come: int) -> None:
         """Judge a step and carry it out; a step of the user's own is carried out as it is."""
@@ -163,11 +168,17 @@ class _StepListRun:
                 reason = reason or f"it needs '{needed}', which was deleted by hand"
             elif not done.is_met:
                 reason = reason or f"it needs '{needed}', which was {done.outcome.step.state.value}"
+        for other in tuning.unless:
+            if other in self.done and self.done[other].helped:
+                reason = reason or f"it is for where '{other}' does not help, which did"
         if reason is not None:
             return self._skipped(step, reason)
         base = self._start(tuning).candidate
-        if tuning.tune_params and tuning.tune_params.keys() <= base.tunables.keys():
-            names = ", ".join(tuning.tune_params)
+        known = [name for name in tuning.tune_params if name in base.tunables]
+        names = ", ".join(known)
+        if known and tuning.skip_evaluation:
+            self.session.note(f"{tuning.id}: its values of {names} replace those that the kernel has")
+        elif known and len(known) == len(tuning.tune_params):
             return self._skipped(step, f"done already: the kernel has {names}", before=True)
         return None
 
