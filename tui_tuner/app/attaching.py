@@ -22,7 +22,6 @@ from tui_tuner.strategies.steps import Approver, Decision, Proposal
 from tui_tuner.text import clean
 
 if TYPE_CHECKING:
-    from tui_tuner.app.showing import StartingSession
     from tui_tuner.tui.app import TunerApp
 
 STORY = "story.log"
@@ -122,11 +121,16 @@ def _redirect(file: Path) -> None:
     os.close(writing)
 
 
-async def without_a_terminal(app: TunerApp, starting: StartingSession) -> ExitCode:
-    """Go on with a session whose terminal is gone; a step waits for who attaches."""
+async def without_a_terminal(app: TunerApp, run: KeptRun | None, interrupt: Callable[[str], None]) -> ExitCode:
+    """Go on with a session whose terminal is gone; a step waits for who attaches.
+
+    Args:
+        run: None as long as the session is not put together.
+        interrupt: ends the session.
+    """
     lines = Lines(app.subject)
-    signals = EndingSignals(starting.interrupt, but=signal.SIGHUP)
-    told = attach_line(starting.setup.run) if starting.setup is not None else print
+    signals = EndingSignals(interrupt, but=signal.SIGHUP)
+    told = print if run is None else attach_line(run)
     try:
         await app.go_on(lines.hear, lines.take, AnswersElsewhere(told))
     except asyncio.CancelledError:

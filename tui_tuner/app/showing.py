@@ -215,7 +215,8 @@ async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
     except ScreenBroken as broken:
         if hang_up.came:
             hang_up.tell_story()
-            return await without_a_terminal(app, starting)
+            run = None if starting.setup is None else starting.setup.run
+            return await without_a_terminal(app, run, starting.interrupt)
         return await _without_the_screen(app, starting, broken)
     from tui_tuner.headless import EXIT_CODES, exit_code_of
 
