@@ -1,8 +1,7 @@
 """What holds a measured launch back, from its time, its declared work and how it fills the device; no profiler.
 
-One sentence names the bottleneck, the facts that it rests on stand before it. The order of the causes follows the
-method of "analysis-driven optimization" of the CUDA C++ Best Practices Guide: the device must be filled, then it is
-asked which ceiling the declared work comes near to, and what comes near to none waits.
+One sentence names the bottleneck, the facts that it rests on stand before it. What comes near to a ceiling is held by
+that, however it does so; else the device must first be filled; what is left waits, for what only a profiler could tell.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tui_tuner.problem.candidate import Candidate, Geometry, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Problem
 
-Bottleneck = Literal["launch", "grid", "tail", "spills", "memory", "compute", "occupancy", "latency"]
+Bottleneck = Literal["memory", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"]
 
 NEAR = 0.7
 """Share of a ceiling from which on it is what holds a launch back."""
@@ -30,6 +29,8 @@ _FEW_ROUNDS = 4
 _IDLE = 0.2
 """Share of the device, over all rounds, that has no block to run, from which on it is told."""
 _LOW_OCCUPANCY = 0.25
+_SPILLED = 32
+"""Bytes of registers that a thread keeps in memory, from which on they may cost something."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,13 @@ def diagnosis(problem: Problem, device: DeviceInfo, candidate: Candidate, evalua
     """What holds a measured launch back.
 
     Returns:
-        None where that cannot be told: nothing was measured, no work is declared, or the device has no ceilings.
+        None where nothing was measured, or the device has no ceilings.
     """
-    limits = roofline(problem, device)
     launch = _launch(problem, candidate, evaluation)
-    if limits is None or launch is None or evaluation.timing is None or not device.peaks:
+    if launch is None or evaluation.timing is None or not device.peaks:
         return None
     held, filled = filling(problem, device, candidate, evaluation)
+    limits = roofline(problem, device)
     measured = _Measured(device, limits, evaluation, launch, held, filled, evaluation.timing.median)
     name, cause = next(measured.causes())
     return Diagnosis(name, cause, tuple(_facts(measured, problem)))
@@ -88,7 +89,7 @@ class _Measured:
     """A launch and all that is known of it; `time` in ms."""
 
     device: DeviceInfo
-    limits: Roofline
+    limits: Roofline | None
     evaluation: Evaluation
     launch: Geometry
     held: Occupancy | None
@@ -100,13 +101,14 @@ class _Measured:
         return math.prod(self.launch.grid)
 
     def causes(self) -> Iterator[tuple[Bottleneck, str]]:
-        """All that hold it back, the one to mend first at the start; there is always one."""
+        """All that hold it back, what holds most at the start; there is always one."""
+        if self.limits is not None:
+            yield from self._of_a_ceiling(self.limits)
         if self.time <= _LAUNCH_MS:
             yield "launch", f"A launch of {1000 * self.time:.1f} us is mostly the cost of launching."
         yield from self._of_the_grid()
-        if spilled := self.evaluation.resources.spill_bytes:
+        if (spilled := self.evaluation.resources.spill_bytes or 0) >= _SPILLED:
             yield "spills", f"Registers run out: a thread keeps {spilled} bytes of them in memory."
-        yield from self._of_a_ceiling()
         if self.held is not None and self.held.fraction <= _LOW_OCCUPANCY:
             yield (
                 "occupancy",
@@ -114,7 +116,9 @@ class _Measured:
                 f"multiprocessor, limited by {' and '.join(self.held.limiters)}. More of them, or more independent "
                 "work in each thread.",
             )
-        yield "latency", self._waiting()
+        if self.limits is not None:
+            yield "latency", self._waiting(self.limits)
+        yield "unknown", "Not known: without declared work no ceiling can be held against it."
 
     def _of_the_grid(self) -> Iterator[tuple[Bottleneck, str]]:
         units = self.device.multiprocessors or 0
@@ -130,28 +134,29 @@ class _Measured:
                     "out the work among themselves, fill it.",
                 )
 
-    def _of_a_ceiling(self) -> Iterator[tuple[Bottleneck, str]]:
-        shares = {"memory": self.limits.memory_ms / self.time, "compute": self.limits.compute_ms / self.time}
-        if shares["memory"] >= max(NEAR, shares["compute"]):
+    def _of_a_ceiling(self, limits: Roofline) -> Iterator[tuple[Bottleneck, str]]:
+        memory, compute = limits.memory_ms / self.time, limits.compute_ms / self.time
+        if memory >= max(NEAR, compute):
             yield (
                 "memory",
-                f"Memory: the declared bytes alone need {shares['memory']:.0%} of the time at {self.limits.memory}. "
-                "Only moving less helps much: fewer passes, narrower types, what is read twice kept on the chip.",
+                f"Memory: the declared bytes alone need {memory:.0%} of the time at {limits.memory}. Only moving less "
+                "helps much: fewer passes, narrower types, what is read twice kept on the chip.",
             )
-        elif shares["compute"] >= NEAR:
+        elif compute >= NEAR:
+            ways = "fewer operations help" if "tensor" in limits.compute else "fewer operations or faster units help"
             yield (
                 "compute",
-                f"Arithmetic: the declared operations alone need {shares['compute']:.0%} of the time at "
-                f"{self.limits.compute}. Only fewer operations or faster units help much.",
+                f"Arithmetic: the declared operations alone need {compute:.0%} of the time at {limits.compute}. Only "
+                f"{ways} much.",
             )
 
-    def _waiting(self) -> str:
-        share = self.limits.share(self.time)
-        both = f"Neither ceiling: the declared {_WORK[self.limits.limiter]} need {share:.0%} of the time. "
-        if self.limits.limiter == "memory":
+    def _waiting(self, limits: Roofline) -> str:
+        share = limits.share(self.time)
+        both = f"Neither ceiling: the declared {_WORK[limits.limiter]} need {share:.0%} of the time. "
+        if limits.limiter == "memory":
             return both + (
-                "It moves more than is declared (accesses that do not coalesce, data read more than once), or has too "
-                "few bytes under way (narrow loads, one at a time, long chains of dependent work)."
+                "Either more is moved than is declared (accesses that do not coalesce, data read more than once), or "
+                "too few bytes are under way (narrow loads, one at a time, long chains of dependent work)."
             )
         return both + (
             "The arithmetic waits: for operands (no or little reuse in shared memory and registers, conflicts of "
@@ -174,10 +179,11 @@ def _facts(measured: _Measured, problem: Problem) -> Iterator[str]:
         rounds = measured.filled.blocks / measured.filled.resident
         line += f"; the grid fills the device {rounds:.3g} times"
     yield line
-    if problem.work is not None:
+    limits, time = measured.limits, measured.time
+    if problem.work is not None and limits is not None:
         moved, operations = (float(evaluate(each, problem.sizes)) for each in (problem.work.bytes, problem.work.flops))
-        limits, time = measured.limits, measured.time
         yield (
-            f"achieved, of what is declared: {moved / time / 1e6:.4g} GB/s ({limits.memory_ms / time:.0%} of the "
-            f"ceiling), {operations / time / 1e9:.4g} TFLOP/s in {limits.dtype} ({limits.compute_ms / time:.0%})"
+            f"achieved, of what is declared: {moved / time / 1e6:.4g} GB/s, {limits.memory_ms / time:.0%} of "
+            f"{limits.memory}; {operations / time / 1e9:.4g} TFLOP/s in {limits.dtype}, {limits.compute_ms / time:.0%} "
+            f"of {limits.compute}"
         )
