@@ -9,7 +9,7 @@ Integers and booleans must match exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -102,16 +102,26 @@ def bound(
 
 def magnitude(values: np.ndarray) -> float:
     """Root mean square of the finite elements, 0 where there is none."""
-    squares, count, flat = 0.0, 0, values.reshape(-1)
+    flat = values.reshape(-1)
+    return _root_mean_square(flat[piece].astype(np.float64) for piece in _pieces(flat))
+
+
+def _pieces(flat: np.ndarray) -> list[slice]:
+    """Parts that fit the caches: whole passes over hundreds of megabytes would take longer than all launches."""
+    return [slice(start, start + PIECE) for start in range(0, flat.size, PIECE)]
+
+
+def _root_mean_square(pieces: Iterable[np.ndarray]) -> float:
+    """Of what is finite and whose squares are; the pieces are of double precision, and written over."""
+    squares, count = 0.0, 0
     with np.errstate(all="ignore"):
-        for start in range(0, flat.size, PIECE):
-            piece = flat[start : start + PIECE].astype(np.float64)
-            piece *= piece
-            square = float(piece.sum())
-            if not np.isfinite(square):
-                piece = piece[np.isfinite(piece)]
-                square = float(piece.sum())
-            squares, count = squares + square, count + piece.size
+        for piece in pieces:
+            squared = np.square(piece, out=piece)
+            total = float(squared.sum())
+            if not np.isfinite(total):
+                squared = squared[np.isfinite(squared)]
+                total = float(squared.sum())
+            squares, count = squares + total, count + squared.size
     return (squares / count) ** 0.5 if count else 0.0
 
 
@@ -122,13 +132,23 @@ def peak(values: np.ndarray) -> float:
 
 def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
     """The error of the kernel as given, where both its result and the reference are finite."""
-    both = np.isfinite(got) & np.isfinite(expected)
-    if not both.any():
-        return OwnError(0.0, 0.0)
-    right = expected[both].astype(np.float64)
-    error = np.abs(got[both].astype(np.float64) - right)
-    scale = np.maximum(np.abs(right), magnitude(right) or 1.0)
-    return OwnError(float(error.max()), float((error / scale).max()))
+    size = _root_mean_square(right for _, right in _finite_pairs(got, expected)) or 1.0
+    absolute = relative = 0.0
+    for one, right in _finite_pairs(got, expected):
+        error = np.abs(one - right)
+        absolute = max(absolute, float(error.max(initial=0.0)))
+        error /= np.maximum(np.abs(right), size)
+        relative = max(relative, float(error.max(initial=0.0)))
+    return OwnError(absolute, relative)
+
+
+def _finite_pairs(got: np.ndarray, expected: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Both in double precision, piece by piece, without elements that are not finite on either side."""
+    flat = got.reshape(-1), expected.reshape(-1)
+    for piece in _pieces(flat[0]):
+        one, right = (array[piece].astype(np.float64) for array in flat)
+        both = np.isfinite(one) & np.isfinite(right)
+        yield (one, right) if both.all() else (one[both], right[both])
 
 
 @dataclass(frozen=True)
@@ -203,15 +223,11 @@ def tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
 
 
 def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float:
-    """Largest deviation relative to the allowed one; infinite where anything is not finite.
-
-    Goes through the arrays in pieces that fit the caches: whole passes over an output of hundreds of
-    megabytes would take longer than all launches.
-    """
+    """Largest deviation relative to the allowed one; infinite where anything is not finite."""
     largest = 0.0
     with np.errstate(all="ignore"):
-        for start in range(0, got.size, PIECE):
-            right, one = (_at_least_single(array[start : start + PIECE]) for array in (expected, got))
+        for part in _pieces(got):
+            right, one = (_at_least_single(array[part]) for array in (expected, got))
             share = np.abs(one - right)
             share /= np.abs(right) * allowed.relative + (allowed.absolute + TINY)
             piece = float(share.max())
