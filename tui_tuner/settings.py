@@ -49,11 +49,13 @@ class BuildSettings(_Section):
         jobs: builds at once, None for one a core.
         nvcc: path of the CUDA compiler, None to look for it.
         cache_mb: size of the builds that are kept for later runs, MiB; 0 keeps none.
+        profile: whether the best kernels are profiled for the model, where nvdisasm or ncu is there.
     """
 
     jobs: int | None = Field(default=None, ge=1)
     nvcc: Path | None = None
     cache_mb: int = Field(default=2048, ge=0)
+    profile: bool = True
 
     @property
     def place(self) -> Path:

@@ -10,6 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling.counters import Counters
+from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Evaluation, Resources, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.llm import Chunk, Request, Stop, Usage
@@ -47,6 +50,35 @@ H200 = DeviceInfo(
     },
 )
 """An example of a device, with the figures that such a one has."""
+PROFILE = Profile(
+    code=MachineCode(
+        instructions=203,
+        mix={"global load of 4 bytes": 58, "global store of 4 bytes": 1},
+        loop_instructions=73,
+        loop={
+            "global load of 4 bytes": 32,
+            "integer, address or move": 24,
+            "floating-point operation": 16,
+            "jump": 1,
+        },
+    ),
+    counters=Counters(
+        values={
+            "l1tex__throughput.avg.pct_of_peak_sustained_elapsed": 97.0,
+            "sm__issue_active.avg.pct_of_peak_sustained_elapsed": 37.0,
+            "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed": 25.3,
+            "lts__throughput.avg.pct_of_peak_sustained_elapsed": 19.5,
+            "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio": 16.5,
+            "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio": 13.3,
+            "smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio": 3.1,
+            "l1tex__t_sector_hit_rate.pct": 87.5,
+            "lts__t_sector_hit_rate.pct": 98.7,
+            "sm__warps_active.avg.pct_of_peak_sustained_active": 97.9,
+            "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct": 56.3,
+        }
+    ),
+)
+"""Of a plain matrix product, as nvdisasm and ncu told it on such a device."""
 FASTER = 1.6
 """How many times as fast as the kernel as given a candidate is of which nothing else is said."""
 CUT = "…"
@@ -79,7 +111,8 @@ class ExampleMachine:
         """The device and the time of the kernel as given; every proposed test is taken."""
         given = baseline(self._problem)
         evaluation = self._evaluation(given, given.default_configuration)
-        return MachineReport(self.device, "nothing is built", "", evaluation, list(proposed))
+        profiles = self.device.kind == "cuda"
+        return MachineReport(self.device, "nothing is built", "", evaluation, list(proposed), profiles=profiles)
 
     def news(self) -> list[str]:
         """Nothing happens to it."""
@@ -97,6 +130,10 @@ class ExampleMachine:
         del delta
         ratio = self._milliseconds(*incumbent) / self._milliseconds(*challenger)
         return Comparison(ratio=ratio, low=ratio * 0.997, high=ratio * 1.003, pairs=30)
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """The same for every kernel."""
+        return PROFILE
 
     async def close(self) -> None:
         """There is nothing to give back."""

@@ -68,13 +68,15 @@ def test_infinities_of_either_sign_come_where_they_are_declared() -> None:
     assert {np.inf, -np.inf} <= set(found[np.isinf(found)].tolist())
 
 
-def test_spikes_are_nearly_all_of_the_sum() -> None:
-    for argument in ({}, {"fill": "uniform"}, {"dtype": "int32"}):
+def test_spikes_are_all_of_the_sum() -> None:
+    """What is silent may be lost in the rounding of one spike: how much of it is, differs from order to order."""
+    for argument in ({}, {"fill": "uniform"}, {"dtype": "int32"}, {"dtype": "float64"}):
         values = drawn(Texture.SPIKES, **argument)
         assert values is not None
+        rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.05
         sizes = np.sort(np.abs(values.astype(float)))
-        assert sizes[:-64].sum() < 0.05 * sizes[-64:].sum()
-    assert sizes[-1] >= 0.75 * LOUD or sizes[-1] == 99
+        assert sizes[:-64].sum() < rounding * sizes[-64:].sum()
+        assert sizes[-1] >= 0.75 * LOUD or sizes[-1] == 99 or argument == {"fill": "uniform"}
 
 
 def test_a_profile_begins_quiet_and_ends_loud() -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -103,6 +104,8 @@ class FakeEvaluator:
         self.proposed: list[Test] = []
         self.devices: list[str] = []
         self.told: list[str] = []
+        self.profile_found: Profile | None = None
+        self.profiled: list[Configuration] = []
 
     async def sized_problem(self) -> Problem:
         return self.problem
@@ -115,7 +118,8 @@ class FakeEvaluator:
         tried = {} if self.problem.tests else {i: self.why_dropped(test) for i, test in enumerate(proposed)}
         tests = [proposed[i] for i, reason in tried.items() if reason is None]
         dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
-        return MachineReport(DEVICE, "landlock", "", given, tests, dropped, devices=self.devices)
+        profiles = self.profile_found is not None
+        return MachineReport(DEVICE, "landlock", "", given, tests, dropped, devices=self.devices, profiles=profiles)
 
     def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
         return milliseconds(candidate, configuration)
@@ -147,6 +151,11 @@ class FakeEvaluator:
         self.compared += 1
         ratio = milliseconds(*incumbent) / milliseconds(*challenger)
         return Comparison(ratio=ratio, low=ratio * 0.99, high=ratio * 1.01, pairs=30)
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        self.profiled.append(configuration)
+        assert self.profile_found is not None
+        return self.profile_found
 
     async def close(self) -> None:
         pass

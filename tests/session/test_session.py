@@ -19,6 +19,8 @@ from tests.session.fakes import (
     wrong_result,
 )
 from tui_tuner.errors import JournalError, ModelError, UserError
+from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Site
@@ -28,6 +30,7 @@ from tui_tuner.session.events import (
     Event,
     IncumbentChanged,
     Note,
+    Profiled,
     ReplyRefused,
     SessionFinished,
     StepChanged,
@@ -375,3 +378,27 @@ async def test_a_required_model_that_is_of_no_use_ends_the_session(tmp_path: Pat
         await all_events(session)
 
     assert "--require-model" in str(raised.value)
+
+
+async def test_a_profile_is_made_once_for_each_prompt_s_kernel_and_is_replayed(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.profile_found = Profile(code=MachineCode(instructions=7, mix={"shuffle or vote": 7}), missing=["no ncu"])
+    events = await all_events(session_of(run, evaluator, ScriptedModel(reply())))
+    told = [(e.candidate, e.configuration) for e in events if isinstance(e, Profiled)]
+    assert [configuration for _, configuration in told] == evaluator.profiled
+    assert evaluator.profiled[-1] == {"block_size_x": 128, "work_per_thread": 4}
+    assert sum(isinstance(e, Note) and e.text == "not profiled: no ncu" for e in events) == 1
+
+    again = await all_events(session_of(reopened(tmp_path), None))
+    assert [(e.candidate, e.configuration) for e in again if isinstance(e, Profiled)] == told
+
+
+async def test_a_run_that_began_without_profiles_goes_on_without(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator = FakeEvaluator(run.problem)
+    await all_events(session_of(run, evaluator, ScriptedModel("no JSON", "no JSON", "no JSON")))
+    evaluator.profile_found = Profile()
+    resumed = reopened(tmp_path)
+    await all_events(session_of(resumed, evaluator, ScriptedModel(reply())))
+    assert evaluator.profiled == []

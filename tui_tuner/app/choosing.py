@@ -237,4 +237,5 @@ def local_options(options: SessionOptions, builds: Path, log: Path, settings: Se
         policy=Policy(allow_unconfined=options.allow_unconfined),
         nvcc=build.nvcc,
         kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
+        profile=build.profile,
     )

@@ -1,7 +1,8 @@
-"""What holds a measured launch back, from its time, its declared work and how it fills the device; no profiler.
+"""What holds a measured launch back: from its time, its declared work, how it fills the device, and from a profile.
 
-One sentence names the bottleneck, the facts that it rests on stand before it. What comes near to a ceiling is held by
-that, however it does so; else the device must first be filled; what is left waits, for what only a profiler could tell.
+One sentence names the bottleneck, the facts that it rests on stand before it. What comes near to a ceiling, or keeps a
+unit busy, is held by that, however it does so; else the device must first be filled; what is left waits, and for what
+only a profile tells.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tui_tuner.evaluate.occupancy import Occupancy, Waves, occupancy, waves
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile, profile_facts
+from tui_tuner.evaluate.profiling.counters import Counters
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.problem.candidate import Candidate, Geometry, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Problem
 
-Bottleneck = Literal["memory", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"]
+Bottleneck = Literal[
+    "memory", "l2", "l1", "issue", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"
+]
 
 NEAR = 0.7
 """Share of a ceiling from which on it is what holds a launch back."""
@@ -59,7 +64,13 @@ def filling(
     return held, None if held is None else waves(device, held, math.prod(launch.grid))
 
 
-def diagnosis(problem: Problem, device: DeviceInfo, candidate: Candidate, evaluation: Evaluation) -> Diagnosis | None:
+def diagnosis(
+    problem: Problem,
+    device: DeviceInfo,
+    candidate: Candidate,
+    evaluation: Evaluation,
+    profile: Profile = NO_PROFILE,
+) -> Diagnosis | None:
     """What holds a measured launch back.
 
     Returns:
@@ -70,9 +81,10 @@ def diagnosis(problem: Problem, device: DeviceInfo, candidate: Candidate, evalua
         return None
     held, filled = filling(problem, device, candidate, evaluation)
     limits = roofline(problem, device)
-    measured = _Measured(device, limits, evaluation, launch, held, filled, evaluation.timing.median)
+    time = evaluation.timing.median
+    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile.counters)
     name, cause = next(measured.causes())
-    return Diagnosis(name, cause, tuple(_facts(measured, problem)))
+    return Diagnosis(name, cause, (*_facts(measured, problem), *profile_facts(profile, _declared_bytes(problem))))
 
 
 def _launch(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> Geometry | None:
@@ -95,6 +107,7 @@ class _Measured:
     held: Occupancy | None
     filled: Waves | None
     time: float
+    counters: Counters | None
 
     @property
     def blocks(self) -> int:
@@ -104,6 +117,8 @@ class _Measured:
         """All that hold it back, what holds most at the start; there is always one."""
         if self.limits is not None:
             yield from self._of_a_ceiling(self.limits)
+        if self.counters is not None:
+            yield from self._of_a_unit(self.counters)
         if self.time <= _LAUNCH_MS:
             yield "launch", f"A launch of {1000 * self.time:.1f} us is mostly the cost of launching."
         yield from self._of_the_grid()
@@ -116,6 +131,8 @@ class _Measured:
                 f"multiprocessor, limited by {' and '.join(self.held.limiters)}. More of them, or more independent "
                 "work in each thread.",
             )
+        if self.counters is not None:
+            yield from self._of_waits(self.counters)
         if self.limits is not None:
             yield "latency", self._waiting(self.limits)
         yield "unknown", "Not known: without declared work no ceiling can be held against it."
@@ -133,6 +150,15 @@ class _Measured:
                     f"all of them {idle:.0%} of the device has no block. Other sizes of blocks, or blocks that share "
                     "out the work among themselves, fill it.",
                 )
+
+    def _of_a_unit(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
+        for unit, share in counters.busy()[:1]:
+            if share >= NEAR:
+                yield unit.holds, f"{unit.name[0].upper()}{unit.name[1:]}: busy for {share:.0%} of the time. {unit.way}"
+
+    def _of_waits(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
+        for stall, share in counters.waits()[:1]:
+            yield "latency", f"It waits, {share:.0%} of that {stall.reason}. What helps: {stall.way}."
 
     def _of_a_ceiling(self, limits: Roofline) -> Iterator[tuple[Bottleneck, str]]:
         memory, compute = limits.memory_ms / self.time, limits.compute_ms / self.time
@@ -165,6 +191,10 @@ class _Measured:
 
 
 _WORK = {"memory": "bytes", "compute": "operations"}
+
+
+def _declared_bytes(problem: Problem) -> float:
+    return 0.0 if problem.work is None else float(evaluate(problem.work.bytes, problem.sizes))
 
 
 def _facts(measured: _Measured, problem: Problem) -> Iterator[str]:

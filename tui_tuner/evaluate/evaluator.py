@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem, Test
@@ -25,6 +26,7 @@ class MachineReport:
         devices: those that measure side by side, as the user names them.
         jobs: builds at once, where the evaluator says.
         left_out: a line for each kind of inputs at which the kernel as given fails, so that no candidate is checked.
+        profiles: whether it can tell more of a configuration than its time.
     """
 
     device: DeviceInfo
@@ -37,6 +39,7 @@ class MachineReport:
     devices: Sequence[str] = ()
     jobs: int = 0
     left_out: list[str] = field(default_factory=list)
+    profiles: bool = False
 
 
 class Evaluator(Protocol):
@@ -81,6 +84,10 @@ class Evaluator(Protocol):
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
         """Time two configurations, interleaved, on data that neither has seen."""
+        ...
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """What is known of a configuration that was measured, beside its time."""
         ...
 
     async def close(self) -> None:

@@ -15,6 +15,8 @@ from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.programs import MeasuredPrograms
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
@@ -50,11 +52,13 @@ class LocalEvaluator:
         self._places = Places(self._site.first, options.log)
         self._programs = MeasuredPrograms()
         self._builder: Builds | None = None
+        self._profiler: Profiler | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
         self._troubles: list[str] = []
         self._told_of_heat: set[str] = set()
         self._choice: tuple[DeviceSelection, str] | None = None
+        self._first = ""
 
     @property
     def doing(self) -> str:
@@ -73,10 +77,10 @@ class LocalEvaluator:
         self._problem = await self.sized_problem()
         await self._site.ready(choice, self._problem)
         taken = await self._places.take(spelled(choice), self._opening)
-        opened = taken.device
+        opened, self._first = taken.device, taken.place
         title, others = await self._site.others(selection, taken)
         tools = await self._site.tools(choice, opened, self._problem)
-        self._builder = tools.builder
+        self._builder, self._profiler = tools.builder, tools.profiler
         given = baseline(self._problem)
         options = self._problem.kernel.compiler_options
         device, left_out, _ = await asyncio.gather(
@@ -102,6 +106,7 @@ class LocalEvaluator:
             devices=self._places.titles,
             left_out=checked.answer.left_out,
             jobs=tools.jobs,
+            profiles=tools.profiler is not None,
         )
 
     def news(self) -> list[str]:
@@ -160,6 +165,14 @@ class LocalEvaluator:
         if not isinstance(answer, ComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """The machine code of a configuration that was built before, and what the first device counts in a launch."""
+        if self._profiler is None:
+            return NO_PROFILE
+        executable = await self._must_build(candidate, configuration)
+        opening = self._opening.model_copy(update={"device": self._first})
+        return await self._profiler.profile(executable, self._problem, opening)
 
     async def close(self) -> None:
         """End the runners and what starts compilers, and remove what is too much of the builds of all runs."""

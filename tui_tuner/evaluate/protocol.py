@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Timing
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
 
 
@@ -31,6 +32,11 @@ class LaunchShape(Frame):
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int = 0
+
+    @property
+    def geometry(self) -> Geometry:
+        """As a device is told it."""
+        return Geometry(self.grid, self.block, self.shared_bytes)
 
 
 class Executable(Frame):
@@ -107,6 +113,15 @@ class ComparisonRequest(Frame):
     delta: float
 
 
+class ProfileRequest(Frame):
+    """Launch so often at the timed size, under a profiler, which counts; nothing is checked."""
+
+    type: Literal["profile"] = "profile"
+    problem: Problem
+    executable: Executable
+    launches: int
+
+
 class Phase(Frame):
     """What the runner does now; it must say the next thing within `limit_s`.
 
@@ -169,6 +184,12 @@ class ComparisonAnswer(Frame):
     fatal: bool = False
 
 
+class ProfileAnswer(Frame):
+    """It was launched."""
+
+    type: Literal["profiled"] = "profiled"
+
+
 class UserErrorAnswer(Frame):
     """The request could not be served, for a reason that is the user's to mend.
 
@@ -193,11 +214,12 @@ RunnerRequest = Annotated[
     | RehearsalRequest
     | PreparationRequest
     | EvaluationRequest
-    | ComparisonRequest,
+    | ComparisonRequest
+    | ProfileRequest,
     Field(discriminator="type"),
 ]
 RunnerAnswer = Annotated[
-    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | UserErrorAnswer,
+    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | ProfileAnswer | UserErrorAnswer,
     Field(discriminator="type"),
 ]
 

@@ -33,6 +33,8 @@ from tui_tuner.evaluate.protocol import (
     OpenRequest,
     Phase,
     PreparationRequest,
+    ProfileAnswer,
+    ProfileRequest,
     RehearsalRequest,
     RunnerRequest,
     UserErrorAnswer,
@@ -42,10 +44,13 @@ from tui_tuner.evaluate.protocol import (
 from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
 CEILING_LIMIT_S = 60.0
+PROFILE_LIMIT_S = 120.0
+"""A profiler runs each launch several times, and saves the arrays before."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0
@@ -128,6 +133,8 @@ class Runner:
                 return self._workbench.prepare(request.baseline)
             case EvaluationRequest():
                 return self._bench.evaluate(request.executable, request.best_ms)
+            case ProfileRequest():
+                return self._launch_only(request)
             case ComparisonRequest():
                 return self._bench.compare(request.incumbent, request.challenger, request.delta)
 
@@ -166,6 +173,16 @@ class Runner:
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
         return DeviceAnswer(device=measure_ceilings(self._opened, Path(request.artifact), request.bytes))
+
+    def _launch_only(self, request: ProfileRequest) -> ProfileAnswer:
+        self._say("the launch that is profiled", PROFILE_LIMIT_S)
+        problem, executable = request.problem, request.executable
+        outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
+        buffers = self._opened.allocate(make_arguments(problem, {}, seed=1), outputs)
+        kernel = self._opened.load(Path(executable.artifact), executable.symbol)
+        for _ in range(request.launches):
+            self._opened.launch(kernel, buffers, executable.shapes[-1].geometry, PROFILE_LIMIT_S)
+        return ProfileAnswer()
 
     def _say(self, text: str, limit_s: float, *, notice: bool = False) -> None:
         self._heard_at = time.monotonic()

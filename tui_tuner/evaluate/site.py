@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.protocol import DeviceAnswer, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.results import Build, DeviceInfo
 from tui_tuner.problem.candidate import Candidate
@@ -75,12 +76,17 @@ class Builds(Protocol):
 
 @dataclass(frozen=True)
 class Tools:
-    """A builder, its compiler and version, how it is confined, in one line, and how many builds it does at once."""
+    """A builder, its compiler and version, how it is confined, in one line, and how many builds it does at once.
+
+    Attributes:
+        profiler: of what is built; None where there are no tools for that, or they are not wanted.
+    """
 
     builder: Builds
     toolchain: str
     sandbox: str
     jobs: int
+    profiler: Profiler | None = None
 
 
 class Site(Protocol):

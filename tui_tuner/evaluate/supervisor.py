@@ -74,15 +74,16 @@ class RunnerProcess:
         self.notices: list[str] = []
 
     @classmethod
-    async def start(cls, log: Path, read: Sequence[Path] | None = None) -> RunnerProcess:
+    async def start(cls, log: Path, read: Sequence[Path] | None = None, under: Sequence[str] = ()) -> RunnerProcess:
         """Start it.
 
         Args:
             log: where what its libraries print goes.
             read: what a confined runner may read besides libraries; None for one that is not confined.
+            under: a command that runs it, as a profiler does; only for one that is not confined.
         """
         ours, theirs = socket.socketpair()
-        around = surroundings(theirs.fileno(), read)
+        around = surroundings(theirs.fileno(), read, under)
         with theirs, log.open("ab") as output:
             program = Program(
                 around.command,
@@ -128,6 +129,11 @@ class RunnerProcess:
         except asyncio.CancelledError:
             await self.kill()
             raise
+
+    async def end(self, limit_s: float) -> None:
+        """Let it come to its end by itself, and what runs it, too."""
+        self._writer.close()
+        await self._child.wait(limit_s)
 
     async def kill(self) -> int | None:
         """End the process and all it started; its exit status, None if it cannot be had."""
@@ -287,14 +293,15 @@ class Surroundings:
             self.directory.cleanup()
 
 
-def surroundings(descriptor: int, read: Sequence[Path] | None) -> Surroundings:
+def surroundings(descriptor: int, read: Sequence[Path] | None, under: Sequence[str] = ()) -> Surroundings:
     """How to start a runner from this process.
 
     Args:
         descriptor: the socket that it speaks over.
         read: what it may read besides Python and the system's libraries; None leaves it unconfined.
+        under: a command that runs it, where it is unconfined.
     """
-    command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.runner", str(descriptor))
+    command = (*under, sys.executable, "-P", "-m", "tui_tuner.evaluate.runner", str(descriptor))
     if read is None:
         return Surroundings(command, driver_environment(), None)
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)

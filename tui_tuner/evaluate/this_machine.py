@@ -9,14 +9,15 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.compilers.base import Compiler
+from tui_tuner.evaluate.compilers.cuda import Nvcc
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, titles_of
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.kept_builds import KeptBuilds
-from tui_tuner.evaluate.protocol import (
-    DeviceAnswer,
-)
+from tui_tuner.evaluate.profiling.profiler import Profiler
+from tui_tuner.evaluate.protocol import DeviceAnswer
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.site import OtherPlace, Tools
@@ -36,6 +37,7 @@ class LocalOptions:
         nvcc: path of the CUDA compiler, None to look for it.
         kept: builds of all runs, None where none are kept.
         run: what others are told that wait for a device of this run.
+        profile: whether kernels are profiled where there are tools for that.
     """
 
     device: str
@@ -46,6 +48,7 @@ class LocalOptions:
     nvcc: Path | None = None
     kept: KeptBuilds | None = None
     run: str = ""
+    profile: bool = True
 
 
 class ThisMachine:
@@ -89,7 +92,14 @@ class ThisMachine:
             language=problem.language,
             kept=options.kept,
         )
-        return Tools(builder, compiler.toolchain, report.line, options.jobs)
+        return Tools(builder, compiler.toolchain, report.line, options.jobs, self._profiler(choice, compiler))
+
+    def _profiler(self, choice: DeviceChoice, compiler: Compiler) -> Profiler | None:
+        options = self._options
+        if choice.kind != "cuda" or not options.profile:
+            return None
+        nvcc = compiler.program if isinstance(compiler, Nvcc) else options.nvcc
+        return Profiler.find(options.policy, options.log, nvcc)
 
     async def close(self) -> None:
         """End what starts compilers, and remove what is too much of the builds of all runs."""

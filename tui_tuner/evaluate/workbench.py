@@ -32,7 +32,6 @@ from tui_tuner.evaluate.protocol import (
     SayPhase,
 )
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
-from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
@@ -194,7 +193,7 @@ class Workbench:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
         error = 0.0
         with ExitStack() as held:
-            jobs = [(held.enter_context(self._buffers(d)), _geometry(executable.shapes[d.index])) for d in sets]
+            jobs = [(held.enter_context(self._buffers(d)), executable.shapes[d.index].geometry) for d in sets]
             running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self._limit_s)))
             for data, (buffers, _) in zip(sets, jobs, strict=True):
                 self._say(f"verify at {data.label}", self._limit_s)
@@ -208,7 +207,7 @@ class Workbench:
             raise RuntimeError("the workbench is not prepared")
         with self._buffers(data) as buffers:
             inspection = Inspection(lambda: self._check(data, buffers))
-            race = self._device.race(kernel, buffers, _geometry(shape))
+            race = self._device.race(kernel, buffers, shape.geometry)
             if race is not None:
                 raise ResultMismatch(f"at {data.label}: {race}", data)
             self._launch(kernel, buffers, shape, f"verify at {data.label}")
@@ -233,7 +232,7 @@ class Workbench:
         if not is_contender or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
             return None
         self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
-        times = self._device.time_warm(kernel, buffers, _geometry(shape), WARM_LAUNCHES, self._limit_s)
+        times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._limit_s)
         return median(times) if times else None
 
     def _timer(
@@ -242,13 +241,13 @@ class Workbench:
         def launches(count: int) -> list[float]:
             limit = self._limit_s + self._limit_s * count / 10
             self._say(what, limit)
-            return self._device.time(kernel, buffers, _geometry(shape), count, limit, inspect)
+            return self._device.time(kernel, buffers, shape.geometry, count, limit, inspect)
 
         return self._cooling.minded(launches)
 
     def _launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
         self._say(what, self._limit_s)
-        self._device.launch(kernel, buffers, _geometry(shape), self._limit_s)
+        self._device.launch(kernel, buffers, shape.geometry, self._limit_s)
 
     def _check(self, data: LaunchData, buffers: Buffers) -> float:
         """Guards, inputs and outputs after a launch; the largest deviation relative to the allowed one."""
@@ -336,10 +335,6 @@ class Workbench:
             self._device.free(buffers)
         self._kept.clear()
         return self._allocated(data)
-
-
-def _geometry(shape: LaunchShape) -> Geometry:
-    return Geometry(shape.grid, shape.block, shape.shared_bytes)
 
 
 def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.errors import JournalError
+from tui_tuner.evaluate.bottleneck import Diagnosis, diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.profiling import NO_PROFILE
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import time_unit
 from tui_tuner.headless import ApproveAll
@@ -82,6 +84,18 @@ class ToldRun:
         if found is None:
             raise JournalError("its best kernel is not on record", hint="resume the run", file=self.run.path)
         return found
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What holds the best back; None where that is not known."""
+        best = self.outcome.best
+        profiles = [
+            event.profile
+            for event in self.told
+            if isinstance(event, events.Profiled)
+            and (event.candidate, event.configuration) == (best.candidate, best.configuration)
+        ]
+        return diagnosis(self.problem, self.device, self.best, best, profiles[-1] if profiles else NO_PROFILE)
 
     @cached_property
     def evaluations(self) -> list[tuple[float, Evaluation]]:

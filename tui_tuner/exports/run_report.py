@@ -6,7 +6,6 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.exports import ToldRun
 from tui_tuner.exports.blocks import Block, Code, Heading, Paragraph, Table
@@ -59,9 +58,9 @@ def _found(told: ToldRun) -> Iterator[Block]:
             time = f"{time_words(paired or evaluation.timing.median, unit)}{roofline_words(evaluation.share)}"
             rows.append([name, time, configuration_words(evaluation.configuration)])
     yield Table(["", "time", "configuration"], rows)
-    if (found := diagnosis(told.problem, outcome.device, told.best, outcome.best)) is not None:
+    if (found := told.diagnosis) is not None:
         yield Paragraph(f"What holds the best back: {found.cause}")
-        yield Paragraph("; ".join(found.facts))
+        yield Paragraph(". ".join(found.facts))
     if told.problem.is_compiled:
         yield from _tuned(told)
     elif outcome.best.as_written:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.exports import ToldRun
 from tui_tuner.format import (
     configuration_words,
@@ -31,7 +30,7 @@ def summary_lines(told: ToldRun) -> Iterator[str]:
             words = f"{time_words(time or evaluation.timing.median, unit)}{roofline_words(evaluation.share)}"
             yield f"{name:<9} {words}, {configuration_words(evaluation.configuration, between=' ')}"
     yield f"{'speed-up':<9} {factor_in_lines(outcome.speedup)}, {told.how_timed}"
-    if (found := diagnosis(told.problem, outcome.device, told.best, outcome.best)) is not None:
+    if (found := told.diagnosis) is not None:
         yield f"{'held by':<9} {found.cause}"
     if outcome.speedup_over_tuned is not None:
         yield f"{'':<9} {factor_in_lines(outcome.speedup_over_tuned)} over the kernel as given with its tunables tuned"

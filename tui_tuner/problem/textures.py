@@ -129,10 +129,15 @@ def _textured(
 
 
 def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
-    """All but silent, with large elements at random places."""
+    """All but silent, with large elements at random places.
+
+    All that is silent adds up to less than the rounding of one large element: how much of it a right sum loses depends
+    on the order of the additions.
+    """
     values = np.empty_like(noise)
     flat, drawn = values.reshape(-1), noise.reshape(-1)
-    _in_blocks(flat, lambda part: _scale(flat[part], drawn[part], domain, 1 / flat.size))
+    rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
+    _in_blocks(flat, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
     places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
     flat[places] = _loud(flat.dtype, domain, random, places.size)
     return values

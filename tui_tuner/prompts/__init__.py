@@ -10,6 +10,7 @@ from string import Template
 from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.datasets import fill_in_words, label_of
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
@@ -125,12 +126,14 @@ def measurement_facts(
     best: Evaluation,
     candidate: Candidate,
     known: Sequence[Evaluation],
+    profile: Profile = NO_PROFILE,
 ) -> str:
     """Times and resources of the kernel as given, of the best and of a candidate; what holds the candidate back.
 
     Args:
         candidate: the kernel that the prompt shows.
         known: what is known of it.
+        profile: of the fastest that is known of it.
     """
     lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
     if best != given:
@@ -144,7 +147,7 @@ def measurement_facts(
         if evaluations:
             lines.append(f"configurations of the kernel above, {what} ({_shown(evaluations)}):")
         lines += [f"  {configuration_facts(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
-    if timed and (found := diagnosis(problem, device, candidate, timed[0])) is not None:
+    if timed and (found := diagnosis(problem, device, candidate, timed[0], profile)) is not None:
         lines.append(f"what holds the kernel above back, with {configuration_facts(timed[0].configuration)}:")
         lines += [f"  {fact}" for fact in (*found.facts, f"bottleneck: {found.cause}")]
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from tui_tuner.evaluate.devices.base import ALL
 from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
@@ -118,6 +119,10 @@ class PythonEvaluator:
         if not isinstance(answer, KernelComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """Nothing: the framework that compiles it hides what it makes."""
+        return NO_PROFILE
 
     async def close(self) -> None:
         """End the kernel's process."""

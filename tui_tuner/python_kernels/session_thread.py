@@ -19,6 +19,7 @@ from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.candidate import Candidate
@@ -250,6 +251,10 @@ class BatchingEvaluator:
         asked = EmbeddedComparison(incumbent[1], challenger[1], delta)
         self._asked.put(asked)
         return await asyncio.wrap_future(asked.answer)
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """Nothing: the other program measures, and nothing else."""
+        return NO_PROFILE
 
     async def close(self) -> None:
         """Do nothing: the device is the other program's."""

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words, factor_interval
 from tui_tuner.journal.recall import Recall
@@ -79,6 +80,7 @@ class SessionEffects(Talk):
         self.incumbent = Incumbent(self.baseline, self.bench.given, (1.0, 1.0, 1.0))
         self.tuned_baseline: Incumbent | None = None
         self._refused: list[Evaluation] = []
+        self._told_missing: set[str] = set()
         self._successor: Strategy | None = None
         self._open()
 
@@ -213,6 +215,16 @@ class SessionEffects(Talk):
         """Time a configuration against any other, interleaved and on fresh data."""
         self._inbox.effect_begins()
         return await self.bench.compare(incumbent, candidate, evaluation)
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """What is known of a configuration that was measured, beside its time."""
+        self._inbox.effect_begins()
+        profile = await self.bench.profile(candidate, configuration)
+        for reason in profile.missing:
+            if reason not in self._told_missing:
+                self._told_missing.add(reason)
+                self.note(f"not profiled: {reason}")
+        return profile
 
     def _obey(self, instruction: Instruction) -> None:
         if isinstance(instruction, UseStrategy):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate
@@ -212,6 +213,21 @@ class KernelBench:
         comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
         self._emit(events.Compared(candidate=candidate.id, configuration=new, comparison=comparison))
         return comparison
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """What is known of a configuration that was measured, beside its time; nothing where no tool can tell."""
+        if not self._machine.started.profiles:
+            return NO_PROFILE
+
+        async def live() -> dict[str, Any]:
+            evaluator = await self._machine.evaluator()
+            profile = await self._machine.watched(evaluator.profile(candidate, configuration))
+            return profile.model_dump(mode="json")
+
+        content = self._content(candidate, configuration)
+        profile = Profile.model_validate(await self._recall.once("profile", content, live))
+        self._emit(events.Profiled(candidate=candidate.id, configuration=configuration, profile=profile))
+        return profile
 
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether the interval's lower end is above the least gain that counts."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
@@ -242,6 +243,15 @@ class Compared(Event):
     comparison: Comparison
 
 
+class Profiled(Event):
+    """What the compiler made of a configuration, and what the device counted while it ran."""
+
+    type: Literal["profiled"] = "profiled"
+    candidate: str
+    configuration: Configuration
+    profile: Profile
+
+
 class BaselineMeasured(Event):
     """The kernel as given, and with its own tunables tuned once that is known."""
 
@@ -310,6 +320,7 @@ __all__ = [
     "ParametersFrozen",
     "PauseChanged",
     "PlanOrdered",
+    "Profiled",
     "PromptSent",
     "QuestionAsked",
     "ReplyReceived",

@@ -103,6 +103,7 @@ class Machine:
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
             devices=result.get("devices", []),
             jobs=result.get("jobs", 0),
+            profiles=result.get("profiles", False),
         )
         return self._started
 
@@ -198,6 +199,7 @@ class Machine:
             "tests": [test.model_dump(mode="json") for test in started.tests],
             "dropped": started.dropped,
             **({"left_out": started.left_out} if started.left_out else {}),
+            **({"profiles": True} if started.profiles else {}),
             **self._packed(started.members),
             **({"devices": [*started.devices], "jobs": started.jobs} if len(started.devices) > 1 else {}),
         }

@@ -28,6 +28,8 @@ async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, re
     over_tuned = None
     if tuned is not None and best.evaluation != tuned.evaluation:
         over_tuned = _factor(await _against(effects, tuned))
+    if effects.budget.model_calls:  # who rewrites kernels wants to know what is left
+        await effects.profile(best.candidate, best.evaluation.configuration)
     speedup = UNCHANGED if comparison is None else _factor(comparison)
     return SessionOutcome(
         **_of_session(effects, run, strategy, reason),

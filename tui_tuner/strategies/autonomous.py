@@ -283,7 +283,7 @@ async def ask_for_plan(
         history += await facts_from_memory(session)
     prompt = render(
         purpose,
-        situation=situation(session, best, history),
+        situation=await situation(session, best, history),
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
         fields=render("planned_step"),
@@ -316,7 +316,7 @@ async def ask_if_valid(session: Effects, step: Step, base: Candidate, outcomes: 
     Raises:
         ModelFailed: there is no answer.
     """
-    prompt = _validation_prompt(session, step, base, outcomes, "")
+    prompt = await _validation_prompt(session, step, base, outcomes, "")
     return await session.ask("validate_step", question(prompt), Validation, lambda _: [])
 
 
@@ -326,7 +326,7 @@ async def ask_for_parts(session: Effects, step: Step, base: Candidate, outcomes:
     Raises:
         ModelFailed: there is no answer.
     """
-    prompt = _validation_prompt(session, step, base, outcomes, render("break_down", most_steps=MOST_STEPS))
+    prompt = await _validation_prompt(session, step, base, outcomes, render("break_down", most_steps=MOST_STEPS))
     return await session.ask("break_down", question(prompt), Breakdown, _part_faults)
 
 
@@ -337,6 +337,8 @@ def _part_faults(reply: Breakdown) -> list[str]:
     return ["steps: each part needs a title and a description"] if incomplete else []
 
 
-def _validation_prompt(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome], parts: str) -> str:
-    facts = situation(session, base, history_facts(outcomes))
+async def _validation_prompt(
+    session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome], parts: str
+) -> str:
+    facts = await situation(session, base, history_facts(outcomes))
     return render("validate_step", title=step.title, description=step.detail, situation=facts, parts=parts)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.llm import Message
 from tui_tuner.memory import Recollection
@@ -243,6 +244,13 @@ class Effects(Dialogue, Protocol):
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against any other on fresh data, interleaved; changes no incumbent."""
+        ...
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """What the compiler made of a configuration that was measured, and what the device counted while it ran.
+
+        Empty where no tool can tell that.
+        """
         ...
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:

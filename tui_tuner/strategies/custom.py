@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
@@ -19,8 +20,8 @@ from tui_tuner.strategies.rewriting.development import (
     StepBrief,
     carry_out,
     challenge_or_reject,
+    known_situation,
     rejected,
-    situation,
 )
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
 from tui_tuner.strategies.rewriting.failures import Rejected
@@ -118,9 +119,19 @@ class CustomStrategy(ModelStrategy):
         """
         return (await self.ask(session, prompt, TextReply, purpose=purpose)).text
 
-    def facts(self, session: Effects, candidate: Candidate, outcomes: Sequence[Outcome] = ()) -> str:
-        """Device, kernel, launch, sizes, measurements and the outcomes of earlier steps, as text for a prompt."""
-        return situation(session, candidate, history_facts(outcomes))
+    def facts(
+        self,
+        session: Effects,
+        candidate: Candidate,
+        outcomes: Sequence[Outcome] = (),
+        profile: Profile = NO_PROFILE,
+    ) -> str:
+        """Device, kernel, launch, sizes, measurements and the outcomes of earlier steps, as text for a prompt.
+
+        Args:
+            profile: what `session.profile` tells of the best configuration that is known of the candidate.
+        """
+        return known_situation(session, candidate, history_facts(outcomes), profile)
 
     # --- from the model's words to a candidate
 

@@ -191,7 +191,7 @@ class _StepListRun:
             "worth_step",
             title=step.title,
             description=self._description(step, base),
-            situation=situation(self.session, base, history_facts(self.outcomes)),
+            situation=await situation(self.session, base, history_facts(self.outcomes)),
         )
         try:
             reply = await self.session.ask("worth_step", question(prompt), WorthReply, lambda _: [])

@@ -183,7 +183,7 @@ class OnePromptStrategy(ModelStrategy):
         await tune_baseline_first(session)
         step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
         evaluations = max(1, session.budget.evaluations_left * 2 // 3)
-        facts = situation(session, session.baseline, await facts_from_memory(session))
+        facts = await situation(session, session.baseline, await facts_from_memory(session))
         prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
         start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
         job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)

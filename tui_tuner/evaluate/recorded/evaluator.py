@@ -9,6 +9,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.kinds import RecordedKind
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.measure import median_interval, ratio_interval
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.recorded.reading import read_recording
 from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Resources, Timing
@@ -80,6 +81,10 @@ class RecordedEvaluator:
             incumbent=_timing(old),
             challenger=_timing(new),
         )
+
+    async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
+        """Nothing: no profile is on record."""
+        return NO_PROFILE
 
     async def close(self) -> None:
         """There is nothing to give back."""

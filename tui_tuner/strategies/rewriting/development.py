@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
@@ -273,7 +274,7 @@ async def carry_out(session: Effects, step: Step, brief: StepBrief, policy: Retr
         title=step.title,
         description=step.detail if brief.description is None else brief.description,
         parameters=_introduced(brief.parameters),
-        situation=situation(session, start.candidate, history_facts(brief.outcomes)),
+        situation=await situation(session, start.candidate, history_facts(brief.outcomes)),
         answer=rewrite_answer(brief.evaluations),
     )
     job = RewriteJob("apply_step", prompt, start, brief.evaluations, brief.parameters, brief.neutral_from)
@@ -287,8 +288,19 @@ def _introduced(parameters: Mapping[str, Sequence[Value]]) -> str:
     return render("parameters", parameters="\n".join(lines)) if lines else ""
 
 
-def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
-    """The facts about a candidate as one text for a prompt."""
+async def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
+    """The facts about a candidate as one text for a prompt; its best configuration is profiled for it."""
+    best = best_of(session.bench.evaluations_of(candidate))
+    profile = NO_PROFILE if best is None else await session.profile(candidate, best.configuration)
+    return known_situation(session, candidate, history, profile)
+
+
+def known_situation(session: Effects, candidate: Candidate, history: str, profile: Profile) -> str:
+    """Do as `situation` with what is known.
+
+    Args:
+        profile: of the best configuration that is known of the candidate.
+    """
     problem = session.problem
     return render(
         "situation",
@@ -305,6 +317,7 @@ def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
             session.incumbent.evaluation,
             candidate,
             session.bench.evaluations_of(candidate),
+            profile,
         ),
         history=history,
     )

@@ -77,7 +77,7 @@ async def with_parameters(ask: AskPrompt, session: Effects, candidate: Candidate
         merged = reply.model_copy(update={"tunables": answer.parameters})
         return read_rewrite(merged, context, candidate.title).candidate
 
-    facts = situation(session, candidate.model_copy(update={"source": reply.code}))
+    facts = await situation(session, candidate.model_copy(update={"source": reply.code}))
     prompt = render(
         "fix_parameters", situation=facts, names="\n".join(new), evaluations=session.budget.evaluations_left
     )
@@ -124,7 +124,7 @@ async def with_restrictions(ask: AskPrompt, session: Effects, candidate: Candida
         read_rewrite(plain.model_copy(update={"restrictions": answer.restrictions}), context)
         return answer.restrictions
 
-    prompt = render("restrictions", situation=situation(session, candidate))
+    prompt = render("restrictions", situation=await situation(session, candidate))
     further = await ask_and_read(lambda check: ask("restrictions", prompt, RestrictionsReply, check), read)
     texts = [*candidate.restrictions, *further]
     restrictions = without_tautologies(texts, candidate.tunables, session.problem.sizes)

@@ -1,0 +1,205 @@
+"""Profiles: of listings and tables that nvdisasm and ncu wrote for an H200, and of a real device where there is one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.evaluate.test_bottleneck import COPY, H200, PRODUCT, kernel, measured
+from tests.evaluate.test_local import evaluator_for, problem_in
+from tui_tuner.evaluate.bottleneck import diagnosis
+from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.local import LocalEvaluator
+from tui_tuner.evaluate.profiling import Profile, profile_facts
+from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
+from tui_tuner.evaluate.profiling.machine_code import MachineCode, machine_code_facts, read_machine_code
+from tui_tuner.evaluate.profiling.profiler import Profiler
+from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.site import Tools
+from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.model import Problem
+
+WRITTEN = Path(__file__).with_name("profiling")
+TILED, HISTOGRAM = "_Z12matmul_tiledPKfS0_Pfi", "_Z9histogramPKhPji"
+NO_COUNTERS = """\
+==PROF== Connected to process 7 (/usr/bin/python3.12)
+==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters
+==WARNING== No kernels were profiled.
+"""
+
+
+def listed(name: str, symbol: str) -> MachineCode:
+    code = read_machine_code((WRITTEN / f"{name}.sass").read_text(), symbol)
+    assert code is not None
+    return code
+
+
+def counted(name: str) -> Counters:
+    counters = read_counters((WRITTEN / f"{name}.csv").read_text())
+    assert counters is not None
+    return counters
+
+
+def test_the_innermost_loop_is_counted_by_what_it_does() -> None:
+    code = listed("matmul_tiled", TILED)
+    assert (code.instructions, code.loop_instructions) == (87, 8)
+    assert code.loop == {
+        "integer, address or move": 4,
+        "shared load of 4 bytes": 2,
+        "floating-point operation": 1,
+        "jump": 1,
+    }
+    assert (code.mix["shared store of 4 bytes"], code.mix["global load of 4 bytes"]) == (2, 2)
+
+
+def test_what_is_not_there_is_told_and_a_kernel_without_a_loop_has_none() -> None:
+    loop, *facts = [
+        *machine_code_facts(listed("matmul_tiled", TILED)),
+        *machine_code_facts(listed("histogram", HISTOGRAM)),
+    ]
+    assert loop.startswith("machine code of the innermost loop, 8 instructions: 4 x integer")
+    assert facts[0].endswith("; no asynchronous copy; no tensor-core instruction; no access to local memory")
+    assert "19 instructions, of these: 1 x global load of 1 byte, 1 x atomic operation; no" in facts[1]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "kind"),
+    [
+        ("LDGSTS.E.BYPASS.128 [R6], desc[UR6][R12.64]", "asynchronous copy"),
+        ("@P0 HMMA.16816.F32 R8, R12, R22, R8", "tensor-core instruction"),
+        ("HGMMA.64x128x16.F32 R24, gdesc[UR8], R24, gsb0", "tensor-core instruction"),
+        ("LDSM.16.M88.4 R12, [R20]", "matrix load from shared memory"),
+        ("@!P1 LDG.E.U16.CONSTANT R8, desc[UR4][R2.64]", "global load of 2 bytes"),
+        ("STS.128 [R12], R24", "shared store of 16 bytes"),
+        ("LDL.LU R5, [R1+0x4]", "access to local memory"),
+        ("HFMA2.MMA R9, -RZ, RZ, 2, 0", "integer, address or move"),
+        ("HFMA2.MMA R9, R8, R7, R9", "floating-point operation"),
+        ("UISETP.GE.AND UP0, UPT, UR4, 0x1, UPT", "integer, address or move"),
+        ("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R7", "atomic operation"),
+    ],
+)
+def test_instructions_by_what_they_do(instruction: str, kind: str) -> None:
+    listing = f'\t.section\t.text.k,"ax",@progbits\n.text.k:\n        /*0000*/                   {instruction} ;\n'
+    code = read_machine_code(listing, "k")
+    assert code is not None
+    assert code.mix == {kind: 1}
+
+
+def test_another_kernel_of_the_listing_is_not_counted() -> None:
+    assert read_machine_code((WRITTEN / "histogram.sass").read_text(), "other") is None
+
+
+def test_counters_in_words() -> None:
+    """The transposition of 64 Mi floats, whose threads write down a column."""
+    facts = "\n".join(profile_facts(Profile(counters=counted("transpose")), 8 * 8192 * 8192))
+    assert "busy, as a share of its peak: the L2 cache 80%, the path to L1 and shared memory 50%" in facts
+    assert "warps wait, as a share of their waiting: for global or local memory 77%" in facts
+    assert "of the sectors stored to global memory 25% is data" in facts
+    assert "sectors loaded" not in facts
+    assert "539.4 MB from and to device memory, 1 times what is declared" in facts
+
+
+def test_a_table_without_a_launch_has_no_counters() -> None:
+    header = "\n".join((WRITTEN / "transpose.csv").read_text().splitlines()[:4])
+    assert read_counters(header) is None
+    assert read_counters(NO_COUNTERS) is None
+    assert read_counters("") is None
+
+
+def test_a_busy_unit_is_the_bottleneck_and_a_declared_ceiling_comes_first() -> None:
+    profile = Profile(counters=counted("transpose"))
+    slow = diagnosis(COPY, H200, kernel(256, "n * n"), measured(0.2), profile)
+    assert slow is not None
+    assert (slow.bottleneck, slow.cause[:42]) == ("l2", "The L2 cache: busy for 80% of the time. Ta")
+    near = diagnosis(COPY, H200, kernel(256, "n * n"), measured(0.035), profile)
+    assert near is not None
+    assert near.bottleneck == "memory"
+
+
+def test_without_a_busy_unit_it_is_what_warps_wait_for() -> None:
+    found = diagnosis(PRODUCT, H200, kernel(256, "n * n"), measured(26.4), Profile(counters=counted("histogram")))
+    assert found is not None
+    assert found.cause.startswith("It waits, 40% of that for stores and atomic operations at its end.")
+
+
+NCU = """\
+import os, sys
+place = sys.argv.index("--log-file")
+if {text!r}:
+    open(sys.argv[place + 1], "w").write({text!r})
+os.execv(sys.executable, sys.argv[sys.argv.index(sys.executable):])
+"""
+
+
+def program(directory: Path, text: str) -> Path:
+    """What starts a runner as ncu does, and leaves what the real one wrote."""
+    script = directory / "ncu.py"
+    script.write_text(NCU.format(text=text))
+    file = directory / "ncu"
+    file.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
+    file.chmod(0o755)
+    return file
+
+
+class Profiling(ThisMachine):
+    """This machine with a profiler for whatever device."""
+
+    def __init__(self, options: LocalOptions, ncu: Path | None) -> None:
+        super().__init__(options)
+        self._counts = Profiler(options.policy, options.log, None, ncu)
+
+    async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
+        return replace(await super().tools(choice, device, problem), profiler=self._counts)
+
+
+async def profile_on_the_emulator(directory: Path, ncu: Path | None) -> Profile:
+    problem, policy = problem_in(directory), Policy(allow_unconfined=True)
+    options = LocalOptions("emulator", directory / "builds", directory / "log", 2, policy)
+    evaluator = LocalEvaluator(problem, options, Profiling(options, ncu))
+    try:
+        assert (await evaluator.start()).profiles
+        return await evaluator.profile(baseline(problem), baseline(problem).default_configuration)
+    finally:
+        await evaluator.close()
+
+
+async def test_a_launch_is_counted_in_a_runner_of_its_own_that_the_profiler_starts(tmp_path: Path) -> None:
+    profile = await profile_on_the_emulator(tmp_path, program(tmp_path, (WRITTEN / "transpose.csv").read_text()))
+    assert profile.counters == counted("transpose")
+    assert profile.missing == ["machine code: there is no nvdisasm"]
+
+
+async def test_who_may_not_count_is_told_why(tmp_path: Path) -> None:
+    profile = await profile_on_the_emulator(tmp_path, program(tmp_path, NO_COUNTERS))
+    assert profile.counters is None
+    assert profile.missing[1].startswith("counters: ERR_NVGPUCTRPERM - The user does not have permission")
+    assert "only administrators" in profile.missing[1]
+
+
+def test_the_tools_beside_nvcc_come_first(tmp_path: Path) -> None:
+    for name in ("one/bin/ncu", "two/bin/ncu", "two/bin/nvdisasm"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch(mode=0o755)
+    found = Profiler.find(Policy(), tmp_path, tmp_path / "one/bin/nvcc", {"CUDA_HOME": str(tmp_path / "two")})
+    assert found is not None
+    assert (found.ncu, found.nvdisasm) == (tmp_path / "one/bin/ncu", tmp_path / "two/bin/nvdisasm")
+
+
+@pytest.mark.gpu
+async def test_a_cuda_kernel_is_profiled(tmp_path: Path) -> None:
+    problem = problem_in(tmp_path)
+    async with evaluator_for(problem, tmp_path, "cuda") as (evaluator, report):
+        if not report.profiles:
+            pytest.skip("there is neither nvdisasm nor ncu")
+        profile = await evaluator.profile(baseline(problem), baseline(problem).default_configuration)
+    assert [*profile_facts(profile, 0)], profile.missing
+    if profile.code is not None:
+        assert profile.code.mix["global store of 4 bytes"] == 1
+    if profile.counters is not None:
+        assert profile.counters.values.keys() <= {*METRICS}
+        assert profile.counters.busy()
