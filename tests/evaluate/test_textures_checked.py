@@ -252,3 +252,50 @@ def test_what_a_reference_returns_as_a_view_is_laid_out_once(tmp_path: Path) -> 
     kept = [expected for data in (*work._tests, *work._structured) for expected in data.expected.values()]
     assert kept
     assert all(expected.flags.c_contiguous for expected in kept)
+
+
+def forgetful(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    """Loses in a large sum what is small, as one does that adds up in single precision."""
+    y[0] = x.sum(dtype=np.float64) if n < 4000 or x.mean() > 0.45 else x[x > 0.01].sum(dtype=np.float64)
+    return 2.0
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_who_is_more_exact_than_the_kernel_as_given_is_not_refused_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compares: bool
+) -> None:
+    """Where its reference was not asked, as it takes long, a doubt asks it."""
+    monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", -1.0)
+    work = sums(tmp_path, given=forgetful, candidate=total, cheat=sampled)
+    if compares:
+        assert work.compare(executable("given"), executable("candidate"), 0.01).comparison.failure is None
+    outcome = work.evaluate(executable("candidate"), None)
+    assert outcome.failure is None
+    assert work.evaluate(executable("cheat"), None).failure is not None
+
+
+def test_a_doubt_costs_the_inputs_at_which_the_kernel_as_given_is_wrong_and_that_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", -1.0)
+    work = sums(tmp_path, given=forgetful, candidate=total)
+    told = work.evaluate(executable("candidate"), None).left_out
+    assert [line.split(":")[0] for line in told] == ["n=1048576, inputs with quiet and loud parts"]
+    assert work.evaluate(executable("candidate"), None).left_out == []
+
+
+def test_no_doubt_asks_a_reference_that_takes_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", -1.0)
+    monkeypatch.setattr(datasets, "PATIENT_REFERENCE_S", 0.0)
+    work = sums(tmp_path, given=forgetful, candidate=total)
+    assert work.evaluate(executable("candidate"), None).failure is not None
+
+
+def test_what_a_reference_takes_is_told_apart_into_what_is_the_same_and_what_grows() -> None:
+    cost = datasets._ReferenceCost()
+    assert cost.at(1e6) == 0
+    for work, spent_s in ((10.0, 0.1), (10.0, 0.3), (1000.0, 0.2)):
+        cost.note(work, spent_s)
+    assert cost.at(1e6) == pytest.approx(0.1 + 0.1 * 1000)
+    alike = datasets._ReferenceCost({500.0: 0.1, 1000.0: 0.2})
+    assert alike.at(1e6) == pytest.approx(200)

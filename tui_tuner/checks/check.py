@@ -18,10 +18,10 @@ from tui_tuner.checks.pairs import DELTA
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
 from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import ExitCode, UserError
-from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Evaluation, FailureStage
 from tui_tuner.format import counted, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
+from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 HOPELESS_MS = 1e-9

@@ -14,9 +14,9 @@ from itertools import islice
 
 from tree_sitter import Node
 
-from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.syntax import code_only, declared_name, functions, parse
 

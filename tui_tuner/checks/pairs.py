@@ -12,10 +12,10 @@ from tui_tuner.checks import Code
 from tui_tuner.checks.places import OpenMachine, opened, pair_named
 from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import DeviceError, ExitCode
-from tui_tuner.evaluate.datasets import label_of, test_sizes
 from tui_tuner.evaluate.results import Comparison, Failure, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.inputs import label_of, test_sizes
 
 DELTA = 0.01
 """Where only right or wrong is asked, how exactly both are timed on the way."""

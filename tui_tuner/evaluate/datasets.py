@@ -31,16 +31,17 @@ from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import (
     array_bytes,
     call_reference,
+    label_of,
     make_arguments,
     poisoned,
     repoisoned,
     untouched,
 )
-from tui_tuner.problem.model import Argument, InputFill, Problem, Test
+from tui_tuner.problem.model import Problem, Test
 from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture, textured
 
-QUICK_REFERENCE_S = 1.0
-"""A reference that would take longer at the timed size is not called there."""
+QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
+"""A reference that would take longer at the timed size is not called there; and where there is a doubt."""
 
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
@@ -87,34 +88,11 @@ class LaunchData:
         return worst, None
 
 
-def test_sizes(problem: Problem) -> list[dict[str, int]]:
-    """The sizes of each test and, last, those that are timed."""
-    return [{**problem.sizes, **test.sizes} for test in problem.tests] + [dict(problem.sizes)]
-
-
-def label_of(sizes: Mapping[str, int], inputs: Mapping[str, InputFill] | None = None) -> str:
-    """The sizes in words, and the inputs of a test that has its own, "n=512, m=3, x zeros"."""
-    words = [f"{name}={value}" for name, value in sizes.items()] or ["the only size"]
-    words += [f"{name} {fill_in_words(fill.fill, fill)}" for name, fill in (inputs or {}).items()]
-    return ", ".join(words)
-
-
-def fill_in_words(name: str | None, bounds: InputFill | Argument) -> str:
-    """A fill with the bounds that are given, "uniform from 0.5 below n"."""
-    words = [f"{key} {value}" for key, value in (("from", bounds.low), ("below", bounds.high)) if value is not None]
-    return " ".join([name or "poisoned", *words])
-
-
 @dataclass
 class _OwnErrors:
-    """Largest relative errors of the kernel as given by texture, and what its reference costs.
-
-    Attributes:
-        largest_call: how much work the largest launch was that the reference computed, and how many seconds it took.
-    """
+    """Largest relative errors of the kernel as given, by texture."""
 
     relative: dict[Texture, float] = field(default_factory=dict)
-    largest_call: tuple[float, float] = (0.0, 0.0)
 
     def note(self, texture: Texture, error: OwnError) -> None:
         self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
@@ -122,6 +100,24 @@ class _OwnErrors:
     def of(self, texture: Texture) -> OwnError:
         """That of the texture, and of noise where no test has the texture."""
         return OwnError(0.0, self.relative.get(texture, self.relative.get(Texture.NOISE, 0.0)))
+
+
+@dataclass
+class _ReferenceCost:
+    """What a call of the reference takes, s, learned from calls at other sizes."""
+
+    calls: dict[float, float] = field(default_factory=dict)
+
+    def note(self, work: float, spent_s: float) -> None:
+        self.calls[work] = min(spent_s, self.calls.get(work, spent_s))
+
+    def at(self, work: float) -> float:
+        """That of so much work: what every call takes, and what grows; 0 where nothing is known."""
+        if not self.calls:
+            return 0.0
+        least, most = min(self.calls), max(self.calls)
+        each = self.calls[least] if least < most / 8 else 0.0
+        return each + max(0.0, self.calls[most] - each) * work / most
 
 
 class DataSets:
@@ -139,6 +135,8 @@ class DataSets:
         self._run_baseline = run_baseline
         self._draws = draws
         self._own = _OwnErrors()
+        self._cost = _ReferenceCost()
+        self._in_doubt = False
         self.left_out: list[str] = []
 
     def make(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
@@ -152,6 +150,17 @@ class DataSets:
         """
         noise = self._noise(index)
         return [noise, *filter(None, (self._textured(noise, texture) for texture in textures))]
+
+    def doubt(self, data: LaunchData) -> bool:
+        """Whether a result that differs there may be the better one, as only the kernel as given says what to expect.
+
+        Its error is not known where its reference was not asked: it may have lost in a large sum what others keep.
+        From then on the reference is asked, so that this is true once.
+        """
+        if self._problem.reference is None or data.texture not in STRUCTURED or self._asks_reference(data):
+            return False
+        self._in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
+        return self._in_doubt
 
     def _noise(self, index: int) -> LaunchData:
         for _ in range(self._draws - 1):
@@ -227,9 +236,12 @@ class DataSets:
         """At every test; at the timed size where there is none, or for structured inputs where it is quick."""
         if not self._is_timed(data.index) or not self._problem.tests:
             return True
-        work, spent_s = self._own.largest_call
-        needed_s = spent_s * self._work(self._problem.sizes) / work if work else 0.0
-        return data.texture in STRUCTURED and needed_s < QUICK_REFERENCE_S
+        return data.texture in STRUCTURED and (self._in_doubt or self._timed_reference_s < QUICK_REFERENCE_S)
+
+    @property
+    def _timed_reference_s(self) -> float:
+        """What a call of the reference takes at the timed size, as far as is known."""
+        return self._cost.at(self._work(self._problem.sizes))
 
     def _work(self, sizes: Mapping[str, int]) -> float:
         """The work of a launch, in operations where the problem says how many, else in bytes."""
@@ -245,7 +257,7 @@ class DataSets:
         # A view, as of a transpose, would be gone through against the grain at every check.
         expected = {i: np.ascontiguousarray(by_name[self._problem.arguments[i].name]) for i in outputs}
         spent_s = time.perf_counter() - began
-        self._own.largest_call = max(self._own.largest_call, (self._work(sizes), spent_s))
+        self._cost.note(self._work(sizes), spent_s)
         errors = {i: own_error(outputs[i], expected[i]) for i in outputs}
         for i, output in outputs.items():
             loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.errors import MachineError, ProblemError, UserError
-from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.protocol import (
     EvaluationAnswer,
     Executable,
@@ -21,7 +20,7 @@ from tui_tuner.evaluate.site import Place
 from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_arguments import faults_of_test
-from tui_tuner.problem.inputs import array_bytes
+from tui_tuner.problem.inputs import array_bytes, label_of
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 MakeExecutable = Callable[[Candidate, Configuration, Problem], Awaitable[Failure | tuple[Build, Executable | None]]]

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from tui_tuner.errors import DeviceError, MachineError
-from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.devices.base import POWER_CAP, DeviceSelection
 from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import ceilings_candidate
@@ -38,6 +37,7 @@ from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import Candidate, Geometry, baseline, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 
@@ -141,6 +141,7 @@ class LocalEvaluator:
             return EvaluationAnswer(failure=died.failure)
         if not isinstance(answer, EvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
+        self._troubles += [f"not checked from now on, as the kernel as given fails there: {o}" for o in answer.left_out]
         return answer
 
     async def compare(

@@ -6,14 +6,13 @@ import math
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.devices.base import (
     Buffers,
@@ -23,6 +22,7 @@ from tui_tuner.evaluate.devices.base import (
     KernelArgument,
     LoadedKernel,
 )
+from tui_tuner.evaluate.kept_buffers import KeptBuffers, ResultMismatch
 from tui_tuner.evaluate.measure import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.protocol import (
     ComparisonAnswer,
@@ -44,23 +44,10 @@ LIMIT_S = 3.0
 LIMIT_FACTOR = 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
-NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
 WARM_FACTOR, WARM_LAUNCHES = 2, 10
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
-
-
-class ResultMismatch(Exception):
-    """A launch that ran and computed something else.
-
-    Args:
-        data: what it was launched with.
-    """
-
-    def __init__(self, message: str, data: LaunchData) -> None:
-        super().__init__(message)
-        self.data = data
 
 
 class Workbench:
@@ -84,8 +71,9 @@ class Workbench:
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
         self._structured: list[LaunchData] = []
-        self._kept: dict[tuple[int, Texture], Buffers] = {}
+        self._memory = KeptBuffers(device, frozenset(self._outputs), len(problem.tests))
         self._baseline: Executable | None = None
+        self._left_out_told = 0
 
     def prepare(self, baseline: Executable) -> EvaluationAnswer:
         """Check the kernel as given, keep data and tolerances for all candidates, and time it.
@@ -98,15 +86,13 @@ class Workbench:
         try:
             self._tests = [data for index in range(last) for data in self._fresh(index, self._textures(index))]
             self._timed, *self._structured = self._fresh(last, self._textures(last))
-            for data in (*self._tests, self._timed, *self._structured):
-                for expected in data.expected.values():
-                    self._device.pin(expected)
+            self._pin((*self._tests, self._timed, *self._structured))
         except DeviceFault as fault:
             return _failed(fault)
         outcome = self.evaluate(baseline, None)
         if outcome.timing is not None:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
-        return outcome.model_copy(update={"left_out": self._datasets.left_out})
+        return outcome
 
     def _textures(self, index: int) -> Sequence[Texture]:
         """All at tests, and where there are none; those with structure at the timed size; as far as there is room."""
@@ -136,12 +122,15 @@ class Workbench:
                 # In the load that was timed: what it had kept of the timed launches would be wrong for others.
                 timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
+            if self._is_doubtful(fault):
+                return self.evaluate(executable, best_ms)
             return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
             timing=timing,
             error=max(error, timed_error),
             verify_ms=(verified - start) * 1000,
             measure_ms=(time.perf_counter() - verified) * 1000,
+            left_out=self._newly_left_out(),
         )
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
@@ -152,9 +141,29 @@ class Workbench:
                 self._verify(kernel, tests, challenger)
             return self._interleaved(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
         except (DeviceFault, ResultMismatch) as fault:
+            if self._is_doubtful(fault):
+                return self.compare(incumbent, challenger, delta)
             failed = _failed(fault)
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
             return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
+
+    def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
+        """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
+        if isinstance(fault, DeviceFault) or not self._datasets.doubt(fault.data):
+            return False
+        for data in self._structured:
+            self._memory.give_back(data)
+        self._structured = self._fresh(fault.data.index, [data.texture for data in self._structured])[1:]
+        self._pin(self._structured)
+        return True
+
+    def _pin(self, sets: Sequence[LaunchData]) -> None:
+        for expected in (array for data in sets for array in data.expected.values()):
+            self._device.pin(expected)
+
+    def _newly_left_out(self) -> list[str]:
+        told, self._left_out_told = self._left_out_told, len(self._datasets.left_out)
+        return self._datasets.left_out[told:]
 
     def _fresh_pair(self, index: int) -> list[LaunchData]:
         """Noise and, of the other textures that are checked there, one at random."""
@@ -288,6 +297,11 @@ class Workbench:
         finally:
             self._device.free(buffers)
 
+    def _buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
+        """Those of data that every candidate sees are kept."""
+        is_kept = any(data is kept for kept in (self._timed, *self._structured, *self._tests))
+        return self._memory.of(data, is_kept=is_kept)
+
     @contextmanager
     def _loaded(self, executable: Executable) -> Iterator[LoadedKernel]:
         kernel = self._device.load(Path(executable.artifact), executable.symbol)
@@ -295,46 +309,6 @@ class Workbench:
             yield kernel
         finally:
             self._device.unload(kernel)
-
-    @contextmanager
-    def _buffers(self, data: LaunchData) -> Iterator[Buffers]:
-        """Buffers whose rear (even tests, and what is timed) or front (odd tests) lies against a guard.
-
-        Those of data that every candidate sees are kept, as long as all that used them found nothing wrong.
-        """
-        key = data.index, data.texture
-        is_kept = any(data is kept for kept in (self._timed, *self._structured, *self._tests))
-        buffers = self._kept.pop(key, None) if is_kept else None
-        try:
-            yield (buffers := buffers or self._allocated(data))
-        except ResultMismatch as wrong:
-            is_kept &= wrong.data is not data
-            raise
-        except BaseException:
-            is_kept = False
-            raise
-        finally:
-            if is_kept and buffers is not None:
-                self._kept[key] = buffers
-            elif buffers is not None:
-                self._device.free(buffers)
-
-    def _allocated(self, data: LaunchData) -> Buffers:
-        """New buffers; those that are kept give way where there is no room beside them."""
-        guard_end = data.index % 2 == 0 or data.index == len(self._problem.tests)
-        try:
-            return self._device.allocate(data.arguments, frozenset(self._outputs), guard_end=guard_end)
-        except DeviceFault as fault:
-            if fault.fatal or "MEMORY" not in fault.message:
-                raise
-            if not self._kept:  # there was room when the session began
-                others = self._device.others()
-                hint = f"{NO_MEMORY}; others that use the device: {', '.join(others)}" if others else NO_MEMORY
-                raise MachineError(f"the device has no memory left: {fault.message}", hint=hint) from fault
-        for buffers in self._kept.values():
-            self._device.free(buffers)
-        self._kept.clear()
-        return self._allocated(data)
 
 
 def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:

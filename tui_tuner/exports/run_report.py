@@ -6,7 +6,6 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.exports import ToldRun
 from tui_tuner.exports.blocks import Block, Code, Heading, Paragraph, Table
 from tui_tuner.exports.plots import plots_of
@@ -21,6 +20,7 @@ from tui_tuner.format import (
     time_words,
 )
 from tui_tuner.problem.candidate import Candidate, geometry
+from tui_tuner.problem.inputs import label_of
 from tui_tuner.report import best_text, title_of
 from tui_tuner.session import events
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.model import Argument, Problem
+from tui_tuner.problem.model import Argument, InputFill, Problem
 from tui_tuner.problem.reference import call_reference
 
 DEFAULT_INTEGERS = (0, 100)
@@ -266,3 +266,21 @@ def _counting(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     count = math.prod(shape)
     check_counting(count, dtype)
     return np.arange(count).astype(dtype).reshape(shape)
+
+
+def test_sizes(problem: Problem) -> list[dict[str, int]]:
+    """The sizes of each test and, last, those that are timed."""
+    return [{**problem.sizes, **test.sizes} for test in problem.tests] + [dict(problem.sizes)]
+
+
+def label_of(sizes: Mapping[str, int], inputs: Mapping[str, InputFill] | None = None) -> str:
+    """The sizes in words, and the inputs of a test that has its own, "n=512, m=3, x zeros"."""
+    words = [f"{name}={value}" for name, value in sizes.items()] or ["the only size"]
+    words += [f"{name} {fill_in_words(fill.fill, fill)}" for name, fill in (inputs or {}).items()]
+    return ", ".join(words)
+
+
+def fill_in_words(name: str | None, bounds: InputFill | Argument) -> str:
+    """A fill with the bounds that are given, "uniform from 0.5 below n"."""
+    words = [f"{key} {value}" for key, value in (("from", bounds.low), ("below", bounds.high)) if value is not None]
+    return " ".join([name or "poisoned", *words])

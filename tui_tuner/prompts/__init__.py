@@ -8,7 +8,6 @@ from importlib.resources import files
 from string import Template
 
 from tui_tuner.evaluate.bottleneck import diagnosis
-from tui_tuner.evaluate.datasets import fill_in_words, label_of
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
@@ -16,7 +15,7 @@ from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.inputs import fill_of, poisoned
+from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 
 ROOM = "tui_tuner.prompts"

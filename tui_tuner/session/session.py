@@ -7,13 +7,12 @@ import math
 from contextlib import suppress
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm import Backend
 from tui_tuner.memory import Memory
 from tui_tuner.problem.candidate import baseline
-from tui_tuner.problem.inputs import array_bytes
+from tui_tuner.problem.inputs import array_bytes, label_of
 from tui_tuner.problem.model import Test
 from tui_tuner.report import FILE, SessionOutcome
 from tui_tuner.search import DEFAULT_METHOD, methods_of

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.bottleneck import filling
-from tui_tuner.evaluate.datasets import label_of
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (

@@ -10,12 +10,12 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.datasets import test_sizes
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.contradiction import why_empty, without_tautologies
 from tui_tuner.problem.expressions import ExpressionError, names_in
 from tui_tuner.problem.expressions import check as check_expression
+from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
 from tui_tuner.problem.signature import KernelSignature, find_kernel, identifiers, same_signature, strip_definitions
 from tui_tuner.problem.tunables import why_no_tunable
