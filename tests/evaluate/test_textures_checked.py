@@ -289,13 +289,3 @@ def test_no_doubt_asks_a_reference_that_takes_minutes(tmp_path: Path, monkeypatc
     monkeypatch.setattr(datasets, "PATIENT_REFERENCE_S", 0.0)
     work = sums(tmp_path, given=forgetful, candidate=total)
     assert work.evaluate(executable("candidate"), None).failure is not None
-
-
-def test_what_a_reference_takes_is_told_apart_into_what_is_the_same_and_what_grows() -> None:
-    cost = datasets._ReferenceCost()
-    assert cost.at(1e6) == 0
-    for work, spent_s in ((10.0, 0.1), (10.0, 0.3), (1000.0, 0.2)):
-        cost.note(work, spent_s)
-    assert cost.at(1e6) == pytest.approx(0.1 + 0.1 * 1000)
-    alike = datasets._ReferenceCost({500.0: 0.1, 1000.0: 0.2})
-    assert alike.at(1e6) == pytest.approx(200)

@@ -90,9 +90,14 @@ class LaunchData:
 
 @dataclass
 class _OwnErrors:
-    """Largest relative errors of the kernel as given, by texture."""
+    """Largest relative errors of the kernel as given by texture, and what its reference costs.
+
+    Attributes:
+        largest_call: how much work the largest launch was that the reference computed, and how many seconds it took.
+    """
 
     relative: dict[Texture, float] = field(default_factory=dict)
+    largest_call: tuple[float, float] = (0.0, 0.0)
 
     def note(self, texture: Texture, error: OwnError) -> None:
         self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
@@ -100,24 +105,6 @@ class _OwnErrors:
     def of(self, texture: Texture) -> OwnError:
         """That of the texture, and of noise where no test has the texture."""
         return OwnError(0.0, self.relative.get(texture, self.relative.get(Texture.NOISE, 0.0)))
-
-
-@dataclass
-class _ReferenceCost:
-    """What a call of the reference takes, s, learned from calls at other sizes."""
-
-    calls: dict[float, float] = field(default_factory=dict)
-
-    def note(self, work: float, spent_s: float) -> None:
-        self.calls[work] = min(spent_s, self.calls.get(work, spent_s))
-
-    def at(self, work: float) -> float:
-        """That of so much work: what every call takes, and what grows; 0 where nothing is known."""
-        if not self.calls:
-            return 0.0
-        least, most = min(self.calls), max(self.calls)
-        each = self.calls[least] if least < most / 8 else 0.0
-        return each + max(0.0, self.calls[most] - each) * work / most
 
 
 class DataSets:
@@ -135,7 +122,6 @@ class DataSets:
         self._run_baseline = run_baseline
         self._draws = draws
         self._own = _OwnErrors()
-        self._cost = _ReferenceCost()
         self._in_doubt = False
         self.left_out: list[str] = []
 
@@ -240,8 +226,9 @@ class DataSets:
 
     @property
     def _timed_reference_s(self) -> float:
-        """What a call of the reference takes at the timed size, as far as is known."""
-        return self._cost.at(self._work(self._problem.sizes))
+        """What a call of the reference takes at the timed size at most, as far as is known."""
+        work, spent_s = self._own.largest_call
+        return spent_s * self._work(self._problem.sizes) / work if work else 0.0
 
     def _work(self, sizes: Mapping[str, int]) -> float:
         """The work of a launch, in operations where the problem says how many, else in bytes."""
@@ -257,7 +244,7 @@ class DataSets:
         # A view, as of a transpose, would be gone through against the grain at every check.
         expected = {i: np.ascontiguousarray(by_name[self._problem.arguments[i].name]) for i in outputs}
         spent_s = time.perf_counter() - began
-        self._cost.note(self._work(sizes), spent_s)
+        self._own.largest_call = max(self._own.largest_call, (self._work(sizes), spent_s))
         errors = {i: own_error(outputs[i], expected[i]) for i in outputs}
         for i, output in outputs.items():
             loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
