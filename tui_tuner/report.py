@@ -18,6 +18,7 @@ from tomlkit import TOMLDocument
 from tomlkit.items import Table
 
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import factor_in_lines, time_words
 from tui_tuner.problem.candidate import Candidate, geometry
@@ -43,6 +44,7 @@ class SessionOutcome(BaseModel):
         time_unit: "ms", or "CPU ms" where no GPU was timed.
         sizes: at which was timed; None where an earlier version wrote the result.
         problem_key: digest of language and arguments; empty where an earlier version wrote the result.
+        library: what the library needs that the problem names.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,6 +77,7 @@ class SessionOutcome(BaseModel):
     elapsed_s: float
     sizes: dict[str, int] | None = None
     problem_key: str = ""
+    library: LibraryTime | None = None
 
     @property
     def paired_times(self) -> tuple[float, float] | None:
@@ -201,8 +204,9 @@ def tuned_problem(
     document["tunables"] = tunables
     for gone in ("defaults", "search"):
         document.pop(gone, None)
-    if problem.reference is not None:
-        document["reference"]["python"] = _seen_from(directory, problem, problem.reference.python)
+    for table, named in (("reference", problem.reference), ("library", problem.library)):
+        if named is not None:
+            document[table]["python"] = _seen_from(directory, problem, named.python)
     return document
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import (
     configuration_words,
@@ -115,6 +116,7 @@ class KernelStory:
         self._is_record = False
         self._given: events.BaselineMeasured | None = None
         self._best: Evaluation | None = None
+        self._library: LibraryTime | None = None
 
     def line(self, event: events.Event) -> str | None:
         """One line for what was measured."""
@@ -122,6 +124,7 @@ class KernelStory:
             case events.DeviceReady():
                 self._unit = time_unit(cpu=event.device.cpu_times)
                 self._is_record = kind_named(event.device.kind).is_record
+                self._library = event.library
             case events.BaselineMeasured():
                 self._given = event
                 return self._baseline(event)
@@ -146,6 +149,8 @@ class KernelStory:
             lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
             lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {self._how_timed(event)}")
+        if self._library is not None and self._given is not None:
+            lines.append(f"library   {self._library.against(self._best or self._given.given)}")
         return lines
 
     def _how_timed(self, event: events.SessionFinished) -> str:

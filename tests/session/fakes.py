@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.evaluator import MachineReport
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.llm import Chunk, Request, Stop, Usage
@@ -104,6 +105,7 @@ class FakeEvaluator:
         self.proposed: list[Test] = []
         self.devices: list[str] = []
         self.told: list[str] = []
+        self.library: LibraryTime | None = None
         self.profile_found: Profile | None = None
         self.profiled: list[Configuration] = []
 
@@ -119,7 +121,9 @@ class FakeEvaluator:
         tests = [proposed[i] for i, reason in tried.items() if reason is None]
         dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
         profiles = self.profile_found is not None
-        return MachineReport(DEVICE, "landlock", "", given, tests, dropped, devices=self.devices, profiles=profiles)
+        return MachineReport(
+            DEVICE, "landlock", "", given, tests, dropped, devices=self.devices, library=self.library, profiles=profiles
+        )
 
     def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
         return milliseconds(candidate, configuration)

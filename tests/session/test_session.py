@@ -19,6 +19,7 @@ from tests.session.fakes import (
     wrong_result,
 )
 from tui_tuner.errors import JournalError, ModelError, UserError
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.headless import ApproveAll, exit_code_of
@@ -402,3 +403,15 @@ async def test_a_run_that_began_without_profiles_goes_on_without(tmp_path: Path)
     resumed = reopened(tmp_path)
     await all_events(session_of(resumed, evaluator, ScriptedModel(reply())))
     assert evaluator.profiled == []
+
+
+async def test_the_time_of_a_library_stands_in_prompts_and_in_the_result(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator, model = FakeEvaluator(run.problem), ScriptedModel(reply())
+    evaluator.library = LibraryTime(name="torch 2", function="f", median=0.5, low=0.5, high=0.5, checked=True)
+    events = await all_events(session_of(run, evaluator, model))
+    assert "a library computes the same: torch 2 0.5 ms" in model.requests[0].messages[-1].content
+    assert json.loads((run.path / "result.json").read_text())["library"]["median"] == 0.5
+    again = await all_events(session_of(reopened(tmp_path), None))
+    for told in (events, again):
+        assert [e.library for e in told if isinstance(e, DeviceReady)] == [evaluator.library]

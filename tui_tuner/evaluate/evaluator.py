@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
@@ -26,6 +27,7 @@ class MachineReport:
         devices: those that measure side by side, as the user names them.
         jobs: builds at once, where the evaluator says.
         left_out: a line for each kind of inputs at which the kernel as given fails, so that no candidate is checked.
+        library: what the library needs that the problem names; None where none is named, or it cannot be timed.
         profiles: whether it can tell more of a configuration than its time.
     """
 
@@ -39,6 +41,7 @@ class MachineReport:
     devices: Sequence[str] = ()
     jobs: int = 0
     left_out: list[str] = field(default_factory=list)
+    library: LibraryTime | None = None
     profiles: bool = False
 
 

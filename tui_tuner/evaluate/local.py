@@ -14,6 +14,7 @@ from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
+from tui_tuner.evaluate.library import named_library
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.programs import MeasuredPrograms
@@ -96,16 +97,20 @@ class LocalEvaluator:
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
         said += await self._places.join()
+        library, why = None, ""
+        if choice.kind == "cuda" and tools.is_here:
+            library, why = await named_library(self._problem, self._first, self._options.log, self._options.run)
         return MachineReport(
             device=self._device,
             sandbox=tools.sandbox,
-            note="; ".join(filter(None, (note, *left_out, *said))),
+            note="; ".join(filter(None, (note, *left_out, *said, why))),
             given=self._evaluation(given, default, checked.build, checked.answer),
             tests=checked.tests,
             dropped=checked.dropped,
             devices=self._places.titles,
             left_out=checked.answer.left_out,
             jobs=tools.jobs,
+            library=library,
             profiles=tools.profiler is not None,
         )
 

@@ -79,6 +79,7 @@ class Tools:
     """A builder, its compiler and version, how it is confined, in one line, and how many builds it does at once.
 
     Attributes:
+        is_here: whether other programs of this machine can use the device.
         profiler: of what is built; None where there are no tools for that, or they are not wanted.
     """
 
@@ -86,6 +87,7 @@ class Tools:
     toolchain: str
     sandbox: str
     jobs: int
+    is_here: bool = False
     profiler: Profiler | None = None
 
 

@@ -92,7 +92,14 @@ class ThisMachine:
             language=problem.language,
             kept=options.kept,
         )
-        return Tools(builder, compiler.toolchain, report.line, options.jobs, self._profiler(choice, compiler))
+        return Tools(
+            builder,
+            compiler.toolchain,
+            report.line,
+            options.jobs,
+            is_here=True,
+            profiler=self._profiler(choice, compiler),
+        )
 
     def _profiler(self, choice: DeviceChoice, compiler: Compiler) -> Profiler | None:
         options = self._options

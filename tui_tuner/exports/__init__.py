@@ -188,6 +188,7 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
         model_fault=finished.model_fault,
         cost=finished.cost,
         elapsed_s=told[-1].elapsed,
+        library=ready.library,
     )
 
 

@@ -58,6 +58,8 @@ def _found(told: ToldRun) -> Iterator[Block]:
             time = f"{time_words(paired or evaluation.timing.median, unit)}{roofline_words(evaluation.share)}"
             rows.append([name, time, configuration_words(evaluation.configuration)])
     yield Table(["", "time", "configuration"], rows)
+    if outcome.library is not None:
+        yield Paragraph(f"A library computes the same: {outcome.library.against(outcome.best)}.")
     if (found := told.diagnosis) is not None:
         yield Paragraph(f"What holds the best back: {found.cause}")
         yield Paragraph(". ".join(found.facts))

@@ -16,7 +16,7 @@ from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch, check_names, check_space, check_steps_of_problem
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
 from tui_tuner.problem.model import Problem, type_names
-from tui_tuner.problem.reference import find_reference
+from tui_tuner.problem.reference import find_library, find_reference
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.toml_file import KeyLocations, read_text, read_toml, written
 from tui_tuner.text import suggestion
@@ -64,6 +64,8 @@ def written_in_python(problem: Problem) -> Written:
         checked = parse_problem(text, directory=problem.directory, file=file, source_text=_source_of(problem))
         if checked.reference is not None:
             find_reference(checked)
+        if checked.library is not None:
+            find_library(checked)
     except ProblemError as error:  # the line is that of a file that nobody wrote
         raise ProblemError(f"Problem: {error.message}", hint=error.hint) from None
     return Written(checked, text, file)
@@ -192,8 +194,7 @@ def problem_in_text(text: str, file: Path) -> Problem:
     problem = _validated(tables, file.parent, place)
     source = file.parent / problem.kernel.source
     problem = _checked(problem, _read_source(source, place), place)
-    if problem.reference is not None:
-        _check_reference(problem, place)
+    _check_functions(problem, place)
     return problem
 
 
@@ -271,10 +272,16 @@ def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem
     return problem
 
 
-def _check_reference(problem: Problem, place: KeyLocations) -> None:
-    try:
-        find_reference(problem)
-    except ProblemError as error:
-        if error.line is not None:
-            raise
-        raise place.error(error.message, "reference", "python", hint=error.hint) from None
+def _check_functions(problem: Problem, place: KeyLocations) -> None:
+    """Whether the functions are there that the problem file names."""
+    for table, is_named, find in (
+        ("reference", problem.reference is not None, find_reference),
+        ("library", problem.library is not None, find_library),
+    ):
+        try:
+            if is_named:
+                find(problem)
+        except ProblemError as error:
+            if error.line is not None:
+                raise
+            raise place.error(error.message, table, "python", hint=error.hint) from None

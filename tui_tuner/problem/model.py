@@ -179,6 +179,16 @@ class Reference(ProblemTable):
     python: str
 
 
+class Library(ProblemTable):
+    """What a library needs for the same: a function `file.py:function` that computes it on a CUDA device with torch.
+
+    It is called with every argument of the kernel by name, arrays as tensors on the device, and returns the outputs as
+    a reference does, or writes into them and returns nothing.
+    """
+
+    python: str
+
+
 class Tolerance(ProblemTable):
     """How far a result may be off; what is not given follows `tui_tuner.evaluate.tolerance`."""
 
@@ -214,6 +224,7 @@ class Problem(ProblemTable):
     work: Work | None = None
     tests: list[Test] = []
     reference: Reference | None = None
+    library: Library | None = None
     tolerance: Tolerance = Tolerance()
     emulator: Emulator | None = None
     steps: list[TuningStep] = []

@@ -1,4 +1,7 @@
-"""The user's own NumPy reference: found without importing it, and called for the expected results."""
+"""Functions of the user's that compute what the kernel does: found without importing them, and called.
+
+The reference in NumPy says what is right; that of a library, with torch on the device, what time others need.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,22 @@ from tui_tuner.text import suggestion
 
 @dataclass(frozen=True)
 class ReferenceFunction:
-    """Where the reference stands.
+    """Where a function stands that computes what the kernel does.
 
     Attributes:
         line: where its `def` stands, counted from 1.
+        what: the table of the problem file that names it.
     """
 
     file: Path
     name: str
     line: int
+    what: str = "reference"
+
+    @property
+    def title(self) -> str:
+        """What it is, and its name."""
+        return f"{self.what} {self.name}()"
 
 
 def find_reference(problem: Problem) -> ReferenceFunction:
@@ -39,15 +49,30 @@ def find_reference(problem: Problem) -> ReferenceFunction:
     """
     if problem.reference is None:
         raise ProblemError("there is no reference", hint='add [reference] with python = "file.py:function"')
-    name, function = _split(problem.reference.python)
+    return _found(problem, problem.reference.python, "reference")
+
+
+def find_library(problem: Problem) -> ReferenceFunction:
+    """Do as `find_reference` for what a library computes.
+
+    Raises:
+        ProblemError: as `find_reference`.
+    """
+    if problem.library is None:
+        raise ProblemError("no library is named", hint='add [library] with python = "file.py:function"')
+    return _found(problem, problem.library.python, "library")
+
+
+def _found(problem: Problem, place: str, what: str) -> ReferenceFunction:
+    name, function = _split(place)
     file = problem.directory / name
-    functions = {node.name: node for node in _tree(file).body if isinstance(node, ast.FunctionDef)}
+    functions = {node.name: node for node in _tree(file, what).body if isinstance(node, ast.FunctionDef)}
     if function not in functions:
         hint = suggestion(function, functions, "functions")
-        raise ProblemError(f"the reference has no function '{function}'", hint=hint, file=file)
-    found = functions[function]
-    _refuse_other_parameters(problem, found.args, ReferenceFunction(file, function, found.lineno))
-    return ReferenceFunction(file, function, found.lineno)
+        raise ProblemError(f"the {what} has no function '{function}'", hint=hint, file=file)
+    found = ReferenceFunction(file, function, functions[function].lineno, what)
+    _refuse_other_parameters(problem, functions[function].args, found)
+    return found
 
 
 def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic]) -> dict[str, np.ndarray]:
@@ -60,12 +85,27 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
     """
     reference = find_reference(problem)
     named = {a.name: _given(value) for a, value in zip(problem.arguments, arguments, strict=True)}
-    try:
-        returned = _load(reference)(**named)
-    except Exception as error:  # whatever the user's code raises is the user's to fix
-        raise _failure(reference, error) from error
     outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
-    return _checked(reference, _by_name(reference, returned, list(outputs)), outputs)
+    return outputs_of(reference, lambda: load_function(reference)(**named), outputs)
+
+
+def outputs_of(
+    function: ReferenceFunction, call: Callable[[], object], outputs: Mapping[str, tuple[int, ...]]
+) -> dict[str, np.ndarray]:
+    """What a function of the user's computes, by the names of the outputs.
+
+    Args:
+        call: calls it.
+        outputs: the shape of each.
+
+    Raises:
+        ProblemError: it raises, or returns something else than the outputs; with the line in the user's file.
+    """
+    try:
+        returned = call()
+    except Exception as error:  # whatever the user's code raises is the user's to fix
+        raise _failure(function, error) from error
+    return _checked(function, _by_name(function, returned, list(outputs)), outputs)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -75,31 +115,31 @@ def _split(text: str) -> tuple[str, str]:
     return file, function
 
 
-def _tree(file: Path) -> ast.Module:
+def _tree(file: Path, what: str) -> ast.Module:
     try:
         return ast.parse(file.read_text("utf-8"))
     except OSError as error:
         raise ProblemError(
-            f"the reference {file} cannot be read: {error.strerror}", hint="correct [reference] python"
+            f"the {what} {file} cannot be read: {error.strerror}", hint=f"correct [{what}] python"
         ) from None
     except UnicodeDecodeError:
-        raise ProblemError("the reference is not UTF-8 text", file=file) from None
+        raise ProblemError(f"the {what} is not UTF-8 text", file=file) from None
     except (SyntaxError, ValueError) as error:
         line = error.lineno if isinstance(error, SyntaxError) else None
-        raise ProblemError(f"the reference is not Python: {error.args[0]}", file=file, line=line) from None
+        raise ProblemError(f"the {what} is not Python: {error.args[0]}", file=file, line=line) from None
 
 
 def _refuse_other_parameters(problem: Problem, taken: ast.arguments, place: ReferenceFunction) -> None:
     named = {parameter.arg for parameter in (*taken.args, *taken.kwonlyargs)}
     given = [argument.name for argument in problem.arguments]
     if taken.kwarg is None and (missing := [name for name in given if name not in named]):
-        message = f"the reference {place.name}() does not take the kernel's argument '{missing[0]}'"
+        message = f"the {place.title} does not take the kernel's argument '{missing[0]}'"
     else:
         needed = [p.arg for p in taken.args[: len(taken.args) - len(taken.defaults)]]
         needed += [p.arg for p, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if default is None]
         if not (foreign := [name for name in needed if name not in given]) and not taken.posonlyargs:
             return
-        message = f"the reference {place.name}() wants {', '.join(foreign) or 'arguments by position'}"
+        message = f"the {place.title} wants {', '.join(foreign) or 'arguments by position'}"
     hint = f"write def {place.name}({', '.join(given)}): it is called with these by name"
     raise ProblemError(message, hint=hint, file=place.file, line=place.line)
 
@@ -113,7 +153,12 @@ def _given(value: np.ndarray | np.generic) -> object:
     return copy
 
 
-def _load(reference: ReferenceFunction) -> Callable[..., Any]:
+def load_function(reference: ReferenceFunction) -> Callable[..., Any]:
+    """The function itself, its file run.
+
+    Raises:
+        Exception: whatever the user's file raises.
+    """
     name = f"tuner_tui_reference_{reference.file.stem}"
     spec = importlib.util.spec_from_file_location(name, reference.file)
     if spec is None or spec.loader is None:
@@ -130,7 +175,7 @@ def _failure(reference: ReferenceFunction, error: Exception) -> ProblemError:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).absolute() == own]
     line = frames[-1].lineno if frames else reference.line
     return ProblemError(
-        f"the reference {reference.name}() failed: {type(error).__name__}: {error}",
+        f"the {reference.title} failed: {type(error).__name__}: {error}",
         hint="its arrays are read-only; it returns new ones" if "read-only" in str(error) else None,
         file=reference.file,
         line=line,
@@ -142,9 +187,7 @@ def _by_name(reference: ReferenceFunction, returned: object, outputs: list[str])
         return returned
     values = list(returned) if isinstance(returned, tuple) else [returned]
     if len(values) != len(outputs):
-        message = (
-            f"the reference {reference.name}() returns {len(values)} arrays, the kernel has {len(outputs)} outputs"
-        )
+        message = f"the {reference.title} returns {len(values)} arrays, the kernel has {len(outputs)} outputs"
         raise ProblemError(message, hint=f"return {', '.join(outputs)}", file=reference.file, line=reference.line)
     return dict(zip(outputs, values, strict=True))
 
@@ -154,7 +197,7 @@ def _checked(
 ) -> dict[str, np.ndarray]:
     def refuse(message: str) -> ProblemError:
         return ProblemError(
-            f"the reference {reference.name}() {message}",
+            f"the {reference.title} {message}",
             hint=f"it returns the outputs: {', '.join(outputs)}",
             file=reference.file,
             line=reference.line,

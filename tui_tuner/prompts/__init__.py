@@ -9,6 +9,7 @@ from string import Template
 
 from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
@@ -126,6 +127,7 @@ def measurement_facts(
     candidate: Candidate,
     known: Sequence[Evaluation],
     profile: Profile = NO_PROFILE,
+    library: LibraryTime | None = None,
 ) -> str:
     """Times and resources of the kernel as given, of the best and of a candidate; what holds the candidate back.
 
@@ -133,6 +135,7 @@ def measurement_facts(
         candidate: the kernel that the prompt shows.
         known: what is known of it.
         profile: of the fastest that is known of it.
+        library: what a library needs for the same.
     """
     lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
     if best != given:
@@ -140,6 +143,8 @@ def measurement_facts(
     limits = roofline(problem, device)
     if limits is not None:
         lines.append(_roofline(limits) if device.peaks else _roofline_as_recorded(limits))
+    if library is not None:
+        lines.append(f"a library computes the same: {library.in_words}")
     timed = sorted((e for e in known if e.timing is not None), key=_milliseconds)
     failed = [e for e in known if e.failure is not None]
     for what, evaluations in (("fastest", timed), ("failed", failed)):

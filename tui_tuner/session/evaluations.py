@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.journal.recall import Recall
@@ -119,6 +120,7 @@ class KernelBench:
         members: the only configurations of the kernel as given that there are, as in a recording; None for all valid
             ones.
         given: the kernel as given, in its default configuration.
+        library: what the library needs that the problem names.
         fastest: what was measured as fastest, the kernel as given apart; None before anything was.
         devices: how many measure side by side.
     """
@@ -138,6 +140,7 @@ class KernelBench:
         self.sandbox: str = machine.started.sandbox
         self.members: Sequence[Configuration] | None = machine.started.members
         self.given: Evaluation = machine.started.given
+        self.library: LibraryTime | None = machine.started.library
         self.devices: int = max(1, len(machine.started.devices))
         self._at_once = max(BUILDING, machine.started.jobs) + WAITING * self.devices
         self._machine = machine

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
@@ -57,12 +58,17 @@ class SessionStarted(Event):
 
 
 class DeviceReady(Event):
-    """The device is known; `sandbox` says in one line how builds are confined, `devices` which measure side by side."""
+    """The device is known; `sandbox` says in one line how builds are confined, `devices` which measure side by side.
+
+    Attributes:
+        library: what the library needs that the problem names.
+    """
 
     type: Literal["device_ready"] = "device_ready"
     device: DeviceInfo
     sandbox: str
     devices: list[str] = Field(default_factory=list)
+    library: LibraryTime | None = None
 
     @property
     def title(self) -> str:

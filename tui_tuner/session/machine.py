@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.recorded.recording import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.journal.recall import Recall, RecordEnds
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.search.connection import SearchProcess
 
-_OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps"}
+_OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps", "library"}
 """What a problem says that no result depends on, or only by way of candidate and configuration."""
 
 
@@ -103,6 +104,7 @@ class Machine:
             members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
             devices=result.get("devices", []),
             jobs=result.get("jobs", 0),
+            library=LibraryTime.model_validate(result["library"]) if "library" in result else None,
             profiles=result.get("profiles", False),
         )
         return self._started
@@ -200,6 +202,7 @@ class Machine:
             "dropped": started.dropped,
             **({"left_out": started.left_out} if started.left_out else {}),
             **({"profiles": True} if started.profiles else {}),
+            **({"library": started.library.model_dump(mode="json")} if started.library is not None else {}),
             **self._packed(started.members),
             **({"devices": [*started.devices], "jobs": started.jobs} if len(started.devices) > 1 else {}),
         }

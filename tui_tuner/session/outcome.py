@@ -84,6 +84,7 @@ def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reaso
         "elapsed_s": effects.elapsed,
         "sizes": kind_named(effects.bench.device.kind).sized(run.problem).sizes,
         "problem_key": problem_key(run.problem),
+        "library": effects.bench.library,
     }
 
 

@@ -93,7 +93,13 @@ class Session(EventStream):
             started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
         finally:
             telling.cancel()
-        self._emit(DeviceReady(device=started.device, sandbox=started.sandbox, devices=[*started.devices]))
+        self._emit(
+            DeviceReady(
+                device=started.device, sandbox=started.sandbox, devices=[*started.devices], library=started.library
+            )
+        )
+        if started.library is not None:
+            self._emit(Note(text=f"a library computes the same: {started.library.in_words}"))
         if started.note:
             self._emit(Note(level="warning", text=started.note))
         for test in started.tests:

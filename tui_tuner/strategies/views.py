@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -75,6 +76,11 @@ class BenchView(Protocol):
     @property
     def given(self) -> Evaluation:
         """The kernel as given, in its default configuration."""
+        ...
+
+    @property
+    def library(self) -> LibraryTime | None:
+        """What the library needs that the problem names; None where none is."""
         ...
 
     @property

@@ -318,6 +318,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
             candidate,
             session.bench.evaluations_of(candidate),
             profile,
+            session.bench.library,
         ),
         history=history,
     )
