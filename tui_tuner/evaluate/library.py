@@ -11,7 +11,8 @@ import json
 import os
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from pydantic import ValidationError
 
 from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.device_lock import DeviceLock
+from tui_tuner.evaluate.devices.base import ALL, DeviceChoice
 from tui_tuner.evaluate.devices.choose import device_named
+from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.measure import median_interval
 from tui_tuner.evaluate.results import Evaluation, ResultModel
 from tui_tuner.evaluate.tolerance import bound, compare
@@ -81,16 +84,15 @@ async def named_library(problem: Problem, place: str, log: Path, run: str = "") 
     if problem.library is None:
         return None, ""
     try:
-        return await _timed(problem, device_named(place).unit, log, run), ""
+        return await _timed(problem, place, log, run), ""
     except DeviceError as error:
         return None, error.message
 
 
-async def _timed(problem: Problem, unit: str, log: Path, run: str) -> LibraryTime:
-    environment = driver_environment() | {"CUDA_VISIBLE_DEVICES": unit}
-    command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.library", unit, run)
+async def _timed(problem: Problem, place: str, log: Path, run: str) -> LibraryTime:
+    command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.library", place, run)
     with log.open("ab") as errors:
-        program = Program(command, environment=environment, has_input=True, output=PIPE, errors=errors)
+        program = Program(command, environment=driver_environment(), has_input=True, output=PIPE, errors=errors)
         async with running(program) as child:
             try:
                 async with asyncio.timeout(LIMIT_S):
@@ -126,6 +128,15 @@ class _Torch:
     @property
     def name(self) -> str:
         return f"torch {self._torch.__version__}"
+
+    @contextmanager
+    def on(self, choice: DeviceChoice, run: str) -> Iterator[None]:
+        """Use a device, which no other run works on meanwhile."""
+        driver = Driver()
+        ordinal = driver.ordinal(choice.unit) if choice.unit not in ("", ALL) else choice.index
+        self._torch.cuda.set_device(ordinal)
+        with DeviceLock(driver.uuid(driver.device(ordinal)), run).held(lambda _: None):
+            yield
 
     def check(self) -> bool:
         """Whether there is a reference that it was compared with, at the first test.
@@ -182,9 +193,9 @@ class _Torch:
         return returned.cpu().numpy() if isinstance(returned, self._torch.Tensor) else returned
 
 
-def _measured(problem: Problem, lock: DeviceLock) -> LibraryTime:
+def _measured(problem: Problem, place: str, run: str) -> LibraryTime:
     library = _Torch(problem)
-    with lock.held(lambda _: None):
+    with library.on(device_named(place), run):
         checked = library.check()
         median, low, high = median_interval(library.times())
     function = "" if problem.library is None else problem.library.python
@@ -196,10 +207,10 @@ def main() -> None:
     die_with_parent()
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
-    unit, run = sys.argv[1:3]
+    place, run = sys.argv[1:3]
     problem = Problem.model_validate_json(sys.stdin.buffer.read())
     try:
-        found = _measured(problem, DeviceLock(unit, run))
+        found = _measured(problem, place, run)
         said: dict[str, Any] = {"found": found.model_dump(mode="json")}
     except ImportError as error:
         said = {"failed": f"{error.name or error} is not installed"}
