@@ -39,7 +39,7 @@ from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS, method_named
-from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
+from tui_tuner.session.run_directory import RunDirectory, create, default_path, is_about, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -166,7 +166,7 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
     """
     run = open_run(path, resume=True)
     changed = [name for name in _MUST_STAY if getattr(run.options, name) != getattr(options, name)]
-    if (run.problem_text, run.problem.source_text) != (written.text, written.problem.source_text):
+    if not is_about(run.journal.header, written):
         changed.insert(0, "problem")
     if changed:
         run.journal.close()

@@ -21,7 +21,7 @@ from tui_tuner.app.signals import EndingSignals, obey_signals
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.resources import log_directory, settings_file
 from tui_tuner.subjects import KERNEL, Subject
-from tui_tuner.text import clean
+from tui_tuner.text import say
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
@@ -162,10 +162,9 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
 async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     from tui_tuner.tui.app import TunerApp
 
-    starting, look = StartingSession(begin, title), _screen_table()
-    look["theme"] = front_end.theme or look.get("theme")
+    starting = StartingSession(begin, title)
     try:
-        app = TunerApp(_played(starting, front_end), starting=True, **look)
+        app = TunerApp(_played(starting, front_end), starting=True, **_look(front_end.theme))
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
     try:
@@ -199,9 +198,7 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
     from tui_tuner.session.live import WatchedRun
     from tui_tuner.tui.app import TunerApp
 
-    look = _screen_table()
-    look["theme"] = theme or look.get("theme")
-    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
+    status = await TunerApp(WatchedRun(path), starting=True, **_look(theme)).run_async()
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 
@@ -229,8 +226,8 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
     from tui_tuner.headless import AskInLines, Lines
 
-    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {logged(broken.cause)}"
-    print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    told = f"the screen broke ({broken}); the session goes on without it; {logged(broken.cause)}"
+    say(f"tuner-tui: {told}")
     for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, as a hang-up does
         signal.signal(name, signal.SIG_DFL)
     lines = Lines(app.subject)
@@ -253,8 +250,8 @@ def logged(error: Exception) -> str:
     return f"log: {file}"
 
 
-def _screen_table() -> dict[str, Any]:
-    """What the settings say of the screen, nothing where they cannot be read: who begins the session says why."""
+def _look(named: str | None) -> dict[str, Any]:
+    """The theme that is named, and what the settings say of the screen; nothing of them where they cannot be read."""
     file = settings_file()
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("screen", {})
@@ -262,8 +259,8 @@ def _screen_table() -> dict[str, Any]:
         sound = isinstance(theme, str | None) and all(isinstance(key, str) for key in keys.values())
         calls = {name: table[name] for name in ("bell", "notify") if name in table}
     except (OSError, ValueError, AttributeError):
-        return {}
-    return {"theme": theme, "keymap": keys or None, **calls} if sound else {}
+        sound = False  # who begins the session says why
+    return {**calls, "theme": named or theme, "keymap": keys or None} if sound else {"theme": named}
 
 
 class StartingSession:
@@ -316,10 +313,10 @@ class StartingSession:
 
 def _tell_notes(setup: SessionSetup) -> None:
     for note in setup.notes:
-        print(note, file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+        say(note)
 
 
 def _tell_resume(setup: SessionSetup) -> None:
     if setup.run.journal.path.parent.is_dir():
         path = shlex.quote(str(setup.run.path))
-        print(f"interrupted; go on with: tuner-tui resume {path}", file=sys.stderr)  # noqa: T201
+        say(f"interrupted; go on with: tuner-tui resume {path}")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tui_tuner.checks import Code
 from tui_tuner.checks.places import OpenMachine, opened, pair_named
-from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import DeviceError, ExitCode
 from tui_tuner.evaluate.datasets import label_of, test_sizes
 from tui_tuner.evaluate.results import Comparison, Failure, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.text import tell
 
 DELTA = 0.01
 """Where only right or wrong is asked, how exactly both are timed on the way."""
@@ -73,7 +73,7 @@ async def verify(chosen: argparse.Namespace) -> int:
         UserError: one of them cannot be used.
     """
     pair = await asyncio.to_thread(pair_named, chosen.against, chosen.kernel)
-    async with opened(pair.problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+    async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         failure = await _fault(machine, pair.second)
         places = [label_of(sizes) for sizes in test_sizes(machine.problem)]
     if chosen.json:
@@ -103,7 +103,7 @@ async def compare(chosen: argparse.Namespace) -> int:
         UserError: one of them cannot be used.
     """
     pair = await asyncio.to_thread(pair_named, chosen.first, chosen.second)
-    async with opened(pair.problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+    async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         comparison = await compared(machine, pair.second, chosen.delta)
     said = verdict(comparison, chosen.delta)
     if chosen.json:

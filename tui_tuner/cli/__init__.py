@@ -65,9 +65,9 @@ def _refuse_misspelt_command(words: Sequence[str]) -> None:
 
 
 def _fail(error: UserError, code: ExitCode) -> ExitCode:
-    from tui_tuner.text import clean
+    from tui_tuner.text import say
 
-    print(f"tuner-tui: {clean(str(error))}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    say(f"tuner-tui: {error}")
     return code
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from tui_tuner.cli.values import factor, seconds
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.options import Option
 from tui_tuner.search import ROUND_OPTIONS
@@ -182,13 +183,6 @@ def command_list() -> str:
     return "\n".join(f"  {command.name:<{width}}  {command.help}" for command in COMMANDS_BY_NAME.values())
 
 
-def tell(text: str) -> None:
-    """A line of what the command is for."""
-    from tui_tuner.text import clean
-
-    print(clean(text))  # noqa: T201 (standard output carries the data)
-
-
 _FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time", "reply_seconds": "--reply-time"}
 """Flags that are not called like the option they set."""
 
@@ -214,6 +208,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     needed = "end where there is no model or it is of no use, instead of searching without one"
     parser.add_argument("--require-model", action="store_true", default=None, help=needed)
     parser.add_argument("--temperature", type=float, metavar="T", help="of the model's replies")
+
+
+def add_unconfined(parser: argparse.ArgumentParser) -> None:
+    """Whether to do without a sandbox."""
+    unconfined = "build even where no sandbox can be had"
+    parser.add_argument("--allow-unconfined", action="store_true", default=None, help=unconfined)
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
@@ -317,34 +317,3 @@ def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -
 
         given["steps"] = [step.model_dump(mode="json") for step in load_steps(chosen.steps)]
     return options.model_copy(update={"strategy_options": {**options.strategy_options, **given}})
-
-
-def option(text: str) -> tuple[str, Any]:
-    """`NAME=VALUE` as a pair; a value that is no TOML is text."""
-    import tomli  # once a value is read; --help reads none
-
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise argparse.ArgumentTypeError(f"'{text}' is no option; write NAME=VALUE")
-    try:
-        return name.strip(), tomli.loads(f"value = {value}")["value"]
-    except tomli.TOMLDecodeError:
-        return name.strip(), value  # words need no quotes
-
-
-def seconds(text: str) -> float:
-    """A time in seconds."""
-    from tui_tuner.format import seconds_of
-
-    try:
-        return seconds_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def factor(text: str) -> float:
-    """A factor, as in 2x."""
-    try:
-        return float(text.removesuffix("x"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x") from None

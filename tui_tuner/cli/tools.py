@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, option, tell
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine
+from tui_tuner.cli.values import name_and_value
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
 from tui_tuner.resources import DEFAULT_SETTINGS, samples_directory, settings_file, write_whole
 from tui_tuner.subjects import loaded, subjects_with_settings
-from tui_tuner.text import suggestion
+from tui_tuner.text import say, suggestion, tell
 
 _STRATEGY_FILE = Path("my_strategy.py")
 """Where a first strategy goes, in the current directory, unless the user names another file."""
@@ -116,7 +116,7 @@ def runs(chosen: argparse.Namespace) -> int:
         for line in run_lines(found):
             tell(line)
     else:
-        print(f"no runs in {chosen.directory}", file=sys.stderr)  # noqa: T201
+        say(f"no runs in {chosen.directory}")
     return ExitCode.FINISHED
 
 
@@ -143,7 +143,7 @@ def memory(chosen: argparse.Namespace) -> int:
         chosen.parser.error("list takes nothing but --replies")
     lines = [reply_line(file)] if chosen.replies else [*session_lines(file)]
     if not lines:
-        print(f"nothing is remembered in {file}", file=sys.stderr)  # noqa: T201
+        say(f"nothing is remembered in {file}")
     for line in lines:
         tell(line)
     return ExitCode.FINISHED
@@ -184,7 +184,7 @@ def config(chosen: argparse.Namespace) -> int:
             chosen.parser.error("write `config`, or `config set KEY VALUE`")
         from tui_tuner.settings import save_settings
 
-        name, value = option(f"{chosen.change[1]}={chosen.change[2]}")
+        name, value = name_and_value(f"{chosen.change[1]}={chosen.change[2]}")
         tell(f"wrote {save_settings({name: value})}")
         return ExitCode.FINISHED
     file = settings_file()
@@ -207,11 +207,11 @@ def default_settings_text() -> str:
 
 
 def _option_lines(options: Iterable[Option]) -> Iterator[str]:
-    for each in options:
-        if each.default is None:
-            yield f"# {each.name} is not set"
+    for option in options:
+        if option.default is None:
+            yield f"# {option.name} is not set"
         else:
-            yield f"{each.name} = {json.dumps(each.default)}"
+            yield f"{option.name} = {json.dumps(option.default)}"
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:

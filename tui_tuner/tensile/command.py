@@ -16,10 +16,10 @@ from tui_tuner.cli.parsers import (
     front_end_of,
     given_of,
     refused,
-    tell,
 )
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.tensile import TENSILE_OPTIONS
+from tui_tuner.text import tell
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
