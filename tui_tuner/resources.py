@@ -38,6 +38,17 @@ def settings_file() -> Path:
     return user_config_path(APPLICATION) / "config.toml"
 
 
+PROJECT_FILE = "tuner-tui.toml"
+"""The settings of a project, beside its kernels."""
+VARIABLES = "TUNER_TUI_"
+"""How the names of our variables begin."""
+
+
+def project_file(beside: Path) -> Path:
+    """The settings of a project, by a kernel or by its directory."""
+    return (beside if beside.is_dir() else beside.parent) / PROJECT_FILE
+
+
 def is_named(file: Path) -> bool:
     """Whether the user says where the settings are, by `$TUNER_TUI_CONFIG`, so that this file must be there."""
     named = os.environ.get("TUNER_TUI_CONFIG")

@@ -32,9 +32,10 @@ from tui_tuner.report import SessionOutcome
 from tui_tuner.resources import settings_file
 from tui_tuner.session.events import stream_schema
 from tui_tuner.settings import Settings
+from tui_tuner.settings.models import with_subjects
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import all_strategies
-from tui_tuner.subjects import loaded, subjects
+from tui_tuner.subjects import loaded, subjects, subjects_with_settings
 
 _HEAD = ("id", "date", "kernel", "device", "speed-up", "best configuration")
 
@@ -120,7 +121,11 @@ def schema_of(what: str) -> dict[str, Any]:
     """The JSON Schema of the events, the result, the problem file or the settings, by that word."""
     if what == "events":
         return stream_schema()
-    models: dict[str, type[BaseModel]] = {"result": SessionOutcome, "problem": Problem, "settings": Settings}
+    models: dict[str, type[BaseModel]] = {
+        "result": SessionOutcome,
+        "problem": Problem,
+        "settings": with_subjects(subjects_with_settings()),
+    }
     mode: JsonSchemaMode = "serialization" if what == "result" else "validation"
     schema = models[what].model_json_schema(mode=mode)
     for name in OF_NO_FILE if what == "problem" else ():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tui_tuner.cli.values import factor, seconds
 from tui_tuner.errors import ExitCode, SettingsError
-from tui_tuner.options import Option
+from tui_tuner.options import Option, flag_of
 from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.subjects import Command, loaded, subjects
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from tui_tuner.app.showing import FrontEnd
+    from tui_tuner.problem.toml_file import KeyPath
     from tui_tuner.session_options import SessionOptions
+    from tui_tuner.settings.layers import Layer
 
 PROGRAM = "tuner-tui"
 
@@ -183,10 +185,6 @@ def command_list() -> str:
     return "\n".join(f"  {command.name:<{width}}  {command.help}" for command in COMMANDS_BY_NAME.values())
 
 
-_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time", "reply_seconds": "--reply-time"}
-"""Flags that are not called like the option they set."""
-
-
 def add_options(group: argparse._ArgumentGroup, options: Iterable[Option]) -> None:
     """A flag for every option of a table; the model of the table checks what is given."""
     for option in options:
@@ -301,12 +299,26 @@ def changed(options: SessionOptions, chosen: argparse.Namespace, *, rounds: bool
         raise refused(error) from error
 
 
+def told_by(chosen: argparse.Namespace) -> Layer:
+    """What the command line sets of the settings."""
+    from tui_tuner.settings.layers import Layer, Place
+
+    session = changes(chosen)
+    places: dict[KeyPath, Place] = {("session", name): Place(name=flag_of(name)) for name in session}
+    if getattr(chosen, "set", None):
+        session["strategy_options"] = dict(chosen.set)
+        places["session", "strategy_options"] = Place(name="--set")
+    rounds = given_of((option.name for option in ROUND_OPTIONS if hasattr(chosen, "initial_batch_size")), chosen)
+    if rounds:
+        session["rounds"] = rounds
+    places.update({("session", "rounds", name): Place(name=flag_of(name)) for name in rounds})
+    return Layer({"session": session} if session else {}, places)
+
+
 def refused(error: ValidationError) -> SettingsError:
     """Which flag has a value that cannot be, and why."""
     first = error.errors(include_url=False)[0]
-    option = str(first["loc"][-1])
-    flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
-    return SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}")
+    return SettingsError(f"{flag_of(str(first['loc'][-1]))}: {first['msg'].lower()}, it is {first['input']}")
 
 
 def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:

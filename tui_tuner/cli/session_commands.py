@@ -6,9 +6,10 @@ import argparse
 import math
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.cli.parsers import (
     PROGRAM,
@@ -92,7 +93,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         from tui_tuner.app.sessions import new_session
         from tui_tuner.settings import load_settings
 
-        settings = load_settings()
+        settings = load_settings(beside=chosen.kernel or Path())
         options = changed(settings.session, chosen)
         return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
 
@@ -126,7 +127,7 @@ async def tune_all(chosen: argparse.Namespace) -> int:
     from tui_tuner.progress import Verbosity
     from tui_tuner.settings import load_settings
 
-    settings = load_settings()
+    settings = load_settings(beside=chosen.directory)
     options = with_strategy_options(changed(settings.session, chosen), chosen)
     if is_recorded(options.device):
         raise SettingsError("a recording is of one kernel", hint="name a device, as in --device emulator")
@@ -163,7 +164,7 @@ def _is_recorded(device: str | None) -> bool:
     from tui_tuner.evaluate.devices.choose import is_recorded
     from tui_tuner.settings import load_settings
 
-    return is_recorded(device or load_settings().session.device)
+    return is_recorded(device or load_settings(beside=Path()).session.device)
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
@@ -195,9 +196,10 @@ async def resume(chosen: argparse.Namespace) -> int:
         from tui_tuner.session_options import SessionOptions
         from tui_tuner.settings import load_settings
 
-        settings = load_settings()
         changed(SessionOptions(), chosen)
-        about = subject_of(header_of(chosen.run))
+        header = header_of(chosen.run)
+        settings = load_settings(beside=_file_of(header, chosen.run))
+        about = subject_of(header)
         if chosen.from_last_good:
             _set_rest_aside(chosen.run)
         own: dict[str, object] = {**_own_options(about, chosen)}
@@ -209,6 +211,12 @@ async def resume(chosen: argparse.Namespace) -> int:
         return setup
 
     return await show(begin, front_end_of(chosen), str(chosen.run))
+
+
+def _file_of(header: Mapping[str, Any], run: Path) -> Path | None:
+    """The file that a run was begun with; it need not be there any more."""
+    named = header.get("problem_file") or header.get("file")
+    return journal_of(run).parent / named if isinstance(named, str) else None
 
 
 def _set_rest_aside(run: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine
@@ -13,7 +14,14 @@ from tui_tuner.cli.values import name_and_value
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
-from tui_tuner.resources import DEFAULT_SETTINGS, samples_directory, settings_file, write_whole
+from tui_tuner.resources import (
+    DEFAULT_SETTINGS,
+    VARIABLES,
+    project_file,
+    samples_directory,
+    settings_file,
+    write_whole,
+)
 from tui_tuner.subjects import loaded, subjects_with_settings
 from tui_tuner.text import say, suggestion, tell
 
@@ -160,7 +168,7 @@ async def doctor(_: argparse.Namespace) -> int:
     from tui_tuner.settings import load_settings
 
     code = ExitCode.FINISHED
-    async for finding in findings(load_settings()):
+    async for finding in findings(load_settings(beside=Path())):
         tell(f"{finding.name:<10} {finding.text}")
         code = ExitCode.FAILED if finding.stops else code
     return code
@@ -168,34 +176,67 @@ async def doctor(_: argparse.Namespace) -> int:
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     """The options of printing and of changing settings."""
-    change = "`set KEY VALUE` keeps a value in the settings file, as in: set session.device cuda:0"
-    parser.add_argument("change", nargs="*", metavar="set KEY VALUE", help=change)
+    words = "`set KEY VALUE`, `trust [DIR]`, or a command whose settings are printed, as in: kernel.cu"
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
+    project = "with set: in the file of the project in DIR (default: here), and not in your own"
+    parser.add_argument("--project", type=Path, nargs="?", const=Path(), metavar="DIR", help=project)
+    parser.epilog = (
+        "options of a command stand behind --, as in: tuner-tui config -- kernel.cu --device cuda."
+        " `trust` lets the projects in a directory set everything, also what runs programs"
+    )
     parser.set_defaults(command=config)
 
 
 def config(chosen: argparse.Namespace) -> int:
-    """Print the settings in force; where there is no settings file, without the models that check one.
+    """Print the settings in force with where each is set; where none is, without the models that check them.
 
     Raises:
         SettingsError: a value cannot be, or cannot be kept.
     """
-    if chosen.change:
-        if len(chosen.change) != 3 or chosen.change[0] != "set":
-            chosen.parser.error("write `config`, or `config set KEY VALUE`")
+    words: list[str] = chosen.words
+    if words[:1] == ["set"] and len(words) == 3:
         from tui_tuner.settings import save_settings
 
-        name, value = name_and_value(f"{chosen.change[1]}={chosen.change[2]}")
-        tell(f"wrote {save_settings({name: value})}")
-        return ExitCode.FINISHED
-    file = settings_file()
-    if file.exists():
-        from tui_tuner.settings import load_settings, settings_text
-
-        text = settings_text(load_settings(file))
+        name, value = name_and_value(f"{words[1]}={words[2]}")
+        tell(f"wrote {save_settings({name: value}, chosen.project)}")
+    elif words[:1] in (["set"], ["trust"]) and (words[0] == "set" or len(words) > 2):
+        chosen.parser.error("write `config set KEY VALUE`, or `config trust [DIR]`")
+    elif chosen.project is not None:
+        chosen.parser.error("--project is for `config set`; `config DIR/KERNEL` prints what holds there")
+    elif words[:1] == ["trust"]:
+        _trust(Path(words[1] if len(words) == 2 else "."))
     else:
-        text = default_settings_text()
-    tell(f"# {file}{'' if file.exists() else ' (is not there: the defaults)'}\n{text}")
+        _print_settings(words)
     return ExitCode.FINISHED
+
+
+def _trust(directory: Path) -> None:
+    from tui_tuner.settings import load_settings, save_settings
+
+    if not directory.is_dir():
+        raise SettingsError("there is no such directory", hint="name that of a project", file=directory)
+    trusted = [str(place) for place in load_settings().projects.trusted]
+    place = str(directory.resolve())
+    tell(f"trusted from now on: {place}, in {save_settings({'projects.trusted': [*dict.fromkeys([*trusted, place])]})}")
+
+
+def _print_settings(words: Sequence[str]) -> None:
+    """The settings of a command, or of what is tuned here."""
+    chosen = CommandLine().parse(words) if words else argparse.Namespace()
+    beside = next((path for name in ("kernel", "directory", "config") if (path := getattr(chosen, name, None))), Path())
+    own, project = settings_file(), project_file(beside)
+    is_variable_set = any(name.startswith(VARIABLES) and name != f"{VARIABLES}CONFIG" for name in os.environ)
+    text = default_settings_text()
+    if words or own.exists() or project.exists() or is_variable_set:
+        from tui_tuner.cli.parsers import told_by
+        from tui_tuner.settings import layered_settings, settings_text
+
+        layered = layered_settings(own, beside=beside, told=told_by(chosen))
+        text = settings_text(layered.settings, layered.origin)
+    tell(f"# {own}{'' if own.exists() else ' (is not there: the defaults)'}")
+    if project.exists():
+        tell(f"# {project}")
+    tell(f"\n{text}")
 
 
 def default_settings_text() -> str:

@@ -8,15 +8,12 @@ from typing import Any
 
 def name_and_value(text: str) -> tuple[str, Any]:
     """`NAME=VALUE` as a pair; a value that is no TOML is text."""
-    import tomli  # once a value is read; --help reads none
+    from tui_tuner.problem.toml_file import toml_value  # once a value is read; --help reads none
 
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"'{text}' is no option; write NAME=VALUE")
-    try:
-        return name.strip(), tomli.loads(f"value = {value}")["value"]
-    except tomli.TOMLDecodeError:
-        return name.strip(), value  # words need no quotes
+    return name.strip(), toml_value(value)
 
 
 def seconds(text: str) -> float:

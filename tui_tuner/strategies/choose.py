@@ -36,7 +36,7 @@ def strategy_named(spec: str, options: Mapping[str, Any] | None = None) -> Strat
     Raises:
         SettingsError: there is none, or an option is wrong.
     """
-    found = _class_in_file(spec) if _names_file(spec) else _class_named(spec)
+    found = _class_in_file(spec) if names_file(spec) else _class_named(spec)
     try:
         return found.model_validate(dict(options or {}))
     except ValidationError as error:
@@ -80,7 +80,8 @@ def all_strategies() -> Iterator[tuple[str, type[Strategy] | SettingsError]]:
             yield point.name, error
 
 
-def _names_file(spec: str) -> bool:
+def names_file(spec: str) -> bool:
+    """Whether a strategy is named by its file, which is run to have it."""
     return ".py:" in spec or spec.endswith(".py")
 
 
