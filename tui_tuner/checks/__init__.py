@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui_tuner.cli.parsers import add_unconfined
 from tui_tuner.cli.values import positive, share
+
+if TYPE_CHECKING:
+    from tui_tuner.checks.junit import Case
 
 _FILE = "a .cu, .cl or .c file, a .toml file, or the directory of a run, whose best kernel is meant"
 
@@ -31,8 +36,6 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", type=Path, metavar="FILE", help=baseline)
     most = "with --baseline: how much slower is no regression, as in 0.03 or 3%% (default 1%%)"
     parser.add_argument("--max-regression", type=share, metavar="SHARE", help=most)
-    junit = "write what came of it as JUnit XML as well"
-    parser.add_argument("--junit", type=Path, metavar="FILE", help=junit)
     _add_machine(parser)
     slower = "with --baseline 1 where all of the interval is slower than allowed, else 0"
     parser.epilog = (
@@ -68,34 +71,47 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="NAME", help=devices)
     add_unconfined(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+    junit = "write what came of it as JUnit XML as well"
+    parser.add_argument("--junit", type=Path, metavar="FILE", help=junit)
 
 
 async def _check(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.check import check
-    from tui_tuner.checks.junit import Case, write_junit
     from tui_tuner.checks.regression import check_regression
-    from tui_tuner.errors import UserError
 
     if chosen.baseline is None and chosen.max_regression is not None:
         chosen.parser.error("--max-regression needs --baseline")
-    try:
-        code, cases = await (check if chosen.baseline is None else check_regression)(chosen)
-    except UserError as error:
-        if chosen.junit is not None:
-            write_junit(chosen.junit, "check", chosen.kernel, [Case("right", "error", error.message, str(error))])
-        raise
-    if chosen.junit is not None:
-        write_junit(chosen.junit, "check", chosen.kernel, cases)
-    return code
+    return await _answered(check if chosen.baseline is None else check_regression, chosen, "check", chosen.kernel)
 
 
 async def _verify(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.pairs import verify
 
-    return await verify(chosen)
+    return await _answered(verify, chosen, "verify", chosen.kernel)
 
 
 async def _compare(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.pairs import compare
 
-    return await compare(chosen)
+    return await _answered(compare, chosen, "compare", chosen.second)
+
+
+async def _answered(
+    ask: Callable[[argparse.Namespace], Awaitable[tuple[int, list[Case]]]],
+    chosen: argparse.Namespace,
+    command: str,
+    kernel: Path,
+) -> int:
+    """Carry a command out, and write what came of it as JUnit XML where that is asked for."""
+    from tui_tuner.checks.junit import Case, write_junit
+    from tui_tuner.errors import UserError
+
+    try:
+        code, cases = await ask(chosen)
+    except UserError as error:
+        if chosen.junit is not None:
+            write_junit(chosen.junit, command, kernel, [Case("right", "error", error.message, str(error))])
+        raise
+    if chosen.junit is not None:
+        write_junit(chosen.junit, command, kernel, cases)
+    return code

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui_tuner.checks.junit import Case
-from tui_tuner.checks.pairs import DELTA, verdict
+from tui_tuner.checks.pairs import DELTA, timed, verdict
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
 from tui_tuner.errors import DeviceError, ExitCode, ProblemError, SettingsError
 from tui_tuner.evaluate.datasets import label_of
@@ -43,8 +43,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     else:
         for line in lines:
             tell(line)
-    slow = Case("time", "failure", lines[0]) if said == "SLOW" else Case("time", output="\n".join(lines))
-    return (ExitCode.FAILED if said == "SLOW" else ExitCode.FINISHED), [Case("right"), slow]
+    return (ExitCode.FAILED if said == "SLOW" else ExitCode.FINISHED), [Case("right"), timed(said, lines)]
 
 
 def best_timing(result: SessionOutcome) -> Timing | None:

@@ -146,7 +146,8 @@ def _key(provider: str) -> str | None:
 
 async def _needed_key(provider: str) -> str:
     """The key for the provider's own server: from the environment, else from the keyring of the system."""
-    return _key(provider) or await asyncio.to_thread(_key_in_keyring, provider)
+    named = _key(provider)
+    return await asyncio.to_thread(_key_in_keyring, provider) if named is None else named
 
 
 def _key_in_keyring(provider: str) -> str:
