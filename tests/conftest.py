@@ -69,6 +69,7 @@ def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (ours / "builds").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+        patch.setenv("XDG_STATE_HOME", str(directory / "state"))
         yield
 
 

@@ -24,6 +24,7 @@ from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose
+from tui_tuner.log import log_file
 from tui_tuner.memory import KeptReplies
 from tui_tuner.memory.sessions import Database, RememberedSessions, StoredEntry
 from tui_tuner.problem.load import OF_NO_FILE
@@ -149,6 +150,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     """What there is on this machine and what is missing, a line each."""
     file = settings_file()
     yield Finding("settings", str(file) if file.exists() else f"none ({file})")
+    yield Finding("log", f"{log_file()} ({settings.log.level})")
     sandbox = await Policy().prove()
     yield Finding("sandbox", sandbox.line, stops=sandbox.level != "confined")
     report = await probe_devices()

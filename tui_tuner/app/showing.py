@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shlex
 import signal
 import sys
-import tomllib
-import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_tuner.app.signals import EndingSignals, obey_signals
 from tui_tuner.errors import ExitCode, SettingsError, UserError
-from tui_tuner.resources import log_directory, settings_file
+from tui_tuner.log import is_written, log_file
+from tui_tuner.resources import own_table, settings_file
 from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import say
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from tui_tuner.tui.app import ScreenBroken, TunerApp
     from tui_tuner.tui.subject import EventSource
 
+_LOG = logging.getLogger(__name__)
 _ENGINE = "tui_tuner.app.sessions"
 """What takes a second to load; on the screen it does so behind the empty panes."""
 
@@ -240,27 +240,20 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
 
 
 def logged(error: Exception) -> str:
-    """Where the traceback is written, or why it is not."""
-    file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    except OSError as fault:
-        return f"no log: {fault}"
-    return f"log: {file}"
+    """Put the traceback into the log, and say where that is."""
+    _LOG.error("the screen broke", exc_info=error)
+    return f"log: {log_file()}" if is_written() else "no log is written"
 
 
 def _look(named: str | None) -> dict[str, Any]:
-    """The theme that is named, and what the settings say of the screen; nothing of them where they cannot be read."""
-    file = settings_file()
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("screen", {})
-        theme, keys = table.get("theme"), table.get("keys", {})
-        sound = isinstance(theme, str | None) and all(isinstance(key, str) for key in keys.values())
-        calls = {name: table[name] for name in ("bell", "notify") if name in table}
-    except (OSError, ValueError, AttributeError):
-        sound = False  # who begins the session says why
-    return {**calls, "theme": named or theme, "keymap": keys or None} if sound else {"theme": named}
+    """The theme that is named, and what the settings say of the screen; nothing of them where they cannot be used."""
+    table = own_table("screen")
+    theme, keys = table.get("theme"), table.get("keys", {})
+    sound = isinstance(theme, str | None) and isinstance(keys, dict)
+    if not sound or not all(isinstance(key, str) for key in keys.values()):
+        return {"theme": named}  # who begins the session says why
+    calls: dict[str, Any] = {name: table[name] for name in ("bell", "notify") if name in table}
+    return {**calls, "theme": named or theme, "keymap": keys or None}
 
 
 class StartingSession:

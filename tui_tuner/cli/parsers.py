@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui_tuner.settings.layers import Layer
 
 PROGRAM = "tuner-tui"
+LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 
 TUNE = Command(
     "tune",
@@ -161,6 +162,8 @@ class CommandLine:
             parser: CommandParser = self._commands.add_parser(name, prog=prog, description=command.help)
             parser.set_defaults(parser=parser)
             loaded(command.adder)(parser)
+            level = f"least of what goes into the log: {', '.join(LOG_LEVELS)} (default info)"
+            parser.add_argument("--log-level", choices=LOG_LEVELS, metavar="LEVEL", help=level)
             self._with_options[name] = parser
         return self._with_options[name]
 

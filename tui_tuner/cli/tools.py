@@ -158,17 +158,25 @@ def memory(chosen: argparse.Namespace) -> int:
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
-    """No options."""
+    """The options of saying what there is."""
+    parser.add_argument("--json", action="store_true", help="one JSON object with all that a bug report needs, no keys")
     parser.set_defaults(command=doctor)
 
 
-async def doctor(_: argparse.Namespace) -> int:
+async def doctor(chosen: argparse.Namespace) -> int:
     """Say what this machine offers; fails where nothing can be tuned, or not safely."""
     from tui_tuner.app.inventory import findings
-    from tui_tuner.settings import load_settings
+    from tui_tuner.settings import layered_settings
 
+    layered = layered_settings(beside=Path())
+    if chosen.json:
+        from tui_tuner.app.bug_report import bug_report
+
+        report = await bug_report(layered)
+        tell(json.dumps(report, indent=2))
+        return ExitCode.FAILED if any(finding["stops"] for finding in report["findings"]) else ExitCode.FINISHED
     code = ExitCode.FINISHED
-    async for finding in findings(load_settings(beside=Path())):
+    async for finding in findings(layered.settings):
         tell(f"{finding.name:<10} {finding.text}")
         code = ExitCode.FAILED if finding.stops else code
     return code

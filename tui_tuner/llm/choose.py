@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import Backend, ModelSettings, ollama_url, shown
+from tui_tuner.log import hide
 from tui_tuner.resources import APPLICATION
 
 SPECS = (
@@ -164,6 +165,7 @@ def _key_in_keyring(provider: str) -> str:
     if not key:
         hint = f"export it, or put it into the keyring: keyring set {APPLICATION} {provider}"
         raise ModelError(f"{missing}, and the keyring has none for {APPLICATION} {provider}", hint=hint)
+    hide(key)
     return key
 
 
