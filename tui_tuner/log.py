@@ -96,12 +96,14 @@ def writing(level: str) -> Iterator[None]:
     if handler is None:
         yield
         return
+    before = _LOGGER.level
     _LOGGER.addHandler(handler)
     _LOGGER.setLevel(handler.level)
     try:
         yield
     finally:
         _LOGGER.removeHandler(handler)
+        _LOGGER.setLevel(before)
         with suppress(OSError):
             handler.close()
 
