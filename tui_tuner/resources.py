@@ -47,7 +47,8 @@ VARIABLES = "TUNER_TUI_"
 
 def project_file(beside: Path) -> Path:
     """The settings of a project, by a kernel or by its directory."""
-    return (beside if beside.is_dir() else beside.parent) / PROJECT_FILE
+    is_directory = os.path.isdir(beside)  # noqa: PTH112 (pathlib's raises for what no file can be called)
+    return (beside if is_directory else beside.parent) / PROJECT_FILE
 
 
 def is_named(file: Path) -> bool:

@@ -93,6 +93,8 @@ def test_what_config_prints_says_nothing_of_defaults(own: Path) -> None:
 def test_a_value_is_kept_in_the_project_where_that_is_asked_for() -> None:
     assert save_settings({"session.device": "emulator"}, Path("k")) == Path("k/tuner-tui.toml")
     assert load_settings(beside=Path("k")).session.device == "emulator"
+    with pytest.raises(SettingsError, match="there is no such directory"):
+        save_settings({"session.seed": 1}, Path("nowhere/at/all"))
     before = Path("k/tuner-tui.toml").read_text()
     with pytest.raises(SettingsError, match="a project may not set this"):
         save_settings({"model.command": "sh"}, Path("k"))

@@ -282,7 +282,11 @@ def check_kernel(kernel: Path) -> None:
         ProblemError: it is missing, or no file.
     """
     kernel, _ = split_name(kernel)
-    if kernel.is_dir():
+    try:
+        is_directory = kernel.is_dir()
+    except OSError as error:  # no file can have this name, or nobody may look there
+        raise ProblemError(f"there is no such kernel: {error.strerror}", file=kernel) from None
+    if is_directory:
         first = next(iter(_kernels_in(kernel).values()), None)
         example = "" if first is None else f", as in {first}"
         raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)

@@ -89,12 +89,20 @@ def _own_layer(file: Path) -> Layer:
 def _project_layers(beside: Path | None, own: Layer, settings: Settings) -> list[Layer]:
     """The layer of a project's file, where there is one that is not the user's own."""
     file = None if beside is None else project_file(beside)
-    if file is None or not file.is_file() or file.resolve() == (own.place(()).file or Path()).resolve():
+    if file is None or not _is_file(file) or file.resolve() == (own.place(()).file or Path()).resolve():
         return []
     layer = project_layer(file)
     validated(layer.content, layer.fault)
     check_project(layer, settings.model_dump(), trusted=is_trusted(file, settings.projects.trusted))
     return [layer]
+
+
+def _is_file(file: Path) -> bool:
+    """Whether there is such a file that may be looked for; whoever reads the kernel beside it says what is wrong."""
+    try:
+        return file.is_file()
+    except OSError:
+        return False
 
 
 def save_settings(values: Mapping[str, Any], project: Path | None = None) -> Path:
@@ -110,6 +118,8 @@ def save_settings(values: Mapping[str, Any], project: Path | None = None) -> Pat
     import tomlkit
 
     file = settings_file() if project is None else project_file(project)
+    if project is not None and not file.parent.is_dir():
+        raise SettingsError("there is no such directory", hint="name that of a project", file=project)
     try:
         document = tomlkit.parse(file.read_text(encoding="utf-8-sig") if file.exists() else "")
         for name, value in values.items():
