@@ -439,6 +439,26 @@ def test_a_limit_of_cost_is_told_where_the_price_is_not_known(here: TuneHere) ->
     assert "the price of command:true is not known, so --max-cost allows no call of it" in ended.err
 
 
+def test_a_key_of_the_environment_stands_nowhere_that_the_program_writes(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "no-key-by-its-looks-1234"
+    monkeypatch.setenv("MY_SERVICE_TOKEN", key)
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path().absolute() / "state"))
+    write_kernel(Path(), passes=[25])
+    model = ["--llm", "command:sh -c 'echo my key is $MY_SERVICE_TOKEN >&2; exit 1'", "--strategy", "one_prompt"]
+    ended = here("scale.cu", "--auto", "--device", "emulator", *model, "--run-dir", "run", "--max-evals", 1, "-v")
+
+    assert "my key is [key]" in ended.err
+    written = {
+        file: file.read_bytes() for place in ("run", "state") for file in Path(place).rglob("*") if file.is_file()
+    }
+    assert {file.name for file in written} >= {"journal.jsonl", "result.json", "tuner-tui.log"}
+    assert b"my key is [key]" in written[Path("run/journal.jsonl")]
+    assert [file for file, content in written.items() if key.encode() in content] == []
+    assert key not in ended.out + ended.err
+
+
 def test_the_schemas_of_files_that_people_write_fit_those_of_the_samples(here: TuneHere) -> None:
     problem = json.loads(here("schema", "problem").out)
     for file in sorted(samples_directory().glob("*.toml")):
