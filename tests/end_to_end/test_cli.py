@@ -464,7 +464,7 @@ def test_the_schemas_of_files_that_people_write_fit_those_of_the_samples(here: T
     for file in sorted(samples_directory().glob("*.toml")):
         jsonschema.validate(tomllib.loads(file.read_text()), problem)
     settings = json.loads(here("schema", "settings").out)
-    jsonschema.validate(tomllib.loads("[session]\nseed = 3"), settings)
+    jsonschema.validate(tomllib.loads("[session]\nseed = 3\n[tensile]\nmax_rounds = 2"), settings)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(tomllib.loads("[session]\nseeed = 3"), settings)
 
