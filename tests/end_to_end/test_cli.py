@@ -402,7 +402,11 @@ def test_settings_hold_where_the_command_line_says_nothing_else(
     assert "device: CPU emulator" in ended.err
     assert "no model, seed 5," in ended.err
 
-    assert "no model, seed 7," in here("scale.cu", "--auto", "--seed", 7).err
+    Path("tuner-tui.toml").write_text("[session]\nseed = 6\n")
+    monkeypatch.setenv("TUNER_TUI_MAX_EVALS", "1")
+    ended = here("scale.cu", "--auto", "--seed", 7)
+    assert "no model, seed 7," in ended.err
+    assert "settings of this project hold as well: tuner-tui.toml" in ended.err
 
 
 def test_without_a_model_to_be_had_the_story_says_why_and_the_search_runs(

@@ -160,13 +160,8 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
 
 
 async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
-    from tui_tuner.tui.app import TunerApp
-
     starting = StartingSession(begin, title)
-    try:
-        app = TunerApp(_played(starting, front_end), starting=True, **_look(front_end.theme))
-    except SettingsError as error:
-        raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
+    app = _app(_played(starting, front_end), front_end.theme)
     try:
         code = await _shown(app, starting)
     except UserError:
@@ -179,6 +174,24 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitC
         if code is ExitCode.INTERRUPTED:
             _tell_resume(starting.setup)
     return code
+
+
+def _app(source: EventSource, theme: str | None) -> TunerApp:
+    """The screen as the user wants it.
+
+    Raises:
+        SettingsError: the keys in the settings cannot be used.
+    """
+    from tui_tuner.tui.app import TunerApp
+
+    try:
+        return TunerApp(source, starting=True, **_look(theme))
+    except SettingsError as error:
+        from tui_tuner.settings.layers import layer_of_file
+
+        named = next((name for name in own_table("screen").get("keys", {}) if f"'{name}'" in error.message), "")
+        place = layer_of_file(settings_file()).place(("screen", "keys", named))
+        raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
 
 
 def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
@@ -196,9 +209,8 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
         UserError: there is no such run, or the keys in the settings cannot be used.
     """
     from tui_tuner.session.live import WatchedRun
-    from tui_tuner.tui.app import TunerApp
 
-    status = await TunerApp(WatchedRun(path), starting=True, **_look(theme)).run_async()
+    status = await _app(WatchedRun(path), theme).run_async()
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 

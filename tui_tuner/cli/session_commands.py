@@ -30,7 +30,7 @@ from tui_tuner.cli.run_commands import add_run, run_of
 from tui_tuner.cli.values import factor, name_and_value, seconds
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of, journal_of
-from tui_tuner.resources import __version__
+from tui_tuner.resources import __version__, project_file
 from tui_tuner.strategies import PLACES
 from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 from tui_tuner.text import say, tell
@@ -93,9 +93,13 @@ async def tune(chosen: argparse.Namespace) -> int:
         from tui_tuner.app.sessions import new_session
         from tui_tuner.settings import load_settings
 
-        settings = load_settings(beside=chosen.kernel or Path())
-        options = changed(settings.session, chosen)
-        return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
+        beside = chosen.kernel or Path()
+        settings = load_settings(beside=beside)
+        options = with_strategy_options(changed(settings.session, chosen), chosen)
+        setup = await new_session(chosen.kernel, options, settings, chosen.run_dir)
+        if project_file(beside).is_file():
+            setup.notes.append(f"settings of this project hold as well: {project_file(beside)}")
+        return setup
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
 
