@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -68,6 +69,7 @@ def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (ours / "builds").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+        patch.setenv("XDG_STATE_HOME", str(directory / "state"))
         yield
 
 
@@ -89,7 +91,9 @@ def _screens_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the user's settings or keys, or reaches a proxy."""
-    for name in (*KEYS, *(n for n in os.environ if n.lower().endswith("_proxy"))):
+    ours = (name for name in os.environ if name.startswith("TUNER_TUI_") or name.lower().endswith("_proxy"))
+    for name in (*KEYS, *ours):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(sys.modules, "keyring", None)  # type: ignore[arg-type]  # as if it were not installed
     monkeypatch.setenv("TUNER_TUI_CONFIG", os.devnull)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tui_tuner.api import Choices, Tuning, TuningResult, tune, tune_async, tuning
-    from tui_tuner.errors import UserError
+    from tui_tuner.errors import StrategyError, UserError
+    from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind
+    from tui_tuner.llm import Message
+    from tui_tuner.problem.candidate import Candidate
     from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Search, Test
     from tui_tuner.problem.tuning_step import TuningStep
     from tui_tuner.resources import __version__ as __version__
@@ -25,13 +28,14 @@ if TYPE_CHECKING:
         UseModel,
         UseStrategy,
     )
-    from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.session.plan import AddStep, Ask, DeleteStep, EditStep, MoveStep, Say, Thaw
     from tui_tuner.session_options import RoundOptions
     from tui_tuner.settings import Settings
     from tui_tuner.strategies.autonomous import AutonomousStrategy
-    from tui_tuner.strategies.base import Effects, Strategy
+    from tui_tuner.strategies.base import BudgetSpent, Effects, Incumbent, ModelFailed, StepSkipped, Strategy
     from tui_tuner.strategies.custom import CustomStrategy
     from tui_tuner.strategies.explicit import ExplicitStrategy
+    from tui_tuner.strategies.history import Outcome
     from tui_tuner.strategies.rewriting.extraction import UnusableKernel
     from tui_tuner.strategies.rewriting.failures import (
         BuildFailed,
@@ -52,19 +56,25 @@ if TYPE_CHECKING:
         SourceRefused,
         TimedOut,
         WrongResult,
+        failure_of,
     )
     from tui_tuner.strategies.single_step import LlmSearchStrategy, OnePromptStrategy, SearchStrategy
-    from tui_tuner.strategies.steps import Decision, Proposal, Step, StepState
+    from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
 
 __all__ = [
     "AddStep",
+    "Approver",
     "Argument",
+    "Ask",
     "AskAbout",
     "AutonomousStrategy",
+    "BudgetSpent",
     "BuildFailed",
     "BuildTimedOut",
+    "Candidate",
     "CandidateFailed",
     "Choices",
+    "Comparison",
     "CompileFailed",
     "Crashed",
     "CustomStrategy",
@@ -72,20 +82,27 @@ __all__ = [
     "DeleteStep",
     "EditStep",
     "Effects",
+    "Evaluation",
     "EvaluationFailed",
     "ExplicitStrategy",
+    "Failure",
+    "FailureKind",
     "GoOn",
     "IllegalAccess",
     "ImplausibleTime",
+    "Incumbent",
     "InvalidConfiguration",
     "Kernel",
     "Launch",
     "LaunchFailed",
     "LlmSearchStrategy",
+    "Message",
+    "ModelFailed",
     "MoveStep",
     "NoneRight",
     "NotFaster",
     "OnePromptStrategy",
+    "Outcome",
     "Pause",
     "Problem",
     "Proposal",
@@ -101,9 +118,11 @@ __all__ = [
     "SkipStep",
     "SourceRefused",
     "Step",
+    "StepSkipped",
     "StepState",
     "Stop",
     "Strategy",
+    "StrategyError",
     "Test",
     "Thaw",
     "TimedOut",
@@ -115,6 +134,7 @@ __all__ = [
     "UseStrategy",
     "UserError",
     "WrongResult",
+    "failure_of",
     "tune",
     "tune_async",
     "tuning",
@@ -122,7 +142,10 @@ __all__ = [
 
 _HOMES = {
     "api": ("Choices", "Tuning", "TuningResult", "tune", "tune_async", "tuning"),
-    "errors": ("UserError",),
+    "errors": ("StrategyError", "UserError"),
+    "evaluate.results": ("Comparison", "Evaluation", "Failure", "FailureKind"),
+    "llm": ("Message",),
+    "problem.candidate": ("Candidate",),
     "problem.model": ("Argument", "Kernel", "Launch", "Problem", "Search", "Test"),
     "problem.tuning_step": ("TuningStep",),
     "resources": ("__version__",),
@@ -137,16 +160,17 @@ _HOMES = {
         "UseModel",
         "UseStrategy",
     ),
-    "session.plan": ("AddStep", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
+    "session.plan": ("AddStep", "Ask", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),
-    "strategies.base": ("Effects", "Strategy"),
+    "strategies.base": ("BudgetSpent", "Effects", "Incumbent", "ModelFailed", "StepSkipped", "Strategy"),
     "strategies.custom": ("CustomStrategy",),
     "strategies.explicit": ("ExplicitStrategy",),
+    "strategies.history": ("Outcome",),
     "strategies.rewriting.extraction": ("UnusableKernel",),
     "strategies.rewriting.failures": ("RetryPolicy",),
     "strategies.single_step": ("LlmSearchStrategy", "OnePromptStrategy", "SearchStrategy"),
-    "strategies.steps": ("Decision", "Proposal", "Step", "StepState"),
+    "strategies.steps": ("Approver", "Decision", "Proposal", "Step", "StepState"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

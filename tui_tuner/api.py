@@ -258,11 +258,12 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> KernelSess
     Raises:
         UserError: problem, choices, model or run directory cannot be used.
     """
-    settings = choices.get("settings") or load_settings()
+    file = Path(problem) if isinstance(problem, str | Path) else None
+    settings = choices.get("settings") or load_settings(beside=file)
     run = choices.get("run_directory")
     options = _options(settings.session, choices)
-    if isinstance(problem, str | Path):
-        kernel, options = with_recording(Path(problem), options)
+    if file is not None:
+        kernel, options = with_recording(file, options)
         written = problem_of(kernel, options.device)
     else:
         written = _written(problem)

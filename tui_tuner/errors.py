@@ -8,6 +8,7 @@ UserError
  +- JournalError      a run directory that cannot be read, resumed or replayed
  +- MachineError      a full disk, no memory, a killed process: no kernel's fault, and to be tried again
  |   +- DeviceLost    the device itself failed, as by an error of its memory
+ +- StrategyError     a strategy of the user's own raised something; its cause is what it raised
  +- ModelError        the language model cannot be used (see tui_tuner.llm.errors)
 """
 
@@ -121,6 +122,10 @@ def machine_faults() -> Iterator[None]:
         message, hint = _MACHINE[number]
         file = getattr(error, "filename", None)
         raise MachineError(f"{message} ({file})" if file else message, hint=hint) from error
+
+
+class StrategyError(UserError):
+    """A strategy of the user's own raised something, which is its cause; what was found before is kept."""
 
 
 class ModelError(UserError):

@@ -24,12 +24,21 @@ class Option(NamedTuple):
     @property
     def flag(self) -> str:
         """As on the command line."""
-        return f"--{self.name.replace('_', '-')}"
+        return flag_of(self.name)
 
     @property
     def explained(self) -> str:
         """Its help with the default behind it, where there is one."""
         return self.help if self.default is None else f"{self.help} (default {self.default})"
+
+
+_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time", "reply_seconds": "--reply-time"}
+"""Flags that are not called like the option they set."""
+
+
+def flag_of(name: str) -> str:
+    """The flag that sets an option."""
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def model_field(options: Iterable[Option], name: str, **bounds: Any) -> Any:  # noqa: ANN401 (whatever it holds)

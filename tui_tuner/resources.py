@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 APPLICATION = "tuner-tui"
 __version__ = "0.1.0"
@@ -38,10 +39,33 @@ def settings_file() -> Path:
     return user_config_path(APPLICATION) / "config.toml"
 
 
+PROJECT_FILE = "tuner-tui.toml"
+"""The settings of a project, beside its kernels."""
+VARIABLES = "TUNER_TUI_"
+"""How the names of our variables begin."""
+
+
+def project_file(beside: Path) -> Path:
+    """The settings of a project, by a kernel or by its directory."""
+    is_directory = os.path.isdir(beside)  # noqa: PTH112 (pathlib's raises for what no file can be called)
+    return (beside if is_directory else beside.parent) / PROJECT_FILE
+
+
 def is_named(file: Path) -> bool:
     """Whether the user says where the settings are, by `$TUNER_TUI_CONFIG`, so that this file must be there."""
     named = os.environ.get("TUNER_TUI_CONFIG")
     return bool(named) and file == Path(named or "")
+
+
+def own_table(name: str) -> dict[str, Any]:
+    """A table of the user's settings file before anything checks it; empty where it cannot be read."""
+    import tomllib
+
+    try:
+        table = tomllib.loads(settings_file().read_text(encoding="utf-8-sig")).get(name, {})
+    except (OSError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
 
 
 def write_whole(file: Path, text: str) -> None:

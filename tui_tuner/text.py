@@ -1,8 +1,9 @@
-"""Untrusted text made safe for a terminal and rid of paths and keys; what to say about unknown names."""
+"""Untrusted text made safe for a terminal, printed there, rid of paths and keys; what to say of unknown names."""
 
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
@@ -73,6 +74,16 @@ def _visible(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "\u2421"
     return chr(_CONTROL_PICTURES + code) if code < 0x20 else f"<U+{code:04X}>"
+
+
+def tell(text: str) -> None:
+    """Print a line of what a command is for, on standard output."""
+    print(clean(text))  # noqa: T201
+
+
+def say(text: str) -> None:
+    """Print a line of the story, on standard error."""
+    print(clean(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def redact(text: str, directories: Mapping[Path, str] | None = None, secrets: Iterable[str] = ()) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import runpy
@@ -112,6 +113,28 @@ def test_every_method_for_a_strategy_of_ones_own_has_its_row() -> None:
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     own = {name for name, value in vars(tui_tuner.CustomStrategy).items() if callable(value) and name[0] != "_"}
     assert named == own
+
+
+def test_every_public_name_has_its_row_with_the_words_of_the_code() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", PYTHON_API.split("## All public names")[1], re.MULTILINE)
+    described = {name: inspect.getdoc(getattr(tui_tuner, name)) or "" for name in tui_tuner.__all__}
+    assert dict(rows) == {name: text.splitlines()[0] for name, text in described.items()}
+    assert all(described.values())
+
+
+@pytest.mark.parametrize("name", ["add_step", "update_step", "ask"])
+def test_the_arguments_of_what_nearly_every_strategy_needs_stand_in_its_table(name: str) -> None:
+    table = PYTHON_API.split(f"| `session.{name}` |")[1].partition("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)`(?: \(`?(.*?)`?\))? \|", table, re.MULTILINE)
+    arguments = {**inspect.signature(getattr(tui_tuner.Effects, name)).parameters}
+    del arguments["self"]
+    defaults = {key: "" if one.default is one.empty else str(one.default) for key, one in arguments.items()}
+    assert {key: default.strip('"') for key, default in rows} == defaults
+
+
+def test_the_states_of_a_step_are_all_told() -> None:
+    told = PYTHON_API.split("`StepState`: ")[1].partition("\n")[0]
+    assert re.findall(r"`(\w+)`", told) == [*tui_tuner.StepState.__members__]
 
 
 def test_the_tree_of_failures_is_that_of_the_classes() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.checks.test_mutants import KERNEL, TABLES
+from tests.checks.test_regression import cases
 from tui_tuner.checks import Code
 from tui_tuner.checks.pairs import verdict
 from tui_tuner.cli import main
@@ -52,17 +53,23 @@ def test_a_kernel_that_is_wrong_is_neither_fast_nor_slow() -> None:
 
 @needs_compiler
 def test_a_kernel_is_right_or_wrong_against_another(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = str(kernel.with_name("wrong.cu"))
-    assert main(["verify", wrong, "--against", str(kernel), "--device", "emulator", "--json"]) == Code.WRONG
+    wrong, junit = str(kernel.with_name("wrong.cu")), kernel.with_name("out.xml")
+    words = ["verify", wrong, "--against", str(kernel), "--device", "emulator", "--json", "--junit", str(junit)]
+    assert main(words) == Code.WRONG
+    assert cases(junit) == {"right": "failure"}
+    assert "columns=10" in junit.read_text()
     told = json.loads(capsys.readouterr().out)
     assert (told["right"], told["failure"]["kind"]) == (False, "wrong result")
-    assert main(["compare", str(kernel), wrong, "--device", "emulator"]) == Code.WRONG
+    assert main(["compare", str(kernel), wrong, "--device", "emulator", "--junit", str(junit)]) == Code.WRONG
+    assert cases(junit) == {"right": "failure"}
     assert capsys.readouterr().out.startswith(f"WRONG: {wrong}: wrong result: at rows=64, columns=10")
 
 
 @needs_compiler
 def test_a_kernel_is_compared_with_itself(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["compare", str(kernel), str(kernel), "--device", "emulator", "--delta", "50%", "--json"])
+    words = ["--device", "emulator", "--delta", "50%", "--json", "--junit", str(kernel.with_name("out.xml"))]
+    code = main(["compare", str(kernel), str(kernel), *words])
+    assert cases(kernel.with_name("out.xml")) == {"right": "passed", "time": "system-out"}
     told = json.loads(capsys.readouterr().out)
     assert told["verdict"] in ("SAME", "UNCLEAR")
     assert code == Code[told["verdict"]]
@@ -86,7 +93,9 @@ def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.
     slow = kernel.with_name("slow.cu")
     again = "for (volatile int n = 0; n < 4000; n++) {}"
     slow.write_text(KERNEL.replace("out[row] =", f"{again} out[row] ="))
-    assert main(["compare", str(kernel), str(slow), "--device", "emulator"]) == Code.SLOW
+    junit = kernel.with_name("out.xml")
+    assert main(["compare", str(kernel), str(slow), "--device", "emulator", "--junit", str(junit)]) == Code.SLOW
+    assert cases(junit) == {"right": "passed", "time": "failure"}
     assert capsys.readouterr().out.startswith("SLOW: ")
 
 
@@ -100,7 +109,10 @@ def test_what_cannot_be_compared_is_told_with_a_way_out(kernel: Path, capsys: py
         (kernel.with_name("sums.cl"), "is no cuda kernel"),
         (kernel.parent / "run", "is no run that found a kernel"),
     ):
-        assert main(["compare", str(kernel), str(other), "--device", "emulator"]) == ExitCode.FAILED
+        junit = kernel.with_name("out.xml")
+        words = ["compare", str(kernel), str(other), "--device", "emulator", "--junit", str(junit)]
+        assert main(words) == ExitCode.FAILED
         assert reason in capsys.readouterr().err
+        assert cases(junit) == {"right": "error"}
     assert main(["check", str(kernel), "--device", "recorded:x.json"]) == ExitCode.USAGE
     assert "a recording can run no kernel" in capsys.readouterr().err

@@ -112,6 +112,7 @@ def test_a_mistake_on_the_command_line_is_named_and_begins_no_run(
         (["absent.cu"], "there is no kernel file absent.cu", "name a .cu, .cl, .c or .py file"),
         (["scales.cu"], "there is no kernel file scales.cu", "did you mean scale.cu?"),
         (["."], ".: is a directory", "as in alone.cu"),
+        (["x" * 300 + ".cu"], "x.cu: there is no such kernel: File name too long", ""),
         (["alone.cu"], "there is no problem file alone.toml", "tuner-tui init alone.cu"),
         (["other.cu"], "other.toml: it is about scale.cu, not about other.cu", "tuner-tui other.toml"),
         (["resume", "absent"], "absent: no run is there", "tuner-tui runs"),
@@ -388,7 +389,7 @@ def test_config_prints_settings_that_can_be_read_again(here: TuneHere, monkeypat
 
     Path("again.toml").write_text(printed.out)
     monkeypatch.setenv("TUNER_TUI_CONFIG", "again.toml")
-    assert here("config").out.partition("\n")[2] == printed.out.partition("\n")[2]
+    assert tomllib.loads(here("config").out) == tomllib.loads(printed.out)
 
 
 def test_settings_hold_where_the_command_line_says_nothing_else(
@@ -401,7 +402,11 @@ def test_settings_hold_where_the_command_line_says_nothing_else(
     assert "device: CPU emulator" in ended.err
     assert "no model, seed 5," in ended.err
 
-    assert "no model, seed 7," in here("scale.cu", "--auto", "--seed", 7).err
+    Path("tuner-tui.toml").write_text("[session]\nseed = 6\n")
+    monkeypatch.setenv("TUNER_TUI_MAX_EVALS", "1")
+    ended = here("scale.cu", "--auto", "--seed", 7)
+    assert "no model, seed 7," in ended.err
+    assert "settings of this project hold as well: tuner-tui.toml" in ended.err
 
 
 def test_without_a_model_to_be_had_the_story_says_why_and_the_search_runs(
@@ -438,12 +443,32 @@ def test_a_limit_of_cost_is_told_where_the_price_is_not_known(here: TuneHere) ->
     assert "the price of command:true is not known, so --max-cost allows no call of it" in ended.err
 
 
+def test_a_key_of_the_environment_stands_nowhere_that_the_program_writes(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "no-key-by-its-looks-1234"
+    monkeypatch.setenv("MY_SERVICE_TOKEN", key)
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path().absolute() / "state"))
+    write_kernel(Path(), passes=[25])
+    model = ["--llm", "command:sh -c 'echo my key is $MY_SERVICE_TOKEN >&2; exit 1'", "--strategy", "one_prompt"]
+    ended = here("scale.cu", "--auto", "--device", "emulator", *model, "--run-dir", "run", "--max-evals", 1, "-v")
+
+    assert "my key is [key]" in ended.err
+    written = {
+        file: file.read_bytes() for place in ("run", "state") for file in Path(place).rglob("*") if file.is_file()
+    }
+    assert {file.name for file in written} >= {"journal.jsonl", "result.json", "tuner-tui.log"}
+    assert b"my key is [key]" in written[Path("run/journal.jsonl")]
+    assert [file for file, content in written.items() if key.encode() in content] == []
+    assert key not in ended.out + ended.err
+
+
 def test_the_schemas_of_files_that_people_write_fit_those_of_the_samples(here: TuneHere) -> None:
     problem = json.loads(here("schema", "problem").out)
     for file in sorted(samples_directory().glob("*.toml")):
         jsonschema.validate(tomllib.loads(file.read_text()), problem)
     settings = json.loads(here("schema", "settings").out)
-    jsonschema.validate(tomllib.loads("[session]\nseed = 3"), settings)
+    jsonschema.validate(tomllib.loads("[session]\nseed = 3\n[tensile]\nmax_rounds = 2"), settings)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(tomllib.loads("[session]\nseeed = 3"), settings)
 

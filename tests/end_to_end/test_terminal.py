@@ -209,7 +209,7 @@ def test_a_keymap_that_cannot_be_used_is_told_before_a_run_is_begun(tmp_path: Pa
     write_kernel(tmp_path)
     (tmp_path / "mine.toml").write_text('[screen.keys]\napprove = "q"\n')
     with terminal("scale.cu", cwd=tmp_path, size=NARROW, TUNER_TUI_CONFIG="mine.toml") as screen:
-        screen.sees("mine.toml: keymap: the key 'q' would be 'quit' and 'approve'")
+        screen.sees("mine.toml:2: keymap: the key 'q' would be 'quit' and 'approve'")
         assert screen.status() == 2
 
     assert not (tmp_path / "tuner-runs").exists()

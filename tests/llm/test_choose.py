@@ -13,7 +13,7 @@ from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import ModelSettings, is_loopback, ollama_url, shown
 from tui_tuner.llm import choose as module
-from tui_tuner.llm.choose import SPECS, choose
+from tui_tuner.llm.choose import SPECS, _needed_key, choose
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -229,3 +229,43 @@ async def test_the_session_may_give_a_command_more_time_for_a_reply_than_the_set
     assert backend is not None
     assert backend._policy.limit_s == 1234.0
     await backend.aclose()
+
+
+class Keyring:
+    """The package `keyring`, with one key or a fault."""
+
+    def __init__(self, kept: dict[tuple[str, str], str] | None) -> None:
+        self._kept = kept
+
+    def get_password(self, service: str, name: str) -> str | None:
+        if self._kept is None:
+            raise RuntimeError("it is locked")
+        return self._kept.get((service, name))
+
+
+async def test_a_key_that_is_not_in_the_environment_may_be_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", Keyring({("tuner-tui", "anthropic"): " sk-kept\n"}))
+    assert await _needed_key("anthropic") == "sk-kept"
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set, and the keyring has none") as raised:
+        await _needed_key("openai")
+    assert raised.value.hint == "export it, or put it into the keyring: keyring set tuner-tui openai"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-named")
+    assert await _needed_key("anthropic") == "sk-named"
+    monkeypatch.setitem(sys.modules, "keyring", Keyring(None))
+    with pytest.raises(ModelError, match="the keyring cannot be read: it is locked"):
+        await _needed_key("openai")
+
+
+async def test_a_keyring_that_is_not_installed_is_said() -> None:
+    with pytest.raises(ModelError) as raised:
+        await _needed_key("openai")
+    assert "pip install 'tuner-tui[keyring]'" in str(raised.value)
+
+
+async def test_a_key_of_the_keyring_is_sent_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", Keyring({("tuner-tui", "openai"): "sk-kept"}))
+    made = []
+    monkeypatch.setattr("tui_tuner.llm.openai.OpenAIBackend", lambda *given: made.append(given))
+    await choose("openai:m", ModelSettings(base_url="http://127.0.0.1:9/v1"))
+    await choose("openai:m", ModelSettings())
+    assert [given[1] for given in made] == [None, "sk-kept"]

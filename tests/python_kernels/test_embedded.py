@@ -23,7 +23,7 @@ from tui_tuner.python_kernels.session_thread import (
     SessionThread,
 )
 from tui_tuner.session_options import SessionOptions
-from tui_tuner.settings import Settings
+from tui_tuner.settings import Settings, load_settings
 
 
 class OtherProgram:
@@ -111,16 +111,20 @@ def test_what_the_user_must_mend_is_raised_where_the_result_is_asked_for(tmp_pat
 def test_choices_come_from_arguments_then_the_environment_then_the_settings(monkeypatch):
     monkeypatch.setenv("TUNER_TUI_LLM", "ollama")
     monkeypatch.setenv("TUNER_TUI_MAX_EVALS", "30")
-    options = EmbeddedChoices(max_evaluations=12).options(SessionOptions(seed=7))
+    options = EmbeddedChoices(max_evaluations=12).options(load_settings().session)
 
-    assert (options.llm, options.max_evaluations, options.seed, options.strategy) == ("ollama", 12, 7, "llm_search")
+    assert (options.llm, options.max_evaluations, options.strategy) == ("ollama", 12, "llm_search")
 
 
-def test_a_variable_that_makes_no_sense_is_named(monkeypatch):
-    monkeypatch.setenv("TUNER_TUI_MAX_EVALS", "many")
+def test_a_choice_that_makes_no_sense_is_named():
+    with pytest.raises(SettingsError, match="max_evaluations: "):
+        EmbeddedChoices(max_evaluations=0).options(SessionOptions())
 
-    with pytest.raises(SettingsError, match="TUNER_TUI_MAX_EVALS"):
-        EmbeddedChoices().options(SessionOptions())
+
+def test_the_place_of_runs_may_be_a_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUNER_TUI_RUN_DIR", str(tmp_path / "runs"))
+
+    assert EmbeddedChoices().place(written(tmp_path)).parent == tmp_path / "runs"
 
 
 def test_the_same_kernel_with_the_same_arguments_has_its_run_at_the_same_place(tmp_path):

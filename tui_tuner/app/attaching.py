@@ -19,7 +19,7 @@ from tui_tuner.headless import AskInLines, Lines
 from tui_tuner.session.live import WatchedRun
 from tui_tuner.session.stream import KeptRun
 from tui_tuner.strategies.steps import Approver, Decision, Proposal
-from tui_tuner.text import clean
+from tui_tuner.text import say
 
 if TYPE_CHECKING:
     from tui_tuner.tui.app import TunerApp
@@ -49,10 +49,6 @@ class AnswersElsewhere:
         return await answer
 
 
-def _tell(line: str) -> None:
-    print(clean(line), file=sys.stderr, flush=True)  # noqa: T201 (the story goes to standard error)
-
-
 async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
     """Print the story of a run that another process drives, as it comes.
 
@@ -64,7 +60,7 @@ async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
     """
     run = WatchedRun(path)
     lines = Lines(run.subject, json=json)
-    approver: Approver = AskInLines() if answer else AnswersElsewhere(_tell)
+    approver: Approver = AskInLines() if answer else AnswersElsewhere(say)
     async with aclosing(run.events(approver)) as stream:
         async for event in stream:
             lines.take(event)
@@ -130,7 +126,7 @@ async def without_a_terminal(app: TunerApp, run: KeptRun | None, interrupt: Call
     """
     lines = Lines(app.subject)
     signals = EndingSignals(interrupt, but=signal.SIGHUP)
-    told = print if run is None else attach_line(run)
+    told = say if run is None else attach_line(run)
     try:
         await app.go_on(lines.hear, lines.take, AnswersElsewhere(told))
     except asyncio.CancelledError:
@@ -143,6 +139,6 @@ def attach_line(run: KeptRun) -> Callable[[str], None]:
 
     def tell(line: str) -> None:
         path = shlex.quote(str(run.path))
-        print(f"{clean(line)}; answer it with: tuner-tui attach {path}", file=sys.stderr, flush=True)  # noqa: T201
+        say(f"{line}; answer it with: tuner-tui attach {path}")
 
     return tell

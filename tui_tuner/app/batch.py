@@ -27,8 +27,10 @@ from tui_tuner.journal.runs import result_of
 from tui_tuner.problem.load import Written
 from tui_tuner.progress import Verbosity
 from tui_tuner.resources import write_whole
+from tui_tuner.session.run_directory import is_about
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
+from tui_tuner.text import say
 
 SUMMARY = "summary.json"
 _OVER = ("finished", "no_improvement")
@@ -138,7 +140,7 @@ class Batch:
                 self._write()
         self._write()
         if signals.came:
-            _say("interrupted; the same command goes on")
+            say("interrupted; the same command goes on")
             return signals.code
         return ExitCode.FINISHED if all(row.status in _OVER for row in self.rows) else ExitCode.FAILED
 
@@ -154,13 +156,15 @@ class Batch:
         try:
             written = await asyncio.to_thread(problem_of, self._files[number], self._total.device)
             if row.status in _OVER:
-                _must_be_same(run, written)
-                _say(f"{row.problem}: done before, in {row.run}")
+                if not is_about(header_of(run), written):
+                    hint = "name another directory with --run-dir"
+                    raise JournalError("the problem has changed since this run", hint=hint, file=run)
+                say(f"{row.problem}: done before, in {row.run}")
                 return row
             share = share_of(self._total, [*before, *over], 1 + len(after) - len(over))
             await self._session(written, run, share, verbosity)
         except UserError as error:
-            _say(f"tuner-tui: {row.problem}: {error}")
+            say(f"tuner-tui: {row.problem}: {error}")
             return replace(_known(row), status="failed", reason=error.message)
         finally:
             self._setup = None
@@ -170,7 +174,8 @@ class Batch:
         options = self._total.model_copy(update=share)
         self._setup = setup = await begin_session(written, options, self._settings, run, go_on=True)
         limits = ", ".join(f"{name.removeprefix('max_')} {value:g}" for name, value in share.items())
-        _say(f"{written.file}: {limits}", *setup.notes)
+        for line in (f"{written.file}: {limits}", *setup.notes):
+            say(line)
         if self._interrupted:  # while the session was put together
             setup.session.interrupt(self._interrupted)
         try:
@@ -220,20 +225,3 @@ def _known(row: Row) -> Row:
         found = {name: result[name] for name in ("status", "reason", "evaluations", "model_calls", "cost", "elapsed_s")}
         return replace(row, **found, speedup=tuple(result["speedup"]), device=result["device"]["name"])
     return row
-
-
-def _must_be_same(run: Path, written: Written) -> None:
-    """Refuse to take a run for that of a problem that has changed.
-
-    Raises:
-        JournalError: it has, or the run cannot be read.
-    """
-    header = header_of(run)
-    if (header.get("problem"), header.get("source")) != (written.text, written.problem.source_text):
-        hint = "name another directory with --run-dir"
-        raise JournalError("the kernel or its problem file has changed since this run", hint=hint, file=run)
-
-
-def _say(*lines: str) -> None:
-    for line in lines:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 (the story goes to standard error)

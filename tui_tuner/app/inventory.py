@@ -24,6 +24,7 @@ from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose
+from tui_tuner.log import log_file
 from tui_tuner.memory import KeptReplies
 from tui_tuner.memory.sessions import Database, RememberedSessions, StoredEntry
 from tui_tuner.problem.load import OF_NO_FILE
@@ -32,9 +33,10 @@ from tui_tuner.report import SessionOutcome
 from tui_tuner.resources import settings_file
 from tui_tuner.session.events import stream_schema
 from tui_tuner.settings import Settings
+from tui_tuner.settings.models import with_subjects
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import all_strategies
-from tui_tuner.subjects import loaded, subjects
+from tui_tuner.subjects import loaded, subjects, subjects_with_settings
 
 _HEAD = ("id", "date", "kernel", "device", "speed-up", "best configuration")
 
@@ -120,7 +122,11 @@ def schema_of(what: str) -> dict[str, Any]:
     """The JSON Schema of the events, the result, the problem file or the settings, by that word."""
     if what == "events":
         return stream_schema()
-    models: dict[str, type[BaseModel]] = {"result": SessionOutcome, "problem": Problem, "settings": Settings}
+    models: dict[str, type[BaseModel]] = {
+        "result": SessionOutcome,
+        "problem": Problem,
+        "settings": with_subjects(subjects_with_settings()),
+    }
     mode: JsonSchemaMode = "serialization" if what == "result" else "validation"
     schema = models[what].model_json_schema(mode=mode)
     for name in OF_NO_FILE if what == "problem" else ():
@@ -144,6 +150,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     """What there is on this machine and what is missing, a line each."""
     file = settings_file()
     yield Finding("settings", str(file) if file.exists() else f"none ({file})")
+    yield Finding("log", f"{log_file()} ({settings.log.level})")
     sandbox = await Policy().prove()
     yield Finding("sandbox", sandbox.line, stops=sandbox.level != "confined")
     report = await probe_devices()

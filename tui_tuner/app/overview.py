@@ -32,7 +32,7 @@ def start_world(directory: Path) -> StartWorld:
     Raises:
         SettingsError: the settings cannot be used.
     """
-    settings = load_settings()
+    settings = load_settings(beside=directory)
     return StartWorld(
         kernels=kernels_in(directory),
         chosen=_chosen(settings),

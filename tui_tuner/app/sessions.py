@@ -39,7 +39,7 @@ from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS, method_named
-from tui_tuner.session.run_directory import RunDirectory, create, default_path, open_run
+from tui_tuner.session.run_directory import RunDirectory, create, default_path, is_about, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -166,7 +166,7 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
     """
     run = open_run(path, resume=True)
     changed = [name for name in _MUST_STAY if getattr(run.options, name) != getattr(options, name)]
-    if (run.problem_text, run.problem.source_text) != (written.text, written.problem.source_text):
+    if not is_about(run.journal.header, written):
         changed.insert(0, "problem")
     if changed:
         run.journal.close()
@@ -282,7 +282,11 @@ def check_kernel(kernel: Path) -> None:
         ProblemError: it is missing, or no file.
     """
     kernel, _ = split_name(kernel)
-    if kernel.is_dir():
+    try:
+        is_directory = kernel.is_dir()
+    except OSError as error:  # no file can have this name, or nobody may look there
+        raise ProblemError(f"there is no such kernel: {error.strerror}", file=kernel) from None
+    if is_directory:
         first = next(iter(_kernels_in(kernel).values()), None)
         example = "" if first is None else f", as in {first}"
         raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shlex
 import signal
 import sys
-import tomllib
-import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_tuner.app.signals import EndingSignals, obey_signals
 from tui_tuner.errors import ExitCode, SettingsError, UserError
-from tui_tuner.resources import log_directory, settings_file
+from tui_tuner.log import is_written, log_file
+from tui_tuner.resources import own_table, settings_file
 from tui_tuner.subjects import KERNEL, Subject
-from tui_tuner.text import clean
+from tui_tuner.text import say
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from tui_tuner.tui.app import ScreenBroken, TunerApp
     from tui_tuner.tui.subject import EventSource
 
+_LOG = logging.getLogger(__name__)
 _ENGINE = "tui_tuner.app.sessions"
 """What takes a second to load; on the screen it does so behind the empty panes."""
 
@@ -160,14 +160,8 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
 
 
 async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
-    from tui_tuner.tui.app import TunerApp
-
-    starting, look = StartingSession(begin, title), _screen_table()
-    look["theme"] = front_end.theme or look.get("theme")
-    try:
-        app = TunerApp(_played(starting, front_end), starting=True, **look)
-    except SettingsError as error:
-        raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
+    starting = StartingSession(begin, title)
+    app = _app(_played(starting, front_end), front_end.theme)
     try:
         code = await _shown(app, starting)
     except UserError:
@@ -180,6 +174,24 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitC
         if code is ExitCode.INTERRUPTED:
             _tell_resume(starting.setup)
     return code
+
+
+def _app(source: EventSource, theme: str | None) -> TunerApp:
+    """The screen as the user wants it.
+
+    Raises:
+        SettingsError: the keys in the settings cannot be used.
+    """
+    from tui_tuner.tui.app import TunerApp
+
+    try:
+        return TunerApp(source, starting=True, **_look(theme))
+    except SettingsError as error:
+        from tui_tuner.settings.layers import layer_of_file
+
+        named = next((name for name in own_table("screen").get("keys", {}) if f"'{name}'" in error.message), "")
+        place = layer_of_file(settings_file()).place(("screen", "keys", named))
+        raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
 
 
 def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
@@ -197,11 +209,8 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
         UserError: there is no such run, or the keys in the settings cannot be used.
     """
     from tui_tuner.session.live import WatchedRun
-    from tui_tuner.tui.app import TunerApp
 
-    look = _screen_table()
-    look["theme"] = theme or look.get("theme")
-    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
+    status = await _app(WatchedRun(path), theme).run_async()
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 
@@ -229,8 +238,8 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
     from tui_tuner.headless import AskInLines, Lines
 
-    told = f"the screen broke ({clean(str(broken))}); the session goes on without it; {logged(broken.cause)}"
-    print(f"tuner-tui: {told}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    told = f"the screen broke ({broken}); the session goes on without it; {logged(broken.cause)}"
+    say(f"tuner-tui: {told}")
     for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, as a hang-up does
         signal.signal(name, signal.SIG_DFL)
     lines = Lines(app.subject)
@@ -243,27 +252,20 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
 
 
 def logged(error: Exception) -> str:
-    """Where the traceback is written, or why it is not."""
-    file = log_directory() / f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S}.log"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    except OSError as fault:
-        return f"no log: {fault}"
-    return f"log: {file}"
+    """Put the traceback into the log, and say where that is."""
+    _LOG.error("the screen broke", exc_info=error)
+    return f"log: {log_file()}" if is_written() else "no log is written"
 
 
-def _screen_table() -> dict[str, Any]:
-    """What the settings say of the screen, nothing where they cannot be read: who begins the session says why."""
-    file = settings_file()
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("screen", {})
-        theme, keys = table.get("theme"), table.get("keys", {})
-        sound = isinstance(theme, str | None) and all(isinstance(key, str) for key in keys.values())
-        calls = {name: table[name] for name in ("bell", "notify") if name in table}
-    except (OSError, ValueError, AttributeError):
-        return {}
-    return {"theme": theme, "keymap": keys or None, **calls} if sound else {}
+def _look(named: str | None) -> dict[str, Any]:
+    """The theme that is named, and what the settings say of the screen; nothing of them where they cannot be used."""
+    table = own_table("screen")
+    theme, keys = table.get("theme"), table.get("keys", {})
+    sound = isinstance(theme, str | None) and isinstance(keys, dict)
+    if not sound or not all(isinstance(key, str) for key in keys.values()):
+        return {"theme": named}  # who begins the session says why
+    calls: dict[str, Any] = {name: table[name] for name in ("bell", "notify") if name in table}
+    return {**calls, "theme": named or theme, "keymap": keys or None}
 
 
 class StartingSession:
@@ -316,10 +318,10 @@ class StartingSession:
 
 def _tell_notes(setup: SessionSetup) -> None:
     for note in setup.notes:
-        print(note, file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+        say(note)
 
 
 def _tell_resume(setup: SessionSetup) -> None:
     if setup.run.journal.path.parent.is_dir():
         path = shlex.quote(str(setup.run.path))
-        print(f"interrupted; go on with: tuner-tui resume {path}", file=sys.stderr)  # noqa: T201
+        say(f"interrupted; go on with: tuner-tui resume {path}")

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_tuner.cli.parsers import add_unconfined
+from tui_tuner.cli.values import positive, share
+
+if TYPE_CHECKING:
+    from tui_tuner.checks.junit import Case
 
 _FILE = "a .cu, .cl or .c file, a .toml file, or the directory of a run, whose best kernel is meant"
 
@@ -23,13 +31,11 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     """The options of checking a problem's check."""
     parser.add_argument("kernel", type=Path, metavar="KERNEL", help=_FILE)
     most = "how many faults are put into the kernel at most, one at a time (default 30)"
-    parser.add_argument("--faults", type=_count, default=30, metavar="N", help=most)
+    parser.add_argument("--faults", type=positive, default=30, metavar="N", help=most)
     baseline = "a result.json, or its run: instead of faults, ask whether the kernel is slower than the best there"
     parser.add_argument("--baseline", type=Path, metavar="FILE", help=baseline)
     most = "with --baseline: how much slower is no regression, as in 0.03 or 3%% (default 1%%)"
-    parser.add_argument("--max-regression", type=_share, metavar="SHARE", help=most)
-    junit = "write what came of it as JUnit XML as well"
-    parser.add_argument("--junit", type=Path, metavar="FILE", help=junit)
+    parser.add_argument("--max-regression", type=share, metavar="SHARE", help=most)
     _add_machine(parser)
     slower = "with --baseline 1 where all of the interval is slower than allowed, else 0"
     parser.epilog = (
@@ -53,7 +59,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", type=Path, metavar="A", help=_FILE)
     parser.add_argument("second", type=Path, metavar="B", help="another of the same problem; FAST is what this one is")
     delta = "differences up to this are none, as in 0.01 (default) or 1%%"
-    parser.add_argument("--delta", type=_share, default=0.01, metavar="SHARE", help=delta)
+    parser.add_argument("--delta", type=share, default=0.01, metavar="SHARE", help=delta)
     _add_machine(parser)
     codes = ", ".join(f"{code.value} {code.name}" for code in (Code.SAME, Code.SLOW, Code.UNCLEAR))
     parser.epilog = f"exit code: 0 FAST, {codes}, {Code.WRONG} B is wrong, 1 they cannot be compared"
@@ -63,57 +69,49 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 def _add_machine(parser: argparse.ArgumentParser) -> None:
     devices = "auto (default), cuda[:N], opencl[:N], c, emulator"
     parser.add_argument("--device", metavar="NAME", help=devices)
-    unconfined = "build even where no sandbox can be had"
-    parser.add_argument("--allow-unconfined", action="store_true", help=unconfined)
+    add_unconfined(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
-
-
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no positive whole number")
-    return number
-
-
-def _share(text: str) -> float:
-    try:
-        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no share between 0 and 1, as in 0.03 or 3%")
-    return number
+    junit = "write what came of it as JUnit XML as well"
+    parser.add_argument("--junit", type=Path, metavar="FILE", help=junit)
 
 
 async def _check(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.check import check
-    from tui_tuner.checks.junit import Case, write_junit
     from tui_tuner.checks.regression import check_regression
-    from tui_tuner.errors import UserError
 
     if chosen.baseline is None and chosen.max_regression is not None:
         chosen.parser.error("--max-regression needs --baseline")
-    try:
-        code, cases = await (check if chosen.baseline is None else check_regression)(chosen)
-    except UserError as error:
-        if chosen.junit is not None:
-            write_junit(chosen.junit, "check", chosen.kernel, [Case("right", "error", error.message, str(error))])
-        raise
-    if chosen.junit is not None:
-        write_junit(chosen.junit, "check", chosen.kernel, cases)
-    return code
+    return await _answered(check if chosen.baseline is None else check_regression, chosen, "check", chosen.kernel)
 
 
 async def _verify(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.pairs import verify
 
-    return await verify(chosen)
+    return await _answered(verify, chosen, "verify", chosen.kernel)
 
 
 async def _compare(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.pairs import compare
 
-    return await compare(chosen)
+    return await _answered(compare, chosen, "compare", chosen.second)
+
+
+async def _answered(
+    ask: Callable[[argparse.Namespace], Awaitable[tuple[int, list[Case]]]],
+    chosen: argparse.Namespace,
+    command: str,
+    kernel: Path,
+) -> int:
+    """Carry a command out, and write what came of it as JUnit XML where that is asked for."""
+    from tui_tuner.checks.junit import Case, write_junit
+    from tui_tuner.errors import UserError
+
+    try:
+        code, cases = await ask(chosen)
+    except UserError as error:
+        if chosen.junit is not None:
+            write_junit(chosen.junit, command, kernel, [Case("right", "error", error.message, str(error))])
+        raise
+    if chosen.junit is not None:
+        write_junit(chosen.junit, command, kernel, cases)
+    return code

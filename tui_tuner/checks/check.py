@@ -16,13 +16,13 @@ from tui_tuner.checks.junit import Case
 from tui_tuner.checks.mutants import Fault, Mutant, mutants
 from tui_tuner.checks.pairs import DELTA
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
-from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import ExitCode, UserError
 from tui_tuner.evaluate.results import Evaluation, FailureStage
 from tui_tuner.format import counted, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.text import tell
 
 HOPELESS_MS = 1e-9
 """Beside such a time any other is so long that few samples are taken: a fault is not to be timed."""
@@ -76,7 +76,7 @@ async def check(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
         UserError: the problem, the device or the kernel as given cannot be used.
     """
     problem = (await asyncio.to_thread(problem_named, chosen.kernel)).problem
-    async with opened(problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+    async with opened(problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         given = baseline(machine.problem)
         trials = await _tried(machine, mutants(given, machine.problem, chosen.faults))
     missed = [trial for trial in trials if trial.outcome is Outcome.MISSED]
@@ -157,7 +157,7 @@ async def _closed_by(test: Test, missed: Sequence[Trial], problem: Problem, chos
     """The candidates with a fault that is noticed with one more test; none where the kernel as given cannot do it."""
     more = problem.model_copy(update={"tests": [*problem.tests, test], "emulator": None})
     try:
-        async with opened(more, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+        async with opened(more, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
             again = await asyncio.gather(*(_evaluated(machine, trial.mutant.candidate) for trial in missed))
     except UserError:
         return set()

@@ -9,13 +9,14 @@ import math
 from pathlib import Path
 
 from tui_tuner.checks import Code
+from tui_tuner.checks.junit import Case
 from tui_tuner.checks.places import OpenMachine, opened, pair_named
-from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import DeviceError, ExitCode
 from tui_tuner.evaluate.results import Comparison, Failure, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.inputs import label_of, test_sizes
+from tui_tuner.text import tell
 
 DELTA = 0.01
 """Where only right or wrong is asked, how exactly both are timed on the way."""
@@ -66,14 +67,14 @@ async def compared(machine: OpenMachine, second: Candidate, delta: float) -> Com
     )
 
 
-async def verify(chosen: argparse.Namespace) -> int:
+async def verify(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     """Say whether a kernel computes what another does.
 
     Raises:
         UserError: one of them cannot be used.
     """
     pair = await asyncio.to_thread(pair_named, chosen.against, chosen.kernel)
-    async with opened(pair.problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+    async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         failure = await _fault(machine, pair.second)
         places = [label_of(sizes) for sizes in test_sizes(machine.problem)]
     if chosen.json:
@@ -83,7 +84,7 @@ async def verify(chosen: argparse.Namespace) -> int:
         tell(f"right: {chosen.kernel} computes what {chosen.against} does, at {'; '.join(places)}")
     else:
         tell(_wrong(chosen.kernel, failure))
-    return ExitCode.FINISHED if failure is None else Code.WRONG
+    return (ExitCode.FINISHED if failure is None else Code.WRONG), [_right(failure, f"at {'; '.join(places)}")]
 
 
 async def _fault(machine: OpenMachine, second: Candidate) -> Failure | None:
@@ -96,16 +97,17 @@ async def _fault(machine: OpenMachine, second: Candidate) -> Failure | None:
     return (await machine.evaluator.compare(first, other, DELTA)).failure
 
 
-async def compare(chosen: argparse.Namespace) -> int:
+async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     """Say whether the second of two kernels is faster than the first.
 
     Raises:
         UserError: one of them cannot be used.
     """
     pair = await asyncio.to_thread(pair_named, chosen.first, chosen.second)
-    async with opened(pair.problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+    async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         comparison = await compared(machine, pair.second, chosen.delta)
     said = verdict(comparison, chosen.delta)
+    lines = [*_lines(chosen.first, chosen.second, comparison, said), f"on {machine.report.device.name}"]
     if chosen.json:
         names = {"first": str(chosen.first), "second": str(chosen.second), "verdict": said, "delta": chosen.delta}
         told = comparison.model_dump(mode="json", exclude={"failure"})
@@ -113,10 +115,10 @@ async def compare(chosen: argparse.Namespace) -> int:
     elif comparison.failure is not None:
         tell(_wrong(chosen.second, comparison.failure))
     else:
-        for line in _lines(chosen.first, chosen.second, comparison, said):
+        for line in lines:
             tell(line)
-        tell(f"on {machine.report.device.name}")
-    return _CODES[said]
+    right = _right(comparison.failure)
+    return _CODES[said], [right] if comparison.failure is not None else [right, timed(said, lines)]
 
 
 def _lines(first: Path, second: Path, comparison: Comparison, said: str) -> list[str]:
@@ -136,6 +138,19 @@ def _time(file: Path, timing: Timing | None) -> str:
 def _wrong(kernel: Path, failure: Failure) -> str:
     detail = f"\n{failure.detail}" if failure.detail else ""
     return f"WRONG: {kernel}: {failure.in_words}{detail}"
+
+
+def _right(failure: Failure | None, output: str = "") -> Case:
+    """Whether a kernel is right, as a test case."""
+    if failure is None:
+        return Case("right", output=output)
+    return Case("right", "failure", failure.in_words, failure.detail)
+
+
+def timed(said: str, lines: list[str]) -> Case:
+    """A verdict on times as a test case: only what is certainly slower fails."""
+    output = "\n".join(lines)
+    return Case("time", "failure", lines[0], output) if said == "SLOW" else Case("time", output=output)
 
 
 def _told(machine: OpenMachine, failure: Failure | None) -> dict[str, object]:

@@ -133,7 +133,7 @@ async def opened(problem: Problem, device: str | None, *, allow_unconfined: bool
     Raises:
         UserError: device, compiler, sandbox, kernel or reference cannot be used.
     """
-    settings = load_settings()
+    settings = load_settings(beside=problem.directory)
     named = device or settings.session.device
     if is_recorded(named):
         raise SettingsError("a recording can run no kernel", hint="name a device, as in --device emulator")

@@ -10,14 +10,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui_tuner.checks.junit import Case
-from tui_tuner.checks.pairs import DELTA, verdict
+from tui_tuner.checks.pairs import DELTA, timed, verdict
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
-from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import DeviceError, ExitCode, ProblemError, SettingsError
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
+from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Problem
 from tui_tuner.report import FILE, SessionOutcome, problem_key
+from tui_tuner.text import tell
 
 
 async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
@@ -29,7 +30,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     most = DELTA if chosen.max_regression is None else chosen.max_regression
     result = _read(chosen.baseline)
     problem = (await asyncio.to_thread(problem_named, chosen.kernel)).problem
-    async with opened(problem, chosen.device, allow_unconfined=chosen.allow_unconfined) as machine:
+    async with opened(problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         must_be_of(result, machine.problem, machine.report.device, chosen.baseline)
     then, now = best_timing(result), machine.report.given.timing
     if then is None or now is None:
@@ -42,8 +43,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     else:
         for line in lines:
             tell(line)
-    slow = Case("time", "failure", lines[0]) if said == "SLOW" else Case("time", output="\n".join(lines))
-    return (ExitCode.FAILED if said == "SLOW" else ExitCode.FINISHED), [Case("right"), slow]
+    return (ExitCode.FAILED if said == "SLOW" else ExitCode.FINISHED), [Case("right"), timed(said, lines)]
 
 
 def best_timing(result: SessionOutcome) -> Timing | None:
@@ -90,15 +90,11 @@ def must_be_of(result: SessionOutcome, problem: Problem, device: DeviceInfo, fil
         message = f"was timed on {result.device.name} ({result.device.kind}), and this is {device.name} ({device.kind})"
         raise DeviceError(message, hint="name that device with --device, or tune on this one", file=file)
     if result.sizes is not None and result.sizes != problem.sizes:
-        message = f"was timed at {_words(result.sizes)}, and the kernel is now timed at {_words(problem.sizes)}"
+        message = f"was timed at {label_of(result.sizes)}, and the kernel is now timed at {label_of(problem.sizes)}"
         raise ProblemError(message, hint="tune the kernel again after its [sizes] have changed", file=file)
     if result.problem_key and result.problem_key != problem_key(problem):
         message = f"is of another problem ({result.kernel}): its language or [[arguments]] are others"
         raise ProblemError(message, hint="tune the kernel again", file=file)
-
-
-def _words(sizes: dict[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "its only size"
 
 
 def _lines(

@@ -11,6 +11,7 @@ from typing import Any
 from tui_tuner.cli import parsers
 from tui_tuner.cli.parsers import CommandLine
 from tui_tuner.errors import ExitCode, SettingsError, UserError
+from tui_tuner.resources import VARIABLES, __version__, own_table
 
 COMMANDS = ", ".join(parsers.COMMANDS_BY_NAME)
 """The names of all commands, for people."""
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _refuse_misspelt_command(words)
         chosen = CommandLine().parse(words)
         done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
-        return done if isinstance(done, int) else _in_a_loop(done)
+        return done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
     except SettingsError as error:
         return _fail(error, ExitCode.USAGE)
     except UserError as error:
@@ -43,11 +44,40 @@ def _show_what_cannot_be_encoded() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _in_a_loop(command: Coroutine[Any, Any, int]) -> int:
-    """Carry a command out in the only event loop that it has from its beginning to its end."""
+def _in_a_loop(command: Coroutine[Any, Any, int], words: Sequence[str], level: str | None) -> int:
+    """Carry a command out in the only event loop that it has from its beginning to its end, and write its log."""
     import asyncio  # what needs no loop starts without it
+    import logging
 
-    return asyncio.run(command)
+    from tui_tuner.log import fields, this_system, writing
+
+    logger = logging.getLogger(__name__)
+    with writing(level or _level_of_settings()):
+        logger.info(
+            "begins", extra=fields(words=words, version=__version__, cwd=os.environ.get("PWD"), **this_system())
+        )
+        try:
+            code = asyncio.run(command)
+        except UserError as error:
+            logger.warning(error.message, extra=fields(file=error.file, line=error.line, hint=error.hint))
+            raise
+        except BrokenPipeError:
+            raise
+        except Exception:
+            logger.critical("an error that nobody expected", exc_info=True)
+            _fail(UserError("a fault of this program", hint=_REPORT), ExitCode.FAILED)
+            raise
+        logger.info("ends", extra=fields(code=code))
+        return code
+
+
+_REPORT = "`tuner-tui doctor --json` prints what a report of it needs"
+
+
+def _level_of_settings() -> str:
+    """How much is logged, before anything checks what the settings say."""
+    wanted = os.environ.get(f"{VARIABLES}LOG_LEVEL") or own_table("log").get("level")
+    return wanted if wanted in parsers.LOG_LEVELS else "info"
 
 
 def _refuse_misspelt_command(words: Sequence[str]) -> None:
@@ -65,9 +95,9 @@ def _refuse_misspelt_command(words: Sequence[str]) -> None:
 
 
 def _fail(error: UserError, code: ExitCode) -> ExitCode:
-    from tui_tuner.text import clean
+    from tui_tuner.text import say
 
-    print(f"tuner-tui: {clean(str(error))}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    say(f"tuner-tui: {error}")
     return code
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, tell
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine
 from tui_tuner.errors import ExitCode
+from tui_tuner.text import tell
 
 Value = Literal["none", "words", "files", "directories", "other"]
 """What an argument takes: nothing, one of its words, a file, a directory, or what no shell can know."""

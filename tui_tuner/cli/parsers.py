@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from tui_tuner.cli.values import factor, seconds
 from tui_tuner.errors import ExitCode, SettingsError
-from tui_tuner.options import Option
+from tui_tuner.options import Option, flag_of
 from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.subjects import Command, loaded, subjects
 
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from tui_tuner.app.showing import FrontEnd
+    from tui_tuner.problem.toml_file import KeyPath
     from tui_tuner.session_options import SessionOptions
+    from tui_tuner.settings.layers import Layer
 
 PROGRAM = "tuner-tui"
+LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 
 TUNE = Command(
     "tune",
@@ -158,6 +162,8 @@ class CommandLine:
             parser: CommandParser = self._commands.add_parser(name, prog=prog, description=command.help)
             parser.set_defaults(parser=parser)
             loaded(command.adder)(parser)
+            level = f"least of what goes into the log: {', '.join(LOG_LEVELS)} (default info)"
+            parser.add_argument("--log-level", choices=LOG_LEVELS, metavar="LEVEL", help=level)
             self._with_options[name] = parser
         return self._with_options[name]
 
@@ -182,17 +188,6 @@ def command_list() -> str:
     return "\n".join(f"  {command.name:<{width}}  {command.help}" for command in COMMANDS_BY_NAME.values())
 
 
-def tell(text: str) -> None:
-    """A line of what the command is for."""
-    from tui_tuner.text import clean
-
-    print(clean(text))  # noqa: T201 (standard output carries the data)
-
-
-_FLAGS = {"max_evaluations": "--max-evals", "max_seconds": "--max-time", "reply_seconds": "--reply-time"}
-"""Flags that are not called like the option they set."""
-
-
 def add_options(group: argparse._ArgumentGroup, options: Iterable[Option]) -> None:
     """A flag for every option of a table; the model of the table checks what is given."""
     for option in options:
@@ -214,6 +209,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     needed = "end where there is no model or it is of no use, instead of searching without one"
     parser.add_argument("--require-model", action="store_true", default=None, help=needed)
     parser.add_argument("--temperature", type=float, metavar="T", help="of the model's replies")
+
+
+def add_unconfined(parser: argparse.ArgumentParser) -> None:
+    """Whether to do without a sandbox."""
+    unconfined = "build even where no sandbox can be had"
+    parser.add_argument("--allow-unconfined", action="store_true", default=None, help=unconfined)
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
@@ -301,12 +302,26 @@ def changed(options: SessionOptions, chosen: argparse.Namespace, *, rounds: bool
         raise refused(error) from error
 
 
+def told_by(chosen: argparse.Namespace) -> Layer:
+    """What the command line sets of the settings."""
+    from tui_tuner.settings.layers import Layer, Place
+
+    session = changes(chosen)
+    places: dict[KeyPath, Place] = {("session", name): Place(name=flag_of(name)) for name in session}
+    if getattr(chosen, "set", None):
+        session["strategy_options"] = dict(chosen.set)
+        places["session", "strategy_options"] = Place(name="--set")
+    rounds = given_of((option.name for option in ROUND_OPTIONS if hasattr(chosen, "initial_batch_size")), chosen)
+    if rounds:
+        session["rounds"] = rounds
+    places.update({("session", "rounds", name): Place(name=flag_of(name)) for name in rounds})
+    return Layer({"session": session} if session else {}, places)
+
+
 def refused(error: ValidationError) -> SettingsError:
     """Which flag has a value that cannot be, and why."""
     first = error.errors(include_url=False)[0]
-    option = str(first["loc"][-1])
-    flag = _FLAGS.get(option, f"--{option.replace('_', '-')}")
-    return SettingsError(f"{flag}: {first['msg'].lower()}, it is {first['input']}")
+    return SettingsError(f"{flag_of(str(first['loc'][-1]))}: {first['msg'].lower()}, it is {first['input']}")
 
 
 def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -> SessionOptions:
@@ -317,34 +332,3 @@ def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -
 
         given["steps"] = [step.model_dump(mode="json") for step in load_steps(chosen.steps)]
     return options.model_copy(update={"strategy_options": {**options.strategy_options, **given}})
-
-
-def option(text: str) -> tuple[str, Any]:
-    """`NAME=VALUE` as a pair; a value that is no TOML is text."""
-    import tomli  # once a value is read; --help reads none
-
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise argparse.ArgumentTypeError(f"'{text}' is no option; write NAME=VALUE")
-    try:
-        return name.strip(), tomli.loads(f"value = {value}")["value"]
-    except tomli.TOMLDecodeError:
-        return name.strip(), value  # words need no quotes
-
-
-def seconds(text: str) -> float:
-    """A time in seconds."""
-    from tui_tuner.format import seconds_of
-
-    try:
-        return seconds_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def factor(text: str) -> float:
-    """A factor, as in 2x."""
-    try:
-        return float(text.removesuffix("x"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x") from None

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.cli.parsers import tell
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.journal.reading import RUNS
+from tui_tuner.text import say, tell
 
 if TYPE_CHECKING:
     from tui_tuner.exports import ToldRun
@@ -80,7 +80,7 @@ async def best(chosen: argparse.Namespace) -> int:
     if chosen.apply:
         _print(patch_text(told))
         for line in apply_patch(told):
-            print(line, file=sys.stderr)  # noqa: T201
+            say(line)
         return ExitCode.FINISHED
     _print(_best_as(chosen.kind, told))
     return ExitCode.FINISHED

@@ -6,9 +6,10 @@ import argparse
 import math
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.cli.parsers import (
     PROGRAM,
@@ -18,22 +19,21 @@ from tui_tuner.cli.parsers import (
     add_memory,
     add_model,
     add_rounds,
+    add_unconfined,
     changed,
     changes,
     command_list,
-    factor,
     front_end_of,
-    option,
-    seconds,
-    tell,
     with_strategy_options,
 )
 from tui_tuner.cli.run_commands import add_run, run_of
+from tui_tuner.cli.values import factor, name_and_value, seconds
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of, journal_of
-from tui_tuner.resources import __version__
+from tui_tuner.resources import __version__, project_file
 from tui_tuner.strategies import PLACES
 from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
+from tui_tuner.text import say, tell
 
 if TYPE_CHECKING:
     from tui_tuner.app.showing import SessionSetup
@@ -47,12 +47,19 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     kernel = "a .cu, .cl or .c file with its .toml, a .py file or a recording"
     parser.add_argument("kernel", type=Path, nargs="?", metavar="KERNEL", help=kernel)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    _add_choices(parser)
+    parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
+    add_front_end(parser)
+    parser.set_defaults(command=tune)
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """What may be chosen for a session, or for each of many."""
     default, *others = PLACES
     strategies = f"{default} (default), {', '.join(others)}, or file.py:Class"
     parser.add_argument("--strategy", metavar="NAME", help=strategies)
-    parser.add_argument(
-        "--set", action="append", type=option, default=[], metavar="NAME=VALUE", help="an option of the strategy"
-    )
+    option = "an option of the strategy"
+    parser.add_argument("--set", action="append", type=name_and_value, default=[], metavar="NAME=VALUE", help=option)
     steps = "steps of the strategy explicit, as [[steps]] in TOML"
     parser.add_argument("--steps", type=Path, metavar="FILE", help=steps)
     methods = "method of the parameter search: surrogate (default), llm, hybrid, ..."
@@ -63,14 +70,10 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", metavar="NAME", help=devices)
     parser.add_argument("--seed", type=int, metavar="N", help="of every random choice (default 0)")
-    parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
-    unconfined = "build even where no sandbox can be had"
-    parser.add_argument("--allow-unconfined", action="store_true", default=None, help=unconfined)
+    add_unconfined(parser)
     add_rounds(parser)
     add_memory(parser)
     add_budget(parser)
-    add_front_end(parser)
-    parser.set_defaults(command=tune)
 
 
 async def tune(chosen: argparse.Namespace) -> int:
@@ -90,9 +93,13 @@ async def tune(chosen: argparse.Namespace) -> int:
         from tui_tuner.app.sessions import new_session
         from tui_tuner.settings import load_settings
 
-        settings = load_settings()
-        options = changed(settings.session, chosen)
-        return await new_session(chosen.kernel, with_strategy_options(options, chosen), settings, chosen.run_dir)
+        beside = chosen.kernel or Path()
+        settings = load_settings(beside=beside)
+        options = with_strategy_options(changed(settings.session, chosen), chosen)
+        setup = await new_session(chosen.kernel, options, settings, chosen.run_dir)
+        if project_file(beside).is_file():
+            setup.notes.append(f"settings of this project hold as well: {project_file(beside)}")
+        return setup
 
     return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
 
@@ -100,19 +107,11 @@ async def tune(chosen: argparse.Namespace) -> int:
 def add_tune_all(parser: argparse.ArgumentParser) -> None:
     """The options of tuning many kernels."""
     parser.add_argument("directory", type=Path, metavar="DIR", help="every problem file (.toml) below it is tuned")
-    parser.add_argument("--strategy", metavar="NAME", help="of every session, as for one kernel")
-    parser.add_argument("--search", metavar="METHOD", help="method of the parameter search")
-    add_model(parser)
-    parser.add_argument("--device", metavar="NAME", help="auto (default), cuda[:N], opencl[:N], c, emulator")
-    parser.add_argument("--seed", type=int, metavar="N", help="of every random choice (default 0)")
+    _add_choices(parser)
     where = "where the runs go, each under the name of its problem file (default tuner-runs/all-DIR)"
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help=where)
-    unconfined = "build even where no sandbox can be had"
-    parser.add_argument("--allow-unconfined", action="store_true", default=None, help=unconfined)
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     parser.add_argument("-q", "--quiet", action="store_true", help="nothing but warnings and results on standard error")
-    add_memory(parser)
-    add_budget(parser)
     parser.epilog = (
         "The budget is that of all together; without --max-evals or --max-calls it is the default for each."
         " Asked again it goes on where it stopped. Exit code: 0 all were tuned, 1 some were not, 130 interrupted"
@@ -132,8 +131,8 @@ async def tune_all(chosen: argparse.Namespace) -> int:
     from tui_tuner.progress import Verbosity
     from tui_tuner.settings import load_settings
 
-    settings = load_settings()
-    options = changed(settings.session, chosen, rounds=False)
+    settings = load_settings(beside=chosen.directory)
+    options = with_strategy_options(changed(settings.session, chosen), chosen)
     if is_recorded(options.device):
         raise SettingsError("a recording is of one kernel", hint="name a device, as in --device emulator")
     defaults = [name for name in ("max_evaluations", "max_calls") if getattr(chosen, name) is None]
@@ -158,7 +157,7 @@ async def _start() -> int:
         raise UserError(broke, hint="`tuner-tui KERNEL` and `tuner-tui --help` do without it")
     if not words:
         return ExitCode.FINISHED
-    print(f"$ {shlex.join([PROGRAM, *words])}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    say(f"$ {shlex.join([PROGRAM, *words])}")
     chosen = CommandLine().parse(words)
     done: int = await chosen.command(chosen)
     return done
@@ -169,7 +168,7 @@ def _is_recorded(device: str | None) -> bool:
     from tui_tuner.evaluate.devices.choose import is_recorded
     from tui_tuner.settings import load_settings
 
-    return is_recorded(device or load_settings().session.device)
+    return is_recorded(device or load_settings(beside=Path()).session.device)
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
@@ -201,9 +200,10 @@ async def resume(chosen: argparse.Namespace) -> int:
         from tui_tuner.session_options import SessionOptions
         from tui_tuner.settings import load_settings
 
-        settings = load_settings()
         changed(SessionOptions(), chosen)
-        about = subject_of(header_of(chosen.run))
+        header = header_of(chosen.run)
+        settings = load_settings(beside=_file_of(header, chosen.run))
+        about = subject_of(header)
         if chosen.from_last_good:
             _set_rest_aside(chosen.run)
         own: dict[str, object] = {**_own_options(about, chosen)}
@@ -217,13 +217,19 @@ async def resume(chosen: argparse.Namespace) -> int:
     return await show(begin, front_end_of(chosen), str(chosen.run))
 
 
+def _file_of(header: Mapping[str, Any], run: Path) -> Path | None:
+    """The file that a run was begun with; it need not be there any more."""
+    named = header.get("problem_file") or header.get("file")
+    return journal_of(run).parent / named if isinstance(named, str) else None
+
+
 def _set_rest_aside(run: Path) -> None:
     """Cut the run's journal before its first damaged line, and say where the rest is."""
     from tui_tuner.journal import set_rest_aside
 
     aside = set_rest_aside(journal_of(run))
     said = "nothing of the journal is damaged" if aside is None else f"what stood behind is in {aside}"
-    print(f"{run}: {said}", file=sys.stderr)  # noqa: T201 (the story goes to standard error)
+    say(f"{run}: {said}")
 
 
 def _own_options(about: Subject, chosen: argparse.Namespace) -> dict[str, Path]:

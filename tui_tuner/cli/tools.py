@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, option, tell
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine
+from tui_tuner.cli.values import name_and_value
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
-from tui_tuner.resources import DEFAULT_SETTINGS, samples_directory, settings_file, write_whole
+from tui_tuner.resources import (
+    DEFAULT_SETTINGS,
+    VARIABLES,
+    project_file,
+    samples_directory,
+    settings_file,
+    write_whole,
+)
 from tui_tuner.subjects import loaded, subjects_with_settings
-from tui_tuner.text import suggestion
+from tui_tuner.text import say, suggestion, tell
 
 _STRATEGY_FILE = Path("my_strategy.py")
 """Where a first strategy goes, in the current directory, unless the user names another file."""
@@ -116,7 +124,7 @@ def runs(chosen: argparse.Namespace) -> int:
         for line in run_lines(found):
             tell(line)
     else:
-        print(f"no runs in {chosen.directory}", file=sys.stderr)  # noqa: T201
+        say(f"no runs in {chosen.directory}")
     return ExitCode.FINISHED
 
 
@@ -143,24 +151,32 @@ def memory(chosen: argparse.Namespace) -> int:
         chosen.parser.error("list takes nothing but --replies")
     lines = [reply_line(file)] if chosen.replies else [*session_lines(file)]
     if not lines:
-        print(f"nothing is remembered in {file}", file=sys.stderr)  # noqa: T201
+        say(f"nothing is remembered in {file}")
     for line in lines:
         tell(line)
     return ExitCode.FINISHED
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
-    """No options."""
+    """The options of saying what there is."""
+    parser.add_argument("--json", action="store_true", help="one JSON object with all that a bug report needs, no keys")
     parser.set_defaults(command=doctor)
 
 
-async def doctor(_: argparse.Namespace) -> int:
+async def doctor(chosen: argparse.Namespace) -> int:
     """Say what this machine offers; fails where nothing can be tuned, or not safely."""
     from tui_tuner.app.inventory import findings
-    from tui_tuner.settings import load_settings
+    from tui_tuner.settings import layered_settings
 
+    layered = layered_settings(beside=Path())
+    if chosen.json:
+        from tui_tuner.app.bug_report import bug_report
+
+        report = await bug_report(layered)
+        tell(json.dumps(report, indent=2))
+        return ExitCode.FAILED if any(finding["stops"] for finding in report["findings"]) else ExitCode.FINISHED
     code = ExitCode.FINISHED
-    async for finding in findings(load_settings()):
+    async for finding in findings(layered.settings):
         tell(f"{finding.name:<10} {finding.text}")
         code = ExitCode.FAILED if finding.stops else code
     return code
@@ -168,34 +184,67 @@ async def doctor(_: argparse.Namespace) -> int:
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     """The options of printing and of changing settings."""
-    change = "`set KEY VALUE` keeps a value in the settings file, as in: set session.device cuda:0"
-    parser.add_argument("change", nargs="*", metavar="set KEY VALUE", help=change)
+    words = "`set KEY VALUE`, `trust [DIR]`, or a command whose settings are printed, as in: kernel.cu"
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
+    project = "with set: in the file of the project in DIR (default: here), and not in your own"
+    parser.add_argument("--project", type=Path, nargs="?", const=Path(), metavar="DIR", help=project)
+    parser.epilog = (
+        "options of a command stand behind --, as in: tuner-tui config -- kernel.cu --device cuda."
+        " `trust` lets the projects in a directory set everything, also what runs programs"
+    )
     parser.set_defaults(command=config)
 
 
 def config(chosen: argparse.Namespace) -> int:
-    """Print the settings in force; where there is no settings file, without the models that check one.
+    """Print the settings in force with where each is set; where none is, without the models that check them.
 
     Raises:
         SettingsError: a value cannot be, or cannot be kept.
     """
-    if chosen.change:
-        if len(chosen.change) != 3 or chosen.change[0] != "set":
-            chosen.parser.error("write `config`, or `config set KEY VALUE`")
+    words: list[str] = chosen.words
+    if words[:1] == ["set"] and len(words) == 3:
         from tui_tuner.settings import save_settings
 
-        name, value = option(f"{chosen.change[1]}={chosen.change[2]}")
-        tell(f"wrote {save_settings({name: value})}")
-        return ExitCode.FINISHED
-    file = settings_file()
-    if file.exists():
-        from tui_tuner.settings import load_settings, settings_text
-
-        text = settings_text(load_settings(file))
+        name, value = name_and_value(f"{words[1]}={words[2]}")
+        tell(f"wrote {save_settings({name: value}, chosen.project)}")
+    elif words[:1] in (["set"], ["trust"]) and (words[0] == "set" or len(words) > 2):
+        chosen.parser.error("write `config set KEY VALUE`, or `config trust [DIR]`")
+    elif chosen.project is not None:
+        chosen.parser.error("--project is for `config set`; `config DIR/KERNEL` prints what holds there")
+    elif words[:1] == ["trust"]:
+        _trust(Path(words[1] if len(words) == 2 else "."))
     else:
-        text = default_settings_text()
-    tell(f"# {file}{'' if file.exists() else ' (is not there: the defaults)'}\n{text}")
+        _print_settings(words)
     return ExitCode.FINISHED
+
+
+def _trust(directory: Path) -> None:
+    from tui_tuner.settings import load_settings, save_settings
+
+    if not directory.is_dir():
+        raise SettingsError("there is no such directory", hint="name that of a project", file=directory)
+    trusted = [str(place) for place in load_settings().projects.trusted]
+    place = str(directory.resolve())
+    tell(f"trusted from now on: {place}, in {save_settings({'projects.trusted': [*dict.fromkeys([*trusted, place])]})}")
+
+
+def _print_settings(words: Sequence[str]) -> None:
+    """The settings of a command, or of what is tuned here."""
+    chosen = CommandLine().parse(words) if words else argparse.Namespace()
+    beside = next((path for name in ("kernel", "directory", "config") if (path := getattr(chosen, name, None))), Path())
+    own, project = settings_file(), project_file(beside)
+    is_variable_set = any(name.startswith(VARIABLES) and name != f"{VARIABLES}CONFIG" for name in os.environ)
+    text = default_settings_text()
+    if words or own.exists() or project.exists() or is_variable_set:
+        from tui_tuner.cli.parsers import told_by
+        from tui_tuner.settings import layered_settings, settings_text
+
+        layered = layered_settings(own, beside=beside, told=told_by(chosen))
+        text = settings_text(layered.settings, layered.origin)
+    tell(f"# {own}{'' if own.exists() else ' (is not there: the defaults)'}")
+    if project.exists():
+        tell(f"# {project}")
+    tell(f"\n{text}")
 
 
 def default_settings_text() -> str:
@@ -207,11 +256,11 @@ def default_settings_text() -> str:
 
 
 def _option_lines(options: Iterable[Option]) -> Iterator[str]:
-    for each in options:
-        if each.default is None:
-            yield f"# {each.name} is not set"
+    for option in options:
+        if option.default is None:
+            yield f"# {option.name} is not set"
         else:
-            yield f"{each.name} = {json.dumps(each.default)}"
+            yield f"{option.name} = {json.dumps(option.default)}"
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:

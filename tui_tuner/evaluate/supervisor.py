@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import sys
@@ -30,9 +31,11 @@ from tui_tuner.evaluate.protocol import (
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import PACKAGES, python_places, through_launcher
+from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Child, Program, start
 
+_LOG = logging.getLogger(__name__)
 GRACE_S = 2.0
 """How long after its own limit the runner may still answer before it is killed."""
 
@@ -213,13 +216,15 @@ class Supervisor:
             self._process, self._asked = None, process
             try:
                 answer = await process.ask(request)
-            except DeviceLost:
+            except DeviceLost as lost:
+                _LOG.warning("the device was lost", extra=fields(reason=lost.message))
                 await process.kill()
                 raise
             except UserError:
                 self._process = process  # it answered, and goes on
                 raise
             except RunnerDied as died:
+                _LOG.warning("a runner died", extra=fields(failure=died.failure.in_words, killed=died.killed))
                 if not died.killed:
                     raise
                 hint = "the system may have run out of memory: end other programs, or choose smaller [sizes]"

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from tui_tuner.cli.parsers import factor
+from tui_tuner.cli.values import factor, positive
 from tui_tuner.search import DEFAULT_METHOD, MODEL_METHODS
 
 RANDOM = "random"
@@ -19,11 +19,11 @@ def add_bench_search(parser: argparse.ArgumentParser) -> None:
     default = f"{DEFAULT_METHOD},{RANDOM}"
     names = f"separated by commas (default {default}); all: every one without a model"
     parser.add_argument("--strategies", default=default, metavar="NAME,NAME", help=names)
-    parser.add_argument("--repeats", type=_positive, default=20, metavar="N", help="runs of each (default 20)")
-    parser.add_argument("--evaluations", type=_positive, default=200, metavar="N", help="of a run (default 200)")
+    parser.add_argument("--repeats", type=positive, default=20, metavar="N", help="runs of each (default 20)")
+    parser.add_argument("--evaluations", type=positive, default=200, metavar="N", help="of a run (default 200)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run; the next has the next one")
     parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help=f"the model of {' and '.join(MODEL_METHODS)}")
-    parser.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="runs at once")
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="runs at once")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="keep a model's sessions here, and go on with them")
     parser.add_argument("--output", choices=("text", "json"), default="text", help="default text")
     parser.set_defaults(command=_bench_search)
@@ -33,13 +33,6 @@ def _bench_search(chosen: argparse.Namespace) -> int:
     from tui_tuner.lab.bench_search import bench_search
 
     return bench_search(chosen)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not positive")
-    return number
 
 
 def add_export_dataset(parser: argparse.ArgumentParser) -> None:

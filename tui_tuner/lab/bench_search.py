@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -13,7 +12,7 @@ from tui_tuner.lab import RANDOM
 from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, check_strategy, run_all
 from tui_tuner.lab.scores import Estimate, RecordedSpace, estimate, load, mean_of, recorded_space
 from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, METHODS, MODEL_METHODS
-from tui_tuner.text import clean
+from tui_tuner.text import clean, say
 
 _ALL = "all"
 MARKS = (25, 55, 85, 200)
@@ -147,7 +146,7 @@ def _told(runs: Iterator[BenchmarkRun], chosen: argparse.Namespace, pairs: int) 
         came = f"failed: {run.failure}" if run.failure else f"{len(run.found)} evaluations in {run.seconds:.1f} s"
         task = run.task
         line = f"[{count}/{total}] {task.data.name}, {task.strategy}, seed {task.seed}: {came}"
-        print(clean(line), file=sys.stderr, flush=True)  # noqa: T201
+        say(line)
         yield run
 
 

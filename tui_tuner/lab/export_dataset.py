@@ -27,7 +27,7 @@ from tui_tuner.llm.replay import RecordedCall, call_of, fault_in, is_call
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.steps import Decision
-from tui_tuner.text import clean
+from tui_tuner.text import say
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ async def _export(runs: Iterable[Path], out: TextIO, lines: LineFilter) -> ExitC
             found = await _examples(path)
         except UserError as error:
             broken += 1
-            _tell(f"tuner-tui: {error}")
+            say(f"tuner-tui: {error}")
             continue
         taken = [example for example in found.lines if lines.takes(example)]
         total += len(taken)
         for example in taken:
             print(example.line(), file=out)
         out.flush()
-        _tell(f"{path}: {_story(found, len(taken))}")
-    _tell(
+        say(f"{path}: {_story(found, len(taken))}")
+    say(
         f"{counted_in_lines(total, 'line')} written"
         + (f", {counted_in_lines(broken, 'run')} could not be read" if broken else "")
     )
@@ -125,10 +125,6 @@ def _story(found: RunExamples, written: int) -> str:
         places = ", ".join(map(str, found.abandoned))
         parts.append(f"not exported: replies that the resumed session did not take up again, in line {places}")
     return ", ".join(parts)
-
-
-def _tell(text: str) -> None:
-    print(clean(text), file=sys.stderr)  # noqa: T201 (the story)
 
 
 @dataclass(frozen=True)

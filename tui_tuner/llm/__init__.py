@@ -165,7 +165,7 @@ def refused_ways(status: int | None, body: str) -> frozenset[Way]:
 
 
 class ModelSettings(BaseModel):
-    """Settings of the model; none of them is a key, since keys come from the environment only.
+    """Settings of the model; none of them is a key, since keys come from environment and keyring only.
 
     Attributes:
         model: the model's name at its provider; None: a default, or the largest that Ollama has.

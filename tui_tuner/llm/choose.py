@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import Backend, ModelSettings, ollama_url, shown
+from tui_tuner.log import hide
+from tui_tuner.resources import APPLICATION
 
 SPECS = (
     "auto",
@@ -104,8 +107,8 @@ async def _served(provider: str, model: str | None, settings: ModelSettings) -> 
         case "ollama":
             return await _ollama(model, settings)
         case "anthropic":
-            return _anthropic(model, settings)
-    return _openai(provider, model, settings)
+            return await _anthropic(model, settings)
+    return await _openai(provider, model, settings)
 
 
 async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
@@ -119,20 +122,20 @@ async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
     return OllamaBackend(pick(await installed_models(url), model), url, settings)
 
 
-def _anthropic(model: str | None, settings: ModelSettings) -> Backend:
+async def _anthropic(model: str | None, settings: ModelSettings) -> Backend:
     from tui_tuner.llm.anthropic import AnthropicBackend
 
     url = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
-    return AnthropicBackend(model or _DEFAULT_MODELS["anthropic"], _needed_key("anthropic"), settings, url)
+    return AnthropicBackend(model or _DEFAULT_MODELS["anthropic"], await _needed_key("anthropic"), settings, url)
 
 
-def _openai(provider: str, model: str | None, settings: ModelSettings) -> Backend:
+async def _openai(provider: str, model: str | None, settings: ModelSettings) -> Backend:
     from tui_tuner.llm.openai import OPENAI, OPENROUTER, Dialect, OpenAIBackend
 
     own = OPENAI if provider == "openai" else OPENROUTER
     elsewhere = settings.base_url or (os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None)
     if elsewhere is None or elsewhere.rstrip("/") == own.base_url:
-        return OpenAIBackend(model or _DEFAULT_MODELS[provider], _needed_key(provider), settings, own)
+        return OpenAIBackend(model or _DEFAULT_MODELS[provider], await _needed_key(provider), settings, own)
     if model is None:
         raise ModelError(f"which model of {shown(elsewhere)}?", hint=f"name it, as in: --llm {provider}:MODEL")
     return OpenAIBackend(model, _key(provider), settings, Dialect(provider, elsewhere))
@@ -142,10 +145,27 @@ def _key(provider: str) -> str | None:
     return os.environ.get(f"{provider.upper()}_API_KEY", "").strip() or None
 
 
-def _needed_key(provider: str) -> str:
-    key = _key(provider)
-    if key is None:
-        raise ModelError(f"{provider.upper()}_API_KEY is not set", hint="export it; keys are read from nowhere else")
+async def _needed_key(provider: str) -> str:
+    """The key for the provider's own server: from the environment, else from the keyring of the system."""
+    named = _key(provider)
+    return await asyncio.to_thread(_key_in_keyring, provider) if named is None else named
+
+
+def _key_in_keyring(provider: str) -> str:
+    missing = f"{provider.upper()}_API_KEY is not set"
+    try:
+        import keyring
+    except ImportError:
+        hint = "export it; to keep it in the keyring of this system instead: pip install 'tuner-tui[keyring]'"
+        raise ModelError(missing, hint=hint) from None
+    try:
+        key: str = (keyring.get_password(APPLICATION, provider) or "").strip()
+    except Exception as error:  # whatever the keyring of this system raises
+        raise ModelError(f"{missing}, and the keyring cannot be read: {error}", hint="export it") from None
+    if not key:
+        hint = f"export it, or put it into the keyring: keyring set {APPLICATION} {provider}"
+        raise ModelError(f"{missing}, and the keyring has none for {APPLICATION} {provider}", hint=hint)
+    hide(key)
     return key
 
 

@@ -14,7 +14,7 @@ from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, U
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.streams import Pace, closing, guarded
 from tui_tuner.llm.typed import repeating_schema
-from tui_tuner.processes import whole_environment
+from tui_tuner.processes import secrets_of_environment, whole_environment
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.text import redact
 
@@ -109,7 +109,7 @@ async def _tail(child: Child) -> str:
     while piece := await child.errors.read(_PIECE):
         kept = (kept + piece)[-_KEPT_ERRORS:]
     # Redacted before it is cut: half a key would no longer look like one.
-    return redact(kept.decode(errors="replace"))[-_LAST_WORDS:]
+    return redact(kept.decode(errors="replace"), secrets=secrets_of_environment())[-_LAST_WORDS:]
 
 
 async def _end(child: Child, *tasks: asyncio.Task[object]) -> None:

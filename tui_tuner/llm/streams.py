@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -14,6 +15,9 @@ from typing import TypeVar
 from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Site, TransportError
 from tui_tuner.llm.prices import estimated_usage
+from tui_tuner.log import fields
+
+_LOG = logging.getLogger(__name__)
 
 OnRetry = Callable[[int, int, float, TransportError], None]
 """Called before a pause with: the next attempt, of how many, the pause in seconds, what went wrong."""
@@ -95,6 +99,8 @@ class RetryingBackend:
         left = deadline - asyncio.get_running_loop().time()
         if not error.retryable or attempt >= policy.tries or pause >= left:
             return False
+        told = fields(model=self.name, attempt=attempt, of=policy.tries, pause_s=round(pause, 1), error=str(error))
+        _LOG.warning("a call of the model is tried again", extra=told)
         if self._on_retry is not None:
             self._on_retry(attempt + 1, policy.tries, pause, error)
         await asyncio.sleep(pause)

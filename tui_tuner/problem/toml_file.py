@@ -43,6 +43,15 @@ def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
         raise ProblemError(not_toml(error, text), hint=hint, file=file, line=error.lineno) from None
 
 
+def toml_value(text: str) -> Any:  # noqa: ANN401 (whatever it says)
+    """The value that a word stands for; one that is no TOML is text, so that words need no quotes."""
+    try:
+        read = tomli.loads(f"value = {text}")
+    except tomli.TOMLDecodeError:
+        return text
+    return read["value"] if len(read) == 1 else text
+
+
 def not_toml(error: tomli.TOMLDecodeError, text: str) -> str:
     """What keeps a text from being TOML, in words."""
     if "\0" in text.splitlines()[error.lineno - 1]:

@@ -50,6 +50,11 @@ def environment_without_keys() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRETS)}
 
 
+def secrets_of_environment() -> tuple[str, ...]:
+    """The values of variables that could be a key."""
+    return tuple(value for name, value in os.environ.items() if any(word in name.upper() for word in _SECRETS))
+
+
 def whole_environment() -> dict[str, str]:
     """For the user's own programs, as an editor or a command-line assistant, which needs its keys: everything."""
     return dict(os.environ)

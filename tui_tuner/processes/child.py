@@ -8,6 +8,7 @@ as long as anyone holds its pipes open, and what a program leaves behind may do 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
@@ -26,6 +27,7 @@ Stream = int | IO[Any]
 """Where a stream goes: PIPE, DEVNULL, an open file, and for errors STDOUT as well."""
 KILL_S = 10.0
 """How long a killed process may take to go away."""
+_LOG = logging.getLogger(__name__)
 _LOOK_S = 0.05
 _PIECE = 1 << 16
 
@@ -185,6 +187,7 @@ async def start(program: Program) -> Child:
         pipes.close_theirs()
     child = Child(process, writer, output, errors, pipes.transports)
     await _raise_unless_started(child, status, program.command[0])
+    _LOG.debug("started", extra={"fields": {"pid": child.pid, "program": program.command[0]}})
     return child
 
 

@@ -67,12 +67,12 @@ class TunerTuiSearch(PopulationBasedSearch):  # type: ignore[misc]  # Helion is 
     Args:
         kernel: as bound to its arguments.
         args: those arguments.
-        llm: the model, as of `--llm`; "none" for a search without one. Else TUNER_TUI_LLM, else the settings.
-        search: method of the search, as of `--search`. Else TUNER_TUI_SEARCH.
-        max_evaluations: configurations evaluated at most. Else TUNER_TUI_MAX_EVALS.
-        seed: of every random choice. Else TUNER_TUI_SEED.
+        llm: the model, as of `--llm`; "none" for a search without one. Else that of the settings.
+        search: method of the search, as of `--search`. Else that of the settings.
+        max_evaluations: configurations evaluated at most. Else as the settings say.
+        seed: of every random choice. Else that of the settings.
         run_dir: directory of the runs, where an interrupted one is gone on with. Else TUNER_TUI_RUN_DIR.
-        settings: instead of the user's settings file.
+        settings: instead of the user's settings, of which variables as TUNER_TUI_LLM are a part.
     """
 
     def __init__(

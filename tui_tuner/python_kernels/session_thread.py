@@ -26,6 +26,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.report import SessionOutcome
+from tui_tuner.resources import VARIABLES
 from tui_tuner.session import events
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -125,19 +126,12 @@ class SessionThread:
         return SessionOutcome.model_validate_json(Path(finished.result).read_text(encoding="utf-8"))
 
 
-VARIABLES = {
-    "llm": "TUNER_TUI_LLM",
-    "search": "TUNER_TUI_SEARCH",
-    "max_evaluations": "TUNER_TUI_MAX_EVALS",
-    "seed": "TUNER_TUI_SEED",
-    "run_dir": "TUNER_TUI_RUN_DIR",
-}
-"""The variable of each choice."""
+_CHOICES = ("llm", "search", "max_evaluations", "seed")
 
 
 @dataclass(frozen=True)
 class EmbeddedChoices:
-    """Choices; None leaves one to the environment and then to the settings.
+    """Choices; None leaves one to the settings, the place of runs to `TUNER_TUI_RUN_DIR`.
 
     Attributes:
         llm: as of `--llm`; "none" for no model.
@@ -159,27 +153,21 @@ class EmbeddedChoices:
         Raises:
             SettingsError: a value is out of its range.
         """
-        chosen = {name: self._value(name) for name in VARIABLES if name != "run_dir"}
-        given = {name: value for name, value in chosen.items() if value is not None}
+        given = {name: value for name in _CHOICES if (value := getattr(self, name)) is not None}
         try:
             return SessionOptions.model_validate({**settings.model_dump(), "strategy": LLM_SEARCH, **given})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            name = str(first["loc"][0])
-            raise SettingsError(f"{name} or {VARIABLES.get(name, name)}: {first['msg'].lower()}") from None
+            raise SettingsError(f"{first['loc'][0]}: {first['msg'].lower()}") from None
 
     def place(self, written: Written) -> Path | None:
         """Where the run of a problem is; None for a new place in `tuner-runs`."""
-        directory = self._value("run_dir")
-        if directory is None:
+        directory = self.run_dir or os.environ.get(f"{VARIABLES}RUN_DIR")
+        if not directory:
             return None
         content = f"{written.text}\n{written.problem.source_text}"
         digest = hashlib.sha256(content.encode()).hexdigest()[:8]
-        return Path(str(directory)) / f"{written.problem.kernel.name}-{digest}"
-
-    def _value(self, name: str) -> object:
-        given: object = getattr(self, name)
-        return given if given is not None else os.environ.get(VARIABLES[name]) or None
+        return Path(directory) / f"{written.problem.kernel.name}-{digest}"
 
 
 QUIET_S = 0.1

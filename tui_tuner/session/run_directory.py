@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, journal_of
-from tui_tuner.problem.load import parse_problem
+from tui_tuner.problem.load import Written, parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.resources import __version__
 from tui_tuner.search import DEFAULT_METHOD
@@ -94,6 +96,11 @@ def create(
     }
     journal = Journal.create(path / FILE, header)
     return RunDirectory(path, journal, problem, problem_text, options, model)
+
+
+def is_about(header: Mapping[str, Any], written: Written) -> bool:
+    """Whether a run that has this header is of the problem as it is written now."""
+    return (header.get("problem"), header.get("source")) == (written.text, written.problem.source_text)
 
 
 def default_path(kernel: Path) -> Path:

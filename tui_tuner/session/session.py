@@ -183,8 +183,8 @@ class Session(EventStream):
             if type(self._strategy).__module__.startswith("tui_tuner."):
                 raise
             fault = fault_of(self._strategy, error)
-            effects.note(fault, warning=True)
-            return fault
+            self._keep_best(fault.message)
+            raise fault from error
         return await self._search_only(effects) if self._conversation.is_over else "the strategy is done"
 
     async def _search_only(self, effects: SessionEffects) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -13,6 +14,7 @@ from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
+from tui_tuner.log import fields
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AtOnce, Controls
 from tui_tuner.session.conversation import Conversation, Models
@@ -24,6 +26,7 @@ from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
 
+_LOG = logging.getLogger(__name__)
 SessionStatus = Literal["finished", "no_improvement", "failed", "interrupted"]
 
 
@@ -49,6 +52,17 @@ class KeptRun(Protocol):
     def model(self) -> str | None:
         """Name of the model, None where there is none."""
         ...
+
+
+def _log(event: Event) -> None:
+    """Put an event into the log: what the user is told, beginning and end; of the others that they were."""
+    match event:
+        case Note():
+            _LOG.log(logging.WARNING if event.level == "warning" else logging.INFO, event.text)
+        case SessionStarted() | SessionFinished():
+            _LOG.info(event.type, extra=fields(**event.model_dump(mode="json", exclude={"baseline", "type"})))
+        case _ if not event.transient and _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug(str(getattr(event, "type", "event")), extra=fields(elapsed=event.elapsed))
 
 
 class EventStream(ABC):
@@ -150,6 +164,7 @@ class EventStream(ABC):
 
     def _emit(self, event: Event) -> None:
         event = event.model_copy(update={"elapsed": round(self._recall.elapsed, 3)})
+        _log(event)
         self._queue.put_nowait(event)
         if self._live is not None:
             self._live.publish(event)

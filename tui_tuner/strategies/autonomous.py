@@ -41,7 +41,7 @@ ENABLING_FROM = 0.5
 
 
 class AutonomousStrategy(ModelStrategy):
-    """Plan and solve.
+    """The model plans; each step is validated, carried out and measured; the plan is revised.
 
     Attributes:
         with_replanning: whether to ask for further steps once the plan is worked through.

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import SettingsError, StrategyError
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.base import Strategy
 from tui_tuner.subjects import loaded
@@ -36,7 +36,7 @@ def strategy_named(spec: str, options: Mapping[str, Any] | None = None) -> Strat
     Raises:
         SettingsError: there is none, or an option is wrong.
     """
-    found = _class_in_file(spec) if _names_file(spec) else _class_named(spec)
+    found = _class_in_file(spec) if names_file(spec) else _class_named(spec)
     try:
         return found.model_validate(dict(options or {}))
     except ValidationError as error:
@@ -80,7 +80,8 @@ def all_strategies() -> Iterator[tuple[str, type[Strategy] | SettingsError]]:
             yield point.name, error
 
 
-def _names_file(spec: str) -> bool:
+def names_file(spec: str) -> bool:
+    """Whether a strategy is named by its file, which is run to have it."""
     return ".py:" in spec or spec.endswith(".py")
 
 
@@ -154,9 +155,13 @@ def _checked(found: object, place: str) -> type[Strategy]:
     return found
 
 
-def fault_of(strategy: Strategy, error: Exception) -> str:
+def fault_of(strategy: Strategy, error: Exception) -> StrategyError:
     """An error in a user's own strategy, with the line of their file that it comes from."""
     file = inspect.getsourcefile(type(strategy)) or ""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    place = f"{file}:{lines[-1]}: " if lines else ""
-    return f"the strategy failed: {place}{type(error).__name__}: {error}"
+    return StrategyError(
+        f"the strategy failed: {type(error).__name__}: {' '.join(str(error).split())}",
+        hint="correct it and resume the run: what it asked and measured is kept, and the best so far is on the disk",
+        file=file or None,
+        line=lines[-1] if lines else None,
+    )

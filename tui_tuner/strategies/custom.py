@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import question
@@ -24,9 +25,11 @@ from tui_tuner.strategies.rewriting.development import (
     rejected,
 )
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
-from tui_tuner.strategies.rewriting.failures import Rejected
+from tui_tuner.strategies.rewriting.failures import CandidateFailed, Rejected
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
+
+Used = TypeVar("Used")
 
 
 class TextReply(BaseModel):
@@ -110,6 +113,37 @@ class CustomStrategy(ModelStrategy):
             ModelFailed: it gives no usable reply.
         """
         return await session.ask(purpose, question(prompt), reply_type, check, self.retry_policy.attempts)
+
+    async def ask_until(
+        self,
+        session: Effects,
+        prompt: str,
+        reply_type: type[ReplyType],
+        use: Callable[[ReplyType], Awaitable[Used]],
+        *,
+        purpose: str = "custom",
+    ) -> Used:
+        """What `use` makes of a reply; what it raises as a `CandidateFailed` is put back, as `retry_policy` says.
+
+        Refused replies and failed kernels count against the same `attempts`. To put back what an evaluation came to,
+        raise `failure_of(evaluation)`.
+
+        Raises:
+            CandidateFailed: that of the last attempt, or one that is final.
+            ModelFailed: it gives no usable reply.
+        """
+        policy, messages = self.retry_policy, question(prompt)
+        last = session.budget.model_calls + policy.attempts
+        while True:
+            left = last - session.budget.model_calls
+            reply = await session.ask(purpose, messages, reply_type, lambda _: [], left)
+            try:
+                return await use(reply)
+            except CandidateFailed as failed:
+                if session.budget.model_calls >= last or not policy.puts_back(failed):
+                    raise
+                said = Message("assistant", reply.model_dump_json())
+                messages = [*messages, said, Message("user", policy.message(failed))]
 
     async def ask_text(self, session: Effects, prompt: str, *, purpose: str = "custom") -> str:
         """Free text.

@@ -61,7 +61,7 @@ class WorthReply(BaseModel):
 
 
 class ExplicitStrategy(ModelStrategy):
-    """A list of steps.
+    """A list of steps, each judged by the model, then carried out.
 
     Attributes:
         steps: None for those of the problem file, or the default ones where it has none.

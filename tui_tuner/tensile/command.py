@@ -16,10 +16,10 @@ from tui_tuner.cli.parsers import (
     front_end_of,
     given_of,
     refused,
-    tell,
 )
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.tensile import TENSILE_OPTIONS
+from tui_tuner.text import tell
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -71,7 +71,7 @@ async def tensile(chosen: argparse.Namespace) -> int:
         from tui_tuner.settings import load_settings
         from tui_tuner.tensile.sessions import given_in, new_tensile_session
 
-        settings = load_settings()
+        settings = load_settings(beside=file)
         options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
         return await new_tensile_session(given_in(file, sizes), options, own, settings, chosen.run_dir)
 
@@ -84,7 +84,7 @@ async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) ->
     from tui_tuner.tensile.advice import write_advice
     from tui_tuner.tensile.sessions import given_in
 
-    settings = load_settings()
+    settings = load_settings(beside=file)
     options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
     given = given_in(file, sizes)
     edited = chosen.edited or file.with_name(f"{file.stem}.edited{file.suffix}")

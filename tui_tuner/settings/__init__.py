@@ -1,0 +1,178 @@
+"""Settings: the user's file, over it a project's, over that the environment; and on top of all what a session is told.
+
+Every mistake is named with its place. What holds knows where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from tui_tuner.errors import SettingsError
+from tui_tuner.problem.toml_file import KeyPath
+from tui_tuner.resources import is_named, project_file, settings_file, write_whole
+from tui_tuner.settings.layers import Layer, Place, layer_of_environment, layer_of_file, layer_of_text, merged
+from tui_tuner.settings.models import Settings, validated
+from tui_tuner.settings.projects import check_project, is_trusted, project_layer
+from tui_tuner.subjects import subjects_with_settings
+
+if TYPE_CHECKING:
+    from tomlkit.items import Table
+
+__all__ = ["Layered", "Settings", "layered_settings", "load_settings", "save_settings", "settings_text"]
+
+
+@dataclass(frozen=True)
+class Layered:
+    """Settings with all that they come from, the weakest first."""
+
+    settings: Settings
+    layers: tuple[Layer, ...]
+
+    def origin(self, path: Sequence[str]) -> Place | None:
+        """Where a key is set; None for a default."""
+        return next((layer.place(path) for layer in reversed(self.layers) if layer.sets(path)), None)
+
+
+def load_settings(file: Path | None = None, *, beside: Path | None = None) -> Settings:
+    """Read the settings; the defaults where nothing is set.
+
+    Args:
+        file: the user's; None for where it is.
+        beside: the kernel that they are for, or its directory, where a project's file may lie; None for none.
+
+    Raises:
+        SettingsError: a file cannot be read, a key or value is wrong, or a project sets what it may not.
+    """
+    return layered_settings(file, beside=beside).settings
+
+
+def layered_settings(file: Path | None = None, *, beside: Path | None = None, told: Layer | None = None) -> Layered:
+    """The same with all that they come from.
+
+    Args:
+        told: by the command line, over all others.
+
+    Raises:
+        SettingsError: as of `load_settings`.
+    """
+    own = _own_layer(file or settings_file())
+    settings = validated(own.content, own.fault)
+    layers = [own, *_project_layers(beside, own, settings), layer_of_environment()]
+    for layer in layers[1:]:
+        validated(layer.content, layer.fault)
+    if told is not None:
+        layers.append(told)
+
+    def fault(message: str, path: KeyPath, hint: str | None) -> SettingsError:
+        setting = next((layer for layer in reversed(layers) if layer.sets([str(part) for part in path])), own)
+        return setting.fault(message, path, hint)
+
+    if any(layer.content for layer in layers[1:]):
+        settings = validated(merged(layers), fault)
+    return Layered(settings, tuple(layers))
+
+
+def _own_layer(file: Path) -> Layer:
+    if file.exists():
+        return layer_of_file(file)
+    if is_named(file):
+        hint = "write it with `tuner-tui config > FILE`, or unset TUNER_TUI_CONFIG, which names it"
+        raise SettingsError("there is no such file of settings", hint=hint, file=file)
+    return Layer({}, {})
+
+
+def _project_layers(beside: Path | None, own: Layer, settings: Settings) -> list[Layer]:
+    """The layer of a project's file, where there is one that is not the user's own."""
+    file = None if beside is None else project_file(beside)
+    if file is None or not _is_file(file) or file.resolve() == (own.place(()).file or Path()).resolve():
+        return []
+    layer = project_layer(file)
+    validated(layer.content, layer.fault)
+    check_project(layer, settings.model_dump(), trusted=is_trusted(file, settings.projects.trusted))
+    return [layer]
+
+
+def _is_file(file: Path) -> bool:
+    """Whether there is such a file that may be looked for; whoever reads the kernel beside it says what is wrong."""
+    try:
+        return file.is_file()
+    except OSError:
+        return False
+
+
+def save_settings(values: Mapping[str, Any], project: Path | None = None) -> Path:
+    """Put values into a settings file, whose other keys and comments stay; nothing is written that would not load.
+
+    Args:
+        values: by the dotted name of the key, as in `session.device`.
+        project: the directory whose file is meant; None for the user's.
+
+    Raises:
+        SettingsError: a value cannot be, or the file cannot be read or written.
+    """
+    import tomlkit
+
+    file = settings_file() if project is None else project_file(project)
+    if project is not None and not file.parent.is_dir():
+        raise SettingsError("there is no such directory", hint="name that of a project", file=project)
+    try:
+        document = tomlkit.parse(file.read_text(encoding="utf-8-sig") if file.exists() else "")
+        for name, value in values.items():
+            *tables, key = name.split(".")
+            place: Any = document
+            for table in tables:
+                place = place.setdefault(table, tomlkit.table())
+            place[key] = value
+        text = tomlkit.dumps(document)
+        layer = layer_of_text(text, file)
+        validated(layer.content, layer.fault)
+        if project is not None:
+            own = load_settings()
+            check_project(layer, own.model_dump(), trusted=is_trusted(file, own.projects.trusted))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, text)
+    except (ValueError, TypeError, AttributeError, OSError) as error:
+        raise SettingsError(f"cannot be saved: {error}", file=file) from error
+    return file
+
+
+Origin = Callable[[Sequence[str]], object]
+"""Where a key is set; None for a default."""
+
+
+def settings_text(settings: Settings, origin: Origin = lambda _: None) -> str:
+    """The settings as TOML, ready to be put into the settings file.
+
+    Keys without a value stand there as comments; those that are set have where behind them.
+    """
+    import tomlkit
+
+    document = tomlkit.document()
+    for name in Settings.model_fields:
+        document.add(name, _table(getattr(settings, name), (name,), origin))
+    for name in subjects_with_settings():
+        document.add(name, _table(settings.table(name), (name,), origin))
+    return tomlkit.dumps(document)
+
+
+def _table(section: BaseModel | Mapping[str, Any], path: tuple[str, ...], origin: Origin) -> Table:
+    import tomlkit
+
+    table = tomlkit.table()
+    content = section.model_dump(mode="json") if isinstance(section, BaseModel) else section
+    for name, value in sorted(content.items(), key=lambda item: isinstance(item[1], dict)):  # else keys end up in them
+        if value is None:
+            table.add(tomlkit.comment(f"{name} is not set"))
+        elif isinstance(value, dict):
+            table.add(name, _table(value, (*path, name), origin))
+        else:
+            item = tomlkit.item(value)
+            if (place := origin((*path, name))) is not None:
+                item.comment(str(place))
+            table.add(name, item)
+    return table
