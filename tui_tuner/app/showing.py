@@ -295,6 +295,7 @@ class StartingSession:
         """
         await asyncio.to_thread(import_module, _ENGINE)
         self.setup = await self._begin()
+        self.setup.session.stays = True
         for instruction in self._told:
             self.setup.session.tell(instruction)
         async with aclosing(self.setup.session.events(approver)) as stream:

@@ -118,6 +118,7 @@ class Session(EventStream):
         )
         effects.remembering.use(self._memory)
         self._effects, self._kept_best = effects, effects.incumbent
+        self._pairs.use(effects.bench)
         try:
             reason = await self._run_strategy(effects)
             while (successor := effects.take_successor()) is not None:

@@ -99,6 +99,7 @@ class TunerApp(App[str]):
         self._starting = starting
         self._engine: asyncio.Task[None] | None = None
         self._broken: Exception | None = None
+        self._over = False
         self._latest: dict[type[Event], Event] = {}
         self._missed: list[Event] = []
         self._take: Callable[[Event], None] = self._missed.append
@@ -154,7 +155,10 @@ class TunerApp(App[str]):
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
                 self._latest[type(event)] = event
+                self._over = self._over or getattr(event, "type", "") == "session_finished"
                 await self._show(event)
+                if self._over and self._broken is not None:
+                    return  # nobody is there to compare anything
                 if time.monotonic() > turn_ends:  # a replay has its events at hand and would never let the screen draw
                     await asyncio.sleep(0)
                     turn_ends = time.monotonic() + _TURN_S
@@ -263,8 +267,9 @@ class TunerApp(App[str]):
         engine = self._engine or asyncio.create_task(self._drive(), name="session")
         self._engine = engine
         try:
-            await asyncio.wait([engine])
-            engine.result()
+            if not self._over:
+                await asyncio.wait([engine])
+                engine.result()
         finally:
             await self._end_session()
 
