@@ -317,7 +317,7 @@ class Comparison(ResultModel):
     failure: Failure | None = None
 
     def verdict(self, delta: float) -> ComparisonVerdict:
-        """FAST, SLOW or SAME where all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
+        """FAST, SLOW or SAME: all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
         if self.failure is not None:
             return "WRONG"
         if self.low > 1 + delta:

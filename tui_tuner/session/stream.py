@@ -173,6 +173,7 @@ class EventStream(ABC):
             self._live.close()
         self._recall.hold(True)  # the session's time is over
         self._recall.must_be_live()
+        self._pairs.go_on()
         with contextlib.suppress(TimeoutError):
             while (event := await asyncio.wait_for(self._queue.get(), HELD_S)) is not None:
                 yield event
