@@ -18,7 +18,8 @@ from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.cards import completed, reply_content
-from tui_tuner.tui.columns import OrderedRows, best_chart, chart_rows, sampled
+from tui_tuner.tui.charts import best_chart, chart_rows, sampled
+from tui_tuner.tui.columns import OrderedRows
 from tui_tuner.tui.diff_view import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.evaluation_table import (
     EVALUATION_COLUMNS,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable
 from contextlib import aclosing
@@ -330,8 +329,10 @@ class TunerApp(App[str]):
             self.push_screen(QuitDialog(self._resume_command()), self._leave)
 
     def _resume_command(self) -> str:
+        from tui_tuner.tui.texts import resume_command
+
         started = self.session_screen.view_model.started
-        return "tuner-tui resume" if started is None else f"tuner-tui resume {shlex.quote(started.run)}"
+        return "tuner-tui resume" if started is None else resume_command(started)
 
     async def _leave(self, leaving: bool | None) -> None:
         """Interrupt the session, wait until it has put its things away, and exit."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
@@ -18,7 +17,7 @@ from tui_tuner.session.plan import AddStep, Ask, Instruction
 from tui_tuner.strategies.steps import Proposal
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
-from tui_tuner.tui.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.benchmarks_pane import BenchmarksPane, TableAction
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.control_dialog import ControlDialog
 from tui_tuner.tui.copying import copied, exported_table
@@ -34,13 +33,13 @@ from tui_tuner.tui.row_dialog import RowDialog
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import result_title
+from tui_tuner.tui.texts import result_title, resume_command
 
 _TICK_S = 1 / 8
 _OVER = "The session is over: nothing can be changed any more."
 _REPLAY = "This is a replay: it cannot be changed."
-_PANE_OF = {"change_plan": 2, "filter": 3}
-"""Actions whose keys act in one pane only."""
+_IN_THE_TABLE = ("filter", "pin")
+"""What keys do to the benchmarks in their pane only."""
 
 
 class SessionScreen(AnsweringScreen):
@@ -175,7 +174,7 @@ class SessionScreen(AnsweringScreen):
     def action_copy_command(self) -> None:
         """Copy the command that goes on with the run."""
         if self.view_model.started is not None:
-            copied(self.app, f"tuner-tui resume {shlex.quote(self.view_model.started.run)}", "the command")
+            copied(self.app, resume_command(self.view_model.started), "the command")
 
     def action_export_table(self) -> None:
         """Write the table into the run's directory."""
@@ -242,20 +241,17 @@ class SessionScreen(AnsweringScreen):
         """Show a view of the kernel."""
         self._kernel.view = view
 
-    def action_sort(self) -> None:
-        """Sort the benchmarks in their next order."""
+    def action_benchmarks(self, what: TableAction) -> None:
+        """Sort, filter, draw or pin what was measured."""
         self._panes.reveal(3)
-        self._benchmarks.next_order()
+        self._benchmarks.do(what)
 
-    def action_turn_order(self) -> None:
-        """Turn the order of the benchmarks round."""
-        self._panes.reveal(3)
-        self._benchmarks.turn_order()
-
-    def action_filter(self) -> None:
-        """Type words that the benchmarks must contain."""
-        self._panes.reveal(3)
-        self._benchmarks.start_filter()
+    @on(BenchmarksPane.PairWanted)
+    def _compare(self, message: BenchmarksPane.PairWanted) -> None:
+        started = self.view_model.started
+        if not self._tell_session(message.pair) and started is not None:
+            why = "the device is given back" if self.view_model.finished else "nothing is measured again"
+            self.notify(f"Not compared: {why}. `{resume_command(started)}` takes the device.", markup=False)
 
     @on(BenchmarksPane.RowChosen)
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
@@ -338,8 +334,10 @@ class SessionScreen(AnsweringScreen):
         if action in ("control", "pause", "tell"):
             over = self.view_model.finished is not None
             return not over and (action != "control" or self._desk.trouble is None)  # its key answers then
-        if action in _PANE_OF:
-            return self._panes.active == _PANE_OF[action]
+        if action == "change_plan":
+            return self._panes.active == 2
+        if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
+            return self._panes.active == 3
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self.has_class("-solo") or self.has_class("-review")

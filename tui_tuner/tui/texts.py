@@ -118,9 +118,13 @@ def model_effort(finished: SessionFinished) -> str:
     return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"
 
 
+def resume_command(started: SessionStarted) -> str:
+    """What goes on with the run."""
+    return f"tuner-tui resume {shlex.quote(started.run)}"
+
+
 def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:
     """The command that shows the session again or goes on with it, after what it does."""
-    run = shlex.quote(started.run)
     if finished.status == "interrupted":
-        return "go on", f"tuner-tui resume {run}"
-    return "see it again", f"tuner-tui replay {run}"
+        return "go on", resume_command(started)
+    return "see it again", f"tuner-tui replay {shlex.quote(started.run)}"

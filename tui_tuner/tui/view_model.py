@@ -77,6 +77,8 @@ class ViewModel:
         changed_rows: numbers of the rows that are new, changed or gone since they were last taken.
         best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
             was timed faster since it was last compared, see `confirmed`.
+        best_at: when each of them came, in seconds since the session began.
+        pairs: what was compared in turns at the user's wish, by number.
         titles: of the candidates by id.
         sources: the candidates by id.
         order: ids of the steps as the plan has them.
@@ -99,6 +101,8 @@ class ViewModel:
     rows: dict[int, EvaluationRow] = field(default_factory=dict)
     changed_rows: set[int] = field(default_factory=set)
     best_times: list[float] = field(default_factory=list)
+    best_at: list[float] = field(default_factory=list)
+    pairs: dict[int, events.PairAsked | events.PairCompared] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     review: UnderReview | None = None
@@ -168,6 +172,8 @@ class ViewModel:
                 self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
             case events.ReplyReceived() | events.AnswerReceived() | events.AnswerFailed():
                 self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
+            case events.PairAsked() | events.PairCompared():
+                self.pairs[event.number] = event
             case events.SessionFinished():
                 self.finished = event
                 self.review = None
@@ -231,7 +237,7 @@ class ViewModel:
         self.given = given
         self._put(EvaluationRow(1, given.candidate, given.configuration, given))
         if given.timing is not None:
-            self.best_times.append(given.timing.median)
+            self._came(given.timing.median)
         self._mark_incumbent()
 
     def _step(self, step: Step) -> None:
@@ -267,9 +273,13 @@ class ViewModel:
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
         if best < float("inf"):
-            self.best_times.append(best)
+            self._came(best)
         if self._is_incumbent(row) and number > self._starred:
             self._star(number)
+
+    def _came(self, best: float) -> None:
+        self.best_times.append(best)
+        self.best_at.append(self.elapsed)
 
     def _put(self, row: EvaluationRow) -> None:
         self.rows[row.number] = row

@@ -1,0 +1,158 @@
+"""What pane 3 draws over its table: the curve of the best, and a tunable's values against the times."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from textual.content import Content
+
+from tui_tuner.format import milliseconds, tunable_value
+from tui_tuner.problem.model import Value
+from tui_tuner.tui.plain import cut
+
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+
+
+def sampled(values: Sequence[float], width: int) -> list[float]:
+    """The values as `width` steps: repeated where there are few, the last of each group where there are many."""
+    if not values:
+        return []
+    return [values[((index + 1) * len(values) + width - 1) // width - 1] for index in range(width)]
+
+
+def chart_rows(values: Sequence[float], width: int, height: int) -> list[str]:
+    """The curve as `height` rows of `width` cells, top first; the smallest value is one eighth high."""
+    steps = sampled(values, width)
+    if not steps:
+        return [""] * height
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    levels = [1 + round((value - low) / span * (8 * height - 1)) for value in steps]
+    return ["".join(_cell(level - 8 * row) for level in levels) for row in reversed(range(height))]
+
+
+def _cell(eighths: int) -> str:
+    return " " if eighths <= 0 else _EIGHTHS[min(eighths, 8) - 1]
+
+
+def best_chart(
+    values: Sequence[float],
+    unit: str,
+    width: int,
+    height: int,
+    *,
+    title: str = "best so far",
+    words: Callable[[float], str] = milliseconds,
+) -> Content:
+    """The curve with its title and with the first and the best value, in `height` lines of at most `width` cells.
+
+    Args:
+        words: a value as it is written, without its unit.
+    """
+    if not values:
+        return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
+    first, best = f"{words(values[0])} {unit}", f"{words(values[-1])} {unit}"
+    if height == 1:
+        label = f"{title} {words(values[0])} → {best} "
+        rows = chart_rows(values, max(1, width - len(label)), 1)
+        return Content.assemble((label, "$foreground-muted"), (rows[0], "$accent"))
+    size = max(len(title), len(first), len(best)) + 1
+    labels = [title, *[""] * (height - 3), first, best] if height > 2 else [first, best]
+    rows = chart_rows(values, max(1, width - size), height)
+    pairs = zip(labels, rows, strict=True)
+    return Content("\n").join(
+        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$accent")) for label, row in pairs
+    )
+
+
+def over_time(values: Sequence[float], moments: Sequence[float], steps: int) -> list[float]:
+    """The values as equal steps of the time from the first to the last moment.
+
+    Args:
+        moments: of the values, in seconds, ascending.
+    """
+    if not values:
+        return []
+    first, span = moments[0], moments[-1] - moments[0]
+    ends = (first + span * (step + 1) / steps for step in range(steps))
+    return [values[max(0, bisect_right(moments, end) - 1)] for end in ends]
+
+
+@dataclass
+class Scatter:
+    """Times over the values of a tunable: each value has a strip of its own, its times lie in it side by side.
+
+    Attributes:
+        times: of each value, ms.
+        failed: how many configurations with a value failed.
+        best: value and time of the best; None before there is one.
+    """
+
+    times: dict[Value, list[float]] = field(default_factory=lambda: defaultdict(list))
+    failed: dict[Value, int] = field(default_factory=lambda: defaultdict(int))
+    best: tuple[Value, float] | None = None
+
+    def draw(self, title: str, unit: str, width: int, height: int) -> Content:
+        """The strips with their values below, between the slowest and the fastest time, whose steps are factors."""
+        values = sorted({*self.times, *self.failed}, key=_in_order)
+        measured = [time for times in self.times.values() for time in times]
+        if not measured:
+            return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
+        low, high = min(measured), max(measured)
+        ends = f"{milliseconds(high)} {unit}", f"{milliseconds(low)} {unit}"
+        side = max(map(len, ends)) + 1
+        strip = max(2, (width - side) // len(values))
+        shown = values[: max(1, (width - side) // strip)]
+        rows = height - 1
+        labels = [ends[0], *[""] * (rows - 2), ends[1]] if rows > 1 else [ends[1]]
+        dots = {value: _strip(self.times.get(value, []), (low, high), strip - 1, rows) for value in shown}
+        lines = [self._line(label.ljust(side), row, dots, low, high, rows) for row, label in enumerate(labels)]
+        head = title if len(shown) == len(values) else f"{title} {len(shown)}/{len(values)}"
+        names = "".join(cut(self._name(value), strip - 1).ljust(strip) for value in shown)
+        lines.append(Content.styled(f"{cut(head, side - 1):<{side}}{names}", "$foreground-muted"))
+        return Content("\n").join(lines)
+
+    def _name(self, value: Value) -> str:
+        failed = self.failed.get(value, 0)
+        return tunable_value(value) + (f" ✗{failed}" if failed else "")
+
+    def _line(
+        self, label: str, row: int, dots: Mapping[Value, list[str]], low: float, high: float, rows: int
+    ) -> Content:
+        parts: list[Content | tuple[str, str]] = [(label, "$foreground-muted")]
+        for value, strip in dots.items():
+            text = strip[row]
+            if self.best is not None and self.best[0] == value and _level(self.best[1], low, high, rows) == row:
+                parts += [("★", "bold $text-success"), (text[1:] + " ", "$accent")]
+            else:
+                parts.append((text + " ", "$accent"))
+        return Content.assemble(*parts)
+
+
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""The bits of a sign of Braille, its rows from the top, each from the left; Unicode 2800 and what follows."""
+
+
+def _level(time: float, low: float, high: float, levels: int) -> int:
+    """Which of so many levels from the top; equal steps are equal factors."""
+    share = math.log(time / low) / math.log(high / low) if high > low else 0.0
+    return levels - 1 - min(levels - 1, int(share * levels))
+
+
+def _strip(times: Sequence[float], ends: tuple[float, float], width: int, rows: int) -> list[str]:
+    """Times as dots in `rows` lines of `width` cells; those that come later lie further to the right."""
+    cells = [[0] * width for _ in range(rows)]
+    for place, time in enumerate(times):
+        across = place * 2 * width // len(times)
+        down = _level(time, *ends, 4 * rows)
+        cells[down // 4][across // 2] |= _DOTS[down % 4][across % 2]
+    return ["".join(chr(0x2800 + bits) if bits else " " for bits in line) for line in cells]
+
+
+def _in_order(value: Value) -> tuple[int, float, str]:
+    """Numbers by their size, then words."""
+    return (1, 0.0, value) if isinstance(value, str) else (0, float(value), "")
