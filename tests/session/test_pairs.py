@@ -19,6 +19,7 @@ from tui_tuner.session import events, stream
 from tui_tuner.session.events import Event
 from tui_tuner.session.plan import Compare
 from tui_tuner.session.run_directory import RunDirectory, open_run
+from tui_tuner.story import pair_line
 
 OF_PAIRS = events.PairAsked | events.PairCompared
 
@@ -78,6 +79,8 @@ async def test_two_that_were_measured_are_compared_while_the_session_runs_which_
     assert isinstance(fault, events.PairCompared)
     assert (fault.comparison, fault.verdict) == (None, None)
     assert "was not timed with block_size_x=17" in fault.fault
+    assert pair_line(found).endswith("block_size_x=32: FAST, 2.97x [2.94, 3.00]")
+    assert pair_line(fault).endswith("was not timed with block_size_x=17")
     again = await told(open_run(run.path, resume=False), [], at=events.SessionStarted)
     assert pairs_of(again) == pairs_of(story)
     resumed = await told(reopened(tmp_path / "compared"), [], at=events.SessionStarted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from textual.content import Content
@@ -97,42 +97,57 @@ class Scatter:
     best: tuple[Value, float] | None = None
 
     def draw(self, title: str, unit: str, width: int, height: int) -> Content:
-        """The strips with their values below, between the slowest and the fastest time, whose steps are factors."""
-        values = sorted({*self.times, *self.failed}, key=_in_order)
+        """The strips with their values below, between the slowest and the fastest time, whose steps are factors.
+
+        Values that stand side by side share a strip where there is no room for one each.
+        """
         measured = [time for times in self.times.values() for time in times]
         if not measured:
             return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
         low, high = min(measured), max(measured)
         ends = f"{milliseconds(high)} {unit}", f"{milliseconds(low)} {unit}"
-        side = max(map(len, ends)) + 1
-        strip = max(2, (width - side) // len(values))
-        shown = values[: max(1, (width - side) // strip)]
-        rows = height - 1
+        side = max(len(ends[0]), len(ends[1]), min(len(title), width // 3)) + 1
+        strips = self._strips(width - side)
+        cells, rows = (width - side) // len(strips), height - 1
         labels = [ends[0], *[""] * (rows - 2), ends[1]] if rows > 1 else [ends[1]]
-        dots = {value: _strip(self.times.get(value, []), (low, high), strip - 1, rows) for value in shown}
-        lines = [self._line(label.ljust(side), row, dots, low, high, rows) for row, label in enumerate(labels)]
-        head = title if len(shown) == len(values) else f"{title} {len(shown)}/{len(values)}"
-        names = "".join(cut(self._name(value), strip - 1).ljust(strip) for value in shown)
-        lines.append(Content.styled(f"{cut(head, side - 1):<{side}}{names}", "$foreground-muted"))
+        drawn = [_dots(self._times(strip), (low, high), cells - 1, rows) for strip in strips]
+        lines: list[Content] = []
+        for row, label in enumerate(labels):
+            parts = [Content.styled(label.ljust(side), "$foreground-muted")]
+            for strip, dots in zip(strips, drawn, strict=True):
+                parts.append(self._cells(dots[row], starred=self._is_best(strip, row, (low, high), rows)))
+            lines.append(Content("").join(parts))
+        names = "".join(cut(self._name(strip), cells - 1).ljust(cells) for strip in strips)
+        lines.append(Content.styled(f"{cut(title, side - 1):<{side}}{names}", "$foreground-muted"))
         return Content("\n").join(lines)
 
-    def _name(self, value: Value) -> str:
-        failed = self.failed.get(value, 0)
-        return tunable_value(value) + (f" ✗{failed}" if failed else "")
+    def _strips(self, room: int) -> list[list[Value]]:
+        """The values in their order, alone where they fit into so many cells."""
+        values = sorted({*self.times, *self.failed}, key=_in_order)
+        fits = len(values) * _NARROWEST <= room
+        together = 1 if fits else -(-len(values) // max(1, room // _OF_SEVERAL))
+        return [values[first : first + together] for first in range(0, len(values), together)]
 
-    def _line(
-        self, label: str, row: int, dots: Mapping[Value, list[str]], low: float, high: float, rows: int
-    ) -> Content:
-        parts: list[Content | tuple[str, str]] = [(label, "$foreground-muted")]
-        for value, strip in dots.items():
-            text = strip[row]
-            if self.best is not None and self.best[0] == value and _level(self.best[1], low, high, rows) == row:
-                parts += [("★", "bold $text-success"), (text[1:] + " ", "$accent")]
-            else:
-                parts.append((text + " ", "$accent"))
-        return Content.assemble(*parts)
+    def _times(self, strip: Sequence[Value]) -> list[float]:
+        return [time for value in strip for time in self.times.get(value, [])]
+
+    def _name(self, strip: Sequence[Value]) -> str:
+        ends = dict.fromkeys((tunable_value(strip[0]), tunable_value(strip[-1])))
+        failed = sum(self.failed.get(value, 0) for value in strip)
+        return "..".join(ends) + (f" ✗{failed}" if failed else "")
+
+    def _is_best(self, strip: Sequence[Value], row: int, ends: tuple[float, float], rows: int) -> bool:
+        return self.best is not None and self.best[0] in strip and _level(self.best[1], *ends, rows) == row
+
+    @staticmethod
+    def _cells(text: str, *, starred: bool) -> Content:
+        if starred:
+            return Content.assemble(("★", "bold $text-success"), (text[1:] + " ", "$accent"))
+        return Content.styled(text + " ", "$accent")
 
 
+_NARROWEST, _OF_SEVERAL = 4, 8
+"""Cells of a strip at least, of one that several values share too, the gap behind it included."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of a sign of Braille, its rows from the top, each from the left; Unicode 2800 and what follows."""
 
@@ -143,7 +158,7 @@ def _level(time: float, low: float, high: float, levels: int) -> int:
     return levels - 1 - min(levels - 1, int(share * levels))
 
 
-def _strip(times: Sequence[float], ends: tuple[float, float], width: int, rows: int) -> list[str]:
+def _dots(times: Sequence[float], ends: tuple[float, float], width: int, rows: int) -> list[str]:
     """Times as dots in `rows` lines of `width` cells; those that come later lie further to the right."""
     cells = [[0] * width for _ in range(rows)]
     for place, time in enumerate(times):

@@ -160,7 +160,8 @@ class EvaluationContents(BenchmarkContents):
         """The best time, where one that is not confirmed says so; or the times over the values of a tunable."""
         unit = time_label(view_model.device)
         if name not in self.curves:
-            return _scatter(view_model, name).draw(name, unit.partition(" (")[0], width, height)
+            title = name if len(view_model.rows) <= MOST_DOTS else f"latest {MOST_DOTS:,}: {name}"
+            return _scatter(view_model, name).draw(title, unit.partition(" (")[0], width, height)
         values, title = view_model.best_times, name if view_model.confirmed else "unconfirmed"
         if name != self.curves[0]:
             values = over_time(values, view_model.best_at, 8 * width)

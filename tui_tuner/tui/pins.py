@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from tui_tuner.evaluate.results import Configured
-from tui_tuner.format import counted, tunable_value
+from tui_tuner.format import counted, milliseconds, tunable_value
 from tui_tuner.session.events import PairAsked, PairCompared
 from tui_tuner.tui.plain import one_line
-from tui_tuner.tui.view_model import EvaluationRow, ViewModel
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 PIN = "◆"
 Pair = PairAsked | PairCompared
@@ -50,7 +52,7 @@ def pair_words(pair: Pair, view_model: ViewModel) -> Content:
     if found.failure is not None:
         return verdict + one_line(f"{second} on fresh inputs: {found.failure.in_words}")
     is_record = view_model.device is not None and view_model.device.kind == "recorded"
-    how = "as recorded, nothing was measured" if is_record else f"{counted(found.pairs, 'pair')} in turns on fresh data"
+    how = "as recorded, nothing was measured" if is_record else f"{counted(found.pairs, 'pair')} in turns"
     ratio = f"{found.ratio:.3f}x [{found.low:.3f},{found.high:.3f}]"
     return verdict + one_line(f"{second} is {ratio} as fast as {first}, {how}")
 
@@ -63,15 +65,24 @@ def pairs_about(row: EvaluationRow, view_model: ViewModel) -> list[Content]:
 
 
 def _name(one: Configured, view_model: ViewModel) -> str:
-    return next((f"#{row.number}" for row in view_model.rows.values() if configured(row) == one), one.candidate)
+    return next(
+        (f"#{row.number}" for row in reversed(view_model.rows.values()) if configured(row) == one), one.candidate
+    )
 
 
-class PinLines(Static):
+class PinLines(Vertical):
     """A line a pinned row, and one for what came of comparing them; nothing where none is pinned."""
 
     def __init__(self) -> None:
-        super().__init__(id="pins", markup=False)
+        super().__init__(id="pins")
         self.display = False
+        self._rows = Static(id="pinned", markup=False)
+        self._outcome = Static(markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Rows, which are cut where they do not fit, and the outcome, which is not."""
+        yield self._rows
+        yield self._outcome
 
     def show(self, rows: Sequence[EvaluationRow], view_model: ViewModel, key: str) -> None:
         """Draw them.
@@ -81,15 +92,24 @@ class PinLines(Static):
         """
         self.display = bool(rows)
         if rows:
-            lines = [_row_line(row, view_model) for row in rows]
-            self.update(Content("\n").join([*lines, _below(rows, view_model, key)]))
+            self._rows.update(_row_lines(rows, view_model))
+            self._outcome.update(_below(rows, view_model, key))
 
 
-def _row_line(row: EvaluationRow, view_model: ViewModel) -> Content:
-    values = " ".join(f"{name}={tunable_value(value)}" for name, value in row.configuration.items())
-    title = view_model.titles.get(row.candidate, "")
-    head = Content.styled(f"{PIN} #{row.number}  {row.time:.4g} ms  ", "bold")
-    return (head + one_line(f"{values}  {title}")).truncate(400)
+def _row_lines(rows: Sequence[EvaluationRow], view_model: ViewModel) -> Content:
+    """Number and time of each, and of two what differs, of one all values."""
+    unit = time_label(view_model.device).partition(" (")[0]
+    names = [name for row in rows for name in row.configuration]
+    differing = [name for name in names if len({row.configuration.get(name) for row in rows}) > 1] or names
+    titled = len({row.candidate for row in rows}) == len(rows)
+    lines: list[Content] = []
+    for row in rows:
+        head = Content.styled(f"{PIN} #{row.number}  {milliseconds(row.time)} {unit}  ", "bold")
+        known = (name for name in dict.fromkeys(differing) if name in row.configuration)
+        values = " ".join(f"{name}={tunable_value(row.configuration[name])}" for name in known)
+        title = view_model.titles.get(row.candidate, "") if titled else ""
+        lines.append(head + one_line(f"{values}  {title}"))
+    return Content("\n").join(lines)
 
 
 def _below(rows: Sequence[EvaluationRow], view_model: ViewModel, key: str) -> Content:
