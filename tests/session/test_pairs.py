@@ -1,20 +1,23 @@
-"""Comparisons that the user wants: beside the strategy, which must not notice them, and after the end."""
+"""What the table of a session offers: comparisons at the user's wish, and what holds a launch back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.evaluate.test_bottleneck import H200
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of, write_problem
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.evaluator import in_both_turns
+from tui_tuner.evaluate.evaluator import MachineReport, in_both_turns
 from tui_tuner.evaluate.results import Comparison, Configured, Failure, FailureKind
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Test
 from tui_tuner.session import events, stream
 from tui_tuner.session.events import Event
 from tui_tuner.session.plan import Compare
@@ -133,3 +136,22 @@ async def test_the_interval_of_both_turns_holds_that_of_each_and_a_kernel_that_w
     assert (found.ratio, found.low, found.high, found.pairs) == (2.0, 1.8, 2.5, 42)
     with pytest.raises(DeviceError, match="the first kernel fails on fresh inputs"):
         await in_both_turns(Turns(problem), one, one, 0.01)
+
+
+async def test_what_holds_a_launch_back_is_told_with_its_result_where_the_devices_ceilings_are_known(
+    tmp_path: Path,
+) -> None:
+    class Ceilings(FakeEvaluator):
+        async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
+            return replace(await super().start(proposed), device=H200)
+
+    run = new_run(tmp_path)
+    live = [
+        event async for event in session_of(run, Ceilings(run.problem), ScriptedModel(reply())).events(ApproveAll())
+    ]
+    again = session_of(open_run(run.path, resume=False), None).events(ApproveAll())
+    for story in (live, [event async for event in again]):
+        told = [event for event in story if isinstance(event, events.EvaluationFinished | events.BaselineMeasured)]
+        assert len(told) > 2
+        assert {event.diagnosis.bottleneck for event in told if event.diagnosis is not None} == {"grid"}
+        assert all(Event.model_validate(event.model_dump(mode="json")) == event for event in told)

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.evaluator import in_both_turns
 from tui_tuner.evaluate.results import Comparison, Configured, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words
@@ -274,7 +275,8 @@ class KernelBench:
             self._budget.evaluations += 1
         if evaluation.timing is not None and evaluation.timing.median < (self._fastest_ms or math.inf):
             self.fastest = candidate, evaluation
-        self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
+        held_by = diagnosis(self.problem, self.device, candidate, evaluation)
+        self._emit(events.EvaluationFinished(number=number, evaluation=evaluation, diagnosis=held_by))
         return evaluation
 
     async def _left_out(self, candidate: Candidate, configuration: Configuration) -> BudgetSpent:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
@@ -228,11 +229,12 @@ class EvaluationLeft(Event):
 
 
 class EvaluationFinished(Event):
-    """A configuration has its result."""
+    """A configuration has its result; `diagnosis` says what holds it back, where the device's ceilings are known."""
 
     type: Literal["evaluation_finished"] = "evaluation_finished"
     number: int
     evaluation: Evaluation
+    diagnosis: Diagnosis | None = None
 
 
 class Compared(Event):
@@ -245,11 +247,12 @@ class Compared(Event):
 
 
 class BaselineMeasured(Event):
-    """The kernel as given, and with its own tunables tuned once that is known."""
+    """The kernel as given, and with its own tunables tuned once that is known; `diagnosis` is of the former."""
 
     type: Literal["baseline_measured"] = "baseline_measured"
     given: Evaluation
     tuned: Evaluation | None = None
+    diagnosis: Diagnosis | None = None
 
 
 class IncumbentChanged(Event):

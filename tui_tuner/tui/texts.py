@@ -76,6 +76,9 @@ def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
     if failure is not None:
         parts.append(plain(f"{failure.kind.value}: {failure.message}", "bold $text-error"))
     parts.append(pairs_table(_measured(row.evaluation, unit)))
+    if row.diagnosis is not None:
+        cause = Content.styled("held by  ", "$foreground-muted") + plain(row.diagnosis.cause, "bold")
+        parts += [cause, *map(plain, row.diagnosis.facts)]
     if failure is not None and failure.detail:
         parts.append(Content("\n") + plain(failure.detail))
     return Content("\n").join(parts)

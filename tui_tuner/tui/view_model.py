@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.problem.model import Configuration
@@ -23,6 +24,7 @@ class EvaluationRow:
     configuration: Configuration
     evaluation: Evaluation | None = None
     incumbent: bool = False
+    diagnosis: Diagnosis | None = None
 
     @property
     def time(self) -> float:
@@ -199,14 +201,14 @@ class ViewModel:
         """What was measured, and what is the best of it."""
         match event:
             case events.BaselineMeasured(tuned=None):
-                self._given(event.given)
+                self._given(event)
             case events.EvaluationStarted():
                 self._put(EvaluationRow(event.number, event.candidate, event.configuration))
             case events.EvaluationLeft():
                 self.rows.pop(event.number, None)
                 self.changed_rows.add(event.number)
             case events.EvaluationFinished():
-                self._evaluated(event.number, event.evaluation)
+                self._evaluated(event)
             case events.IncumbentChanged():
                 self._new_incumbent(event)
             case events.Compared():
@@ -232,10 +234,10 @@ class ViewModel:
             case events.StepChanged() | events.Compared() | events.PromptSent():
                 self.search = None
 
-    def _given(self, given: Evaluation) -> None:
+    def _given(self, event: events.BaselineMeasured) -> None:
         """The kernel as given is the first row and the first incumbent; it costs no evaluation."""
-        self.given = given
-        self._put(EvaluationRow(1, given.candidate, given.configuration, given))
+        self.given = given = event.given
+        self._put(EvaluationRow(1, given.candidate, given.configuration, given, diagnosis=event.diagnosis))
         if given.timing is not None:
             self._came(given.timing.median)
         self._mark_incumbent()
@@ -267,8 +269,11 @@ class ViewModel:
         self.review = self._considered[review.step] = review
         self._know(review.candidate)
 
-    def _evaluated(self, number: int, evaluation: Evaluation) -> None:
-        row = EvaluationRow(number, evaluation.candidate, evaluation.configuration, evaluation)
+    def _evaluated(self, event: events.EvaluationFinished) -> None:
+        number, evaluation = event.number, event.evaluation
+        row = EvaluationRow(
+            number, evaluation.candidate, evaluation.configuration, evaluation, diagnosis=event.diagnosis
+        )
         self._put(row)
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
