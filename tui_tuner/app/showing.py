@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_tuner.app.signals import EndingSignals, obey_signals
 from tui_tuner.errors import ExitCode, SettingsError, UserError
-from tui_tuner.resources import log_directory, settings_file
+from tui_tuner.resources import log_directory, look_file, settings_file
 from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import clean
 
@@ -168,6 +168,7 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitC
         app = TunerApp(_played(starting, front_end), starting=True, **look)
     except SettingsError as error:
         raise SettingsError(error.message, hint=error.hint, file=settings_file()) from None
+    app.look_file = look_file()
     try:
         code = await _shown(app, starting)
     except UserError:
@@ -201,7 +202,9 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
 
     look = _screen_table()
     look["theme"] = theme or look.get("theme")
-    status = await TunerApp(WatchedRun(path), starting=True, **look).run_async()
+    app = TunerApp(WatchedRun(path), starting=True, **look)
+    app.look_file = look_file()
+    status = await app.run_async()
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 

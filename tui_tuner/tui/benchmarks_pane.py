@@ -25,6 +25,7 @@ from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.pins import PinLines, Pins, configured
 from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.remembered import Look
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.table import ColumnTable
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel
@@ -74,8 +75,8 @@ UNCLEAR; Enter on either shows it again. `=` on a pinned row lets it go.
 over its values, each with the number of its failures; equal heights are equal factors.
 """
 
-    order: var[int] = var(0, init=False)
-    chart: var[int] = var(0, init=False)
+    order: var[str] = var("", init=False)
+    chart: var[str] = var("", init=False)
     turned: var[bool] = var(False, init=False)
 
     @dataclass
@@ -127,11 +128,25 @@ over its values, each with the number of its failures; equal heights are equal f
     @property
     def _order(self) -> RowOrder[Any]:
         """The present one; tunables offer some once they are known."""
-        orders = self._contents.orders
-        order = orders[self.order % len(orders)]
+        order = next(one for one in self._contents.orders if one.name == self._order_name)
         if not self.turned:
             return order
         return self._turned.setdefault(order.name, order.turned())
+
+    @property
+    def _order_name(self) -> str:
+        """Its name while it is not turned round."""
+        orders = self._contents.orders
+        return self.order if self.order in [one.name for one in orders] else orders[0].name
+
+    @property
+    def look(self) -> Look:
+        """What is worth keeping of how it looks."""
+        return Look(order=self.order, turned=self.turned, chart=self.chart)
+
+    def set_look(self, look: Look) -> None:
+        """Look as it did; what a table does not have is its first."""
+        self.order, self.turned, self.chart = look.order, look.turned, look.chart
 
     def title_extra(self) -> Content:
         """The present order."""
@@ -153,11 +168,13 @@ over its values, each with the number of its failures; equal heights are equal f
         """What a key or a click wants."""
         match what:
             case "next_order":
-                self.order = (self.order + 1) % len(self._contents.orders)
+                names = [order.name for order in self._contents.orders]
+                self.order = names[(names.index(self._order_name) + 1) % len(names)]
             case "turn_order":
                 self.turned = not self.turned
             case "next_chart":
-                self.chart = (self.chart + 1) % len(self._contents.charts)
+                charts = self._contents.charts
+                self.chart = charts[(charts.index(self._chart_name) + 1) % len(charts)]
             case "filter":
                 self._line.display = True
                 self.query_one(FilterInput).focus()
@@ -188,11 +205,10 @@ over its values, each with the number of its failures; equal heights are equal f
 
     @on(ColumnTable.Sorted)
     def _sort_by(self, message: ColumnTable.Sorted) -> None:
-        names = [order.name for order in self._contents.orders]
-        if names[self.order % len(names)] == message.order:
+        if message.order == self._order_name:
             self.do("turn_order")
         else:
-            self.order = names.index(message.order)
+            self.order = message.order
 
     def watch_order(self) -> None:
         """Sort anew."""
@@ -258,4 +274,4 @@ over its values, each with the number of its failures; equal heights are equal f
     def _chart_name(self) -> str:
         """The present one; tunables have some once they are known."""
         charts = self._contents.charts
-        return charts[self.chart % len(charts)]
+        return self.chart if self.chart in charts else charts[0]

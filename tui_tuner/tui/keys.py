@@ -6,7 +6,7 @@ Those of the plan act while its pane is the active one.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, InvalidBinding
@@ -27,6 +27,16 @@ def key_of(screen: Screen[Any], name: str) -> str:
         if active.binding.id == name:
             return screen.app.get_key_display(active.binding)
     return ""
+
+
+def commands_of(screen: Screen[Any]) -> Iterator[tuple[str, str, str]]:
+    """What the keys of a session's screen do now: title, explanation and action of each."""
+    own_names = {binding.id for binding in SCREEN_BINDINGS}
+    acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
+    for name, binding in acting.items():
+        if name in own_names:
+            place = "" if binding.group is None else f"{binding.group.description}: "
+            yield (place + binding.description).capitalize(), binding.tooltip, f"screen.{binding.action}"
 
 
 class KeyLine(Widget):
