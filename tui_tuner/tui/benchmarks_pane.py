@@ -99,6 +99,7 @@ over its values, each with the number of its failures; equal heights are equal f
         self._contents = view.contents()
         self._turned: dict[str, RowOrder[Any]] = {}
         self._pins = Pins()
+        self._titled = ""
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
@@ -150,6 +151,7 @@ over its values, each with the number of its failures; equal heights are equal f
 
     def title_extra(self) -> Content:
         """The present order."""
+        self._titled = self._order.name
         return Content("  ") + clickable(
             Content.styled(f"[{self._order.name}]", "bold"), "screen.benchmarks('next_order')"
         )
@@ -259,6 +261,8 @@ over its values, each with the number of its failures; equal heights are equal f
     def _draw(self) -> None:
         text = self.query_one(FilterInput).value
         self.border_subtitle = one_line(self._contents.draw(self._view_model, text, self._order))
+        if self._titled != self._order.name:  # one that is remembered may be known only now
+            self.refresh_title()
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, key_of(self.screen, "compare"))
 
     def _draw_chart(self) -> None:

@@ -39,6 +39,9 @@ BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as giv
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
 
 
+_EDITING = ("undo", "redo", "cut", "paste", "delete_")
+
+
 class SourceArea(TextArea):
     """A source to read; the keys of an editor that delete scroll here."""
 
@@ -46,6 +49,10 @@ class SourceArea(TextArea):
         Binding("ctrl+d", "half(1)", "Half a page down", show=False, id="source_half_down"),
         Binding("ctrl+u", "half(-1)", "Half a page up", show=False, id="source_half_up"),
     ]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What would change the text leaves its keys to the screen."""
+        return not action.startswith(_EDITING)
 
     def action_half(self, direction: int) -> None:
         """Go on by half a page."""
