@@ -195,7 +195,10 @@ def _plain_line(event: events.Event) -> str | None:
 
 def pair_line(event: events.PairCompared) -> str:
     """What came of a comparison that the user wanted."""
-    of = [f"{one.candidate} {_values(one.configuration)}" for one in (event.first, event.second)]
+    named = event.first.candidate != event.second.candidate
+    of = [
+        f"{one.candidate if named else ''} {_values(one.configuration)}".strip() for one in (event.first, event.second)
+    ]
     head, found = f"compared at your wish: {of[1]} against {of[0]}", event.comparison
     if found is None or found.failure is not None:
         return f"{head}: {event.fault if found is None or found.failure is None else found.failure.in_words}"

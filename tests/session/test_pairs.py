@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -15,9 +17,9 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.evaluator import MachineReport, in_both_turns
 from tui_tuner.evaluate.results import Comparison, Configured, Failure, FailureKind
 from tui_tuner.headless import ApproveAll
-from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
-from tui_tuner.problem.model import Test
+from tui_tuner.problem.model import Configuration, Test
 from tui_tuner.session import events, stream
 from tui_tuner.session.events import Event
 from tui_tuner.session.plan import Compare
@@ -25,6 +27,18 @@ from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.story import pair_line
 
 OF_PAIRS = events.PairAsked | events.PairCompared
+
+
+class Slow(FakeEvaluator):
+    """A comparison takes 5 ms, and the loop many turns meanwhile."""
+
+    async def compare(
+        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+    ) -> Comparison:
+        time.sleep(0.005)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return await super().compare(incumbent, challenger, delta)
 
 
 def pair(run: RunDirectory, first: int = 32, second: int = 256) -> Compare:
@@ -36,9 +50,9 @@ def pair(run: RunDirectory, first: int = 32, second: int = 256) -> Compare:
 async def told(run: RunDirectory, wanted: Sequence[Compare], *, at: type[Event], stays: bool = False) -> list[Event]:
     """The story of a session that is told to compare once an event of a kind is seen.
 
-    One that stays is left after the first comparison at its end.
+    One that stays is left after all comparisons at its end.
     """
-    evaluator = FakeEvaluator(run.problem) if run.journal.writable else None
+    evaluator = Slow(run.problem) if run.journal.writable else None
     session = session_of(run, evaluator, ScriptedModel(reply()) if run.journal.writable else None)
     session.stays = stays
     story: list[Event] = []
@@ -48,8 +62,8 @@ async def told(run: RunDirectory, wanted: Sequence[Compare], *, at: type[Event],
             story.append(event)
             if first:
                 assert all(session.tell(one) for one in wanted) == run.journal.writable or not wanted
-            over = any(isinstance(before, events.SessionFinished) for before in story)
-            if stays and over and isinstance(event, events.PairCompared):
+            over = [isinstance(before, events.SessionFinished) for before in story]
+            if stays and True in over and len(pairs_of(story[over.index(True) :])) == 2 * len(wanted):
                 break
     return story
 
@@ -92,11 +106,11 @@ async def test_two_that_were_measured_are_compared_while_the_session_runs_which_
 
 async def test_a_run_that_is_over_still_compares_while_somebody_listens_and_a_replay_does_not(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    story = await told(run, [pair(run)], at=events.SessionFinished, stays=True)
-    assert [type(event) for event in story[-3:]] == [events.SessionFinished, events.PairAsked, events.PairCompared]
+    story = await told(run, [pair(run), pair(run, 64)], at=events.SessionFinished, stays=True)
+    assert [type(event) for event in story[-3:]] == [events.PairCompared, events.PairAsked, events.PairCompared]
     assert story[-2].elapsed == story[-1].elapsed  # the session's time is over
     resumed = await told(reopened(tmp_path), [pair(run, 64, 32)], at=events.SessionFinished, stays=True)
-    assert [event.verdict for event in resumed if isinstance(event, events.PairCompared)] == ["FAST", "SLOW"]
+    assert [event.verdict for event in resumed if isinstance(event, events.PairCompared)] == ["FAST", "FAST", "SLOW"]
     replayed = session_of(open_run(run.path, resume=False), None)
     assert not replayed.tell(pair(run))
 

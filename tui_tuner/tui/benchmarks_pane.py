@@ -269,7 +269,7 @@ over its values, each with the number of its failures; equal heights are equal f
         chart, name = self.query_one("#best-chart", Static), self._chart_name
         height = 3 if self.size.height >= 14 else 1
         if name not in self._contents.curves:
-            height = min(_TALLEST, max(3, self.size.height // 2))
+            height = min(_TALLEST, self.size.height // 3 + 2)
         chart.styles.height = height
         drawn = self._contents.chart(self._view_model, name, max(20, self.content_region.width), height)
         chart.update(drawn, layout=False)

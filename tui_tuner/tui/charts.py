@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from textual.content import Content
 
@@ -110,7 +111,8 @@ class Scatter:
         strips = self._strips(width - side)
         cells, rows = (width - side) // len(strips), height - 1
         labels = [ends[0], *[""] * (rows - 2), ends[1]] if rows > 1 else [ends[1]]
-        drawn = [_dots(self._times(strip), (low, high), cells - 1, rows) for strip in strips]
+        size = 2 if len(measured) <= _FEW else 1
+        drawn = [_dots(self._times(strip), (low, high), cells - 1, rows, size) for strip in strips]
         lines: list[Content] = []
         for row, label in enumerate(labels):
             parts = [Content.styled(label.ljust(side), "$foreground-muted")]
@@ -148,6 +150,8 @@ class Scatter:
 
 _NARROWEST, _OF_SEVERAL = 4, 8
 """Cells of a strip at least, of one that several values share too, the gap behind it included."""
+_FEW = 150
+"""So many times, and fewer, are drawn larger."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of a sign of Braille, its rows from the top, each from the left; Unicode 2800 and what follows."""
 
@@ -158,13 +162,18 @@ def _level(time: float, low: float, high: float, levels: int) -> int:
     return levels - 1 - min(levels - 1, int(share * levels))
 
 
-def _dots(times: Sequence[float], ends: tuple[float, float], width: int, rows: int) -> list[str]:
-    """Times as dots in `rows` lines of `width` cells; those that come later lie further to the right."""
+def _dots(times: Sequence[float], ends: tuple[float, float], width: int, rows: int, size: int) -> list[str]:
+    """Times as dots in `rows` lines of `width` cells; those that come later lie further to the right.
+
+    Args:
+        size: of a dot, 1 or 2 of those of Braille in each direction.
+    """
     cells = [[0] * width for _ in range(rows)]
     for place, time in enumerate(times):
-        across = place * 2 * width // len(times)
-        down = _level(time, *ends, 4 * rows)
-        cells[down // 4][across // 2] |= _DOTS[down % 4][across % 2]
+        across = place * 2 * width // len(times) // size * size
+        down = _level(time, *ends, 4 * rows) // size * size
+        for row, column in product(range(down, down + size), range(across, across + size)):
+            cells[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
     return ["".join(chr(0x2800 + bits) if bits else " " for bits in line) for line in cells]
 
 
