@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tests.trust.test_corpus import CORPUS, VARIANT
-from tui_tuner.checks.pairs import verdict
 from tui_tuner.checks.places import opened, pair_named
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -90,7 +89,7 @@ async def comparison_row(chosen: argparse.Namespace) -> str:
         first, other = ((one, one.default_configuration) for one in (given, pair.second))
         await machine.evaluator.evaluate(*other, best_ms=None)
         for _ in range(chosen.comparisons):
-            said[verdict(await machine.evaluator.compare(first, other, chosen.delta), chosen.delta)] += 1
+            said[(await machine.evaluator.compare(first, other, chosen.delta)).verdict(chosen.delta)] += 1
         device = machine.report.device.name
     counts = ", ".join(f"{count} {word}" for word, count in said.most_common())
     return f"| {chosen.other or chosen.kernel} against {chosen.kernel} | {device} | {chosen.comparisons} | {counts} |"

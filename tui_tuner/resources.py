@@ -83,6 +83,13 @@ def write_whole(file: Path, text: str) -> None:
         raise
 
 
+def look_file() -> Path:
+    """Where is kept how the screen was left, in the user's directory for state."""
+    from platformdirs import user_state_path
+
+    return user_state_path(APPLICATION) / "screen.json"
+
+
 def log_directory() -> Path:
     """Where the program writes what only its makers need, as where the screen broke."""
     from platformdirs import user_log_path

@@ -195,10 +195,22 @@ def _plain_line(event: events.Event) -> str | None:
             return f"you: {event.text}"
         case events.Note():
             return f"{'warning: ' if event.level == 'warning' else ''}{event.text}"
-    return _model_line(event)
+    return _asked_line(event)
 
 
-def _model_line(event: events.Event) -> str | None:
+def pair_line(event: events.PairCompared) -> str:
+    """What came of a comparison that the user wanted."""
+    named = event.first.candidate != event.second.candidate
+    of = [
+        f"{one.candidate if named else ''} {_values(one.configuration)}".strip() for one in (event.first, event.second)
+    ]
+    head, found = f"compared at your wish: {of[1]} against {of[0]}", event.comparison
+    if found is None or found.failure is not None:
+        return f"{head}: {event.fault if found is None or found.failure is None else found.failure.in_words}"
+    return f"{head}: {event.verdict}, {factor_in_lines((found.ratio, found.low, found.high))}"
+
+
+def _asked_line(event: events.Event) -> str | None:
     match event:
         case events.CallFailed():
             return f"call {event.call} failed: {event.reason}"
@@ -206,6 +218,8 @@ def _model_line(event: events.Event) -> str | None:
             return f"{'you ask' if isinstance(event, events.QuestionAsked) else 'answer'}: {event.text}"
         case events.AnswerFailed():
             return f"no answer: {event.reason}"
+        case events.PairCompared():
+            return pair_line(event)
     return None
 
 

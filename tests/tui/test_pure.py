@@ -13,12 +13,14 @@ from textual.content import Content
 from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tests.tui.looking import view_model_of
+from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.cards import completed, reply_content
-from tui_tuner.tui.columns import OrderedRows, best_chart, chart_rows, sampled
+from tui_tuner.tui.charts import best_chart, chart_rows, sampled
+from tui_tuner.tui.columns import OrderedRows
 from tui_tuner.tui.diff_view import changed_lines, diff_content, diff_rows
 from tui_tuner.tui.evaluation_table import (
     EVALUATION_COLUMNS,
@@ -318,3 +320,13 @@ def test_code_of_an_unknown_language_is_shown_as_it_stands() -> None:
 def test_the_detail_of_a_step_is_shown_as_markdown() -> None:
     step = Step(id=1, title="t", detail="Use `float4`:\n\n- **wide** loads")
     assert step_detail(step, "").plain == "Use float4:\n\n• wide loads"
+
+
+def test_all_about_a_row_says_what_holds_it_back_where_that_is_known() -> None:
+    held_by = Diagnosis("memory", "Memory: the declared bytes alone need 91% of the time.", ("launch: 4 blocks",))
+    rows = [
+        EvaluationRow(1, "c", {}, scripted.measured(scripted.TILES, 1, 0.2), diagnosis=one) for one in (held_by, None)
+    ]
+    known, unknown = (evaluation_text(row, "title", "ms").plain for row in rows)
+    assert "held by  Memory: the declared bytes alone need 91% of the time.\nlaunch: 4 blocks" in known
+    assert "held by" not in unknown

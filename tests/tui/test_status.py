@@ -39,10 +39,10 @@ def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
     for event in faster:
         model.apply(event)
     assert (model.confirmed, model.best_times[-1]) == (False, 0.08)
-    assert "unconfirmed" in contents.chart(model, 60, 3).plain
+    assert "unconfirmed" in contents.chart(model, "best so far", 60, 3).plain
     model.apply(refuted)
     assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
-    assert "unconfirmed" not in contents.chart(model, 60, 1).plain
+    assert "unconfirmed" not in contents.chart(model, "best so far", 60, 1).plain
 
 
 def test_one_factor_is_shown_everywhere_at_the_end() -> None:

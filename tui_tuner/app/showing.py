@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tui_tuner.app.signals import EndingSignals, obey_signals
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.log import is_written, log_file
-from tui_tuner.resources import own_table, settings_file
+from tui_tuner.resources import look_file, own_table, settings_file
 from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import say
 
@@ -185,13 +185,15 @@ def _app(source: EventSource, theme: str | None) -> TunerApp:
     from tui_tuner.tui.app import TunerApp
 
     try:
-        return TunerApp(source, starting=True, **_look(theme))
+        app = TunerApp(source, starting=True, **_look(theme))
     except SettingsError as error:
         from tui_tuner.settings.layers import layer_of_file
 
         named = next((name for name in own_table("screen").get("keys", {}) if f"'{name}'" in error.message), "")
         place = layer_of_file(settings_file()).place(("screen", "keys", named))
         raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
+    app.look_file = look_file()
+    return app
 
 
 def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
@@ -297,6 +299,7 @@ class StartingSession:
         """
         await asyncio.to_thread(import_module, _ENGINE)
         self.setup = await self._begin()
+        self.setup.session.stays = True
         for instruction in self._told:
             self.setup.session.tell(instruction)
         async with aclosing(self.setup.session.events(approver)) as stream:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 from pathlib import Path
 
 from tui_tuner.checks import Code
 from tui_tuner.checks.junit import Case
 from tui_tuner.checks.places import OpenMachine, opened, pair_named
-from tui_tuner.errors import DeviceError, ExitCode
+from tui_tuner.errors import ExitCode
+from tui_tuner.evaluate.evaluator import in_both_turns
 from tui_tuner.evaluate.results import Comparison, Failure, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -29,42 +29,14 @@ _CODES = {
 }
 
 
-def verdict(comparison: Comparison, delta: float) -> str:
-    """FAST, SLOW or SAME where all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
-    if comparison.failure is not None:
-        return "WRONG"
-    if comparison.low > 1 + delta:
-        return "FAST"
-    if comparison.high < 1 / (1 + delta):
-        return "SLOW"
-    return "SAME" if comparison.low >= 1 / (1 + delta) and comparison.high <= 1 + delta else "UNCLEAR"
-
-
 async def compared(machine: OpenMachine, second: Candidate, delta: float) -> Comparison:
-    """A kernel against the kernel as given: checked at every test, then on fresh inputs, and timed in turns.
-
-    Each is the challenger once, since only a challenger's outputs are looked at between its launches. The interval
-    holds those of both turns.
-    """
+    """A kernel against the kernel as given: checked at every test, then as `in_both_turns` says."""
     evaluator, given = machine.evaluator, baseline(machine.problem)
     first, other = ((one, one.default_configuration) for one in (given, second))
     checked = await evaluator.evaluate(*other, best_ms=None)
     if checked.failure is not None:
         return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=checked.failure)
-    there = await evaluator.compare(first, other, delta)
-    if there.failure is not None:
-        return there
-    back = await evaluator.compare(other, first, delta)
-    if back.failure is not None:  # the kernel that is known to be right: no verdict on the other
-        raise DeviceError(f"the first kernel fails on fresh inputs: {back.failure.in_words}")
-    return there.model_copy(
-        update={
-            "ratio": math.sqrt(there.ratio / back.ratio),
-            "low": min(there.low, 1 / back.high),
-            "high": max(there.high, 1 / back.low),
-            "pairs": there.pairs + back.pairs,
-        }
-    )
+    return await in_both_turns(evaluator, first, other, delta)
 
 
 async def verify(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
@@ -106,7 +78,7 @@ async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     pair = await asyncio.to_thread(pair_named, chosen.first, chosen.second)
     async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         comparison = await compared(machine, pair.second, chosen.delta)
-    said = verdict(comparison, chosen.delta)
+    said = comparison.verdict(chosen.delta)
     lines = [*_lines(chosen.first, chosen.second, comparison, said), f"on {machine.report.device.name}"]
     if chosen.json:
         names = {"first": str(chosen.first), "second": str(chosen.second), "verdict": said, "delta": chosen.delta}

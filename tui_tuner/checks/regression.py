@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui_tuner.checks.junit import Case
-from tui_tuner.checks.pairs import DELTA, timed, verdict
+from tui_tuner.checks.pairs import DELTA, timed
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
 from tui_tuner.errors import DeviceError, ExitCode, ProblemError, SettingsError
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Timing
@@ -36,7 +36,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     if then is None or now is None:
         raise ProblemError("has no time of its best kernel", hint="tune the kernel again", file=chosen.baseline)
     ratio = between(then, now)
-    said = verdict(ratio, most)
+    said = ratio.verdict(most)
     lines = _lines(chosen, said, ratio, result, machine)
     if chosen.json:
         tell(json.dumps(_as_json(chosen, said, most, ratio, machine)))

@@ -76,8 +76,10 @@ def diagnosis(
     Returns:
         None where nothing was measured, or the device has no ceilings.
     """
+    if evaluation.timing is None or not device.peaks:
+        return None
     launch = _launch(problem, candidate, evaluation)
-    if launch is None or evaluation.timing is None or not device.peaks:
+    if launch is None:
         return None
     held, filled = filling(problem, device, candidate, evaluation)
     limits = roofline(problem, device)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
@@ -96,3 +98,30 @@ class Evaluator(Protocol):
     async def close(self) -> None:
         """Give the device back."""
         ...
+
+
+async def in_both_turns(
+    evaluator: Evaluator, first: tuple[Candidate, Configuration], second: tuple[Candidate, Configuration], delta: float
+) -> Comparison:
+    """The second against the first, which were both evaluated before: on fresh inputs, and timed in turns.
+
+    Each is the challenger once, since only a challenger's outputs are looked at between its launches. The interval
+    holds those of both turns; a failure is the second's.
+
+    Raises:
+        DeviceError: the first fails on fresh inputs.
+    """
+    there = await evaluator.compare(first, second, delta)
+    if there.failure is not None:
+        return there
+    back = await evaluator.compare(second, first, delta)
+    if back.failure is not None:  # the one that is known to be right: no verdict on the other
+        raise DeviceError(f"the first kernel fails on fresh inputs: {back.failure.in_words}")
+    return there.model_copy(
+        update={
+            "ratio": math.sqrt(there.ratio / back.ratio),
+            "low": min(there.low, 1 / back.high),
+            "high": max(there.high, 1 / back.low),
+            "pairs": there.pairs + back.pairs,
+        }
+    )

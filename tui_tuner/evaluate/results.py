@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, StrEnum, auto
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -294,6 +294,9 @@ class Evaluation(ResultModel):
         return self.failure is None or self.failure.kind.stage is not FailureStage.CHECK
 
 
+ComparisonVerdict = Literal["FAST", "SAME", "SLOW", "UNCLEAR", "WRONG"]
+
+
 class Comparison(ResultModel):
     """Challenger against incumbent, interleaved in one process on fresh data.
 
@@ -312,3 +315,20 @@ class Comparison(ResultModel):
     incumbent: Timing | None = None
     challenger: Timing | None = None
     failure: Failure | None = None
+
+    def verdict(self, delta: float) -> ComparisonVerdict:
+        """FAST, SLOW or SAME: all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
+        if self.failure is not None:
+            return "WRONG"
+        if self.low > 1 + delta:
+            return "FAST"
+        if self.high < 1 / (1 + delta):
+            return "SLOW"
+        return "SAME" if self.low >= 1 / (1 + delta) and self.high <= 1 + delta else "UNCLEAR"
+
+
+class Configured(ResultModel):
+    """A candidate, by its id, in one of its configurations."""
+
+    candidate: str
+    configuration: Configuration

@@ -18,11 +18,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from tui_tuner.errors import SettingsError
+from tui_tuner.evaluate.bottleneck import diagnosis
+from tui_tuner.evaluate.evaluator import in_both_turns
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, Configured, DeviceInfo, Evaluation
+from tui_tuner.format import configuration_words
 from tui_tuner.journal.recall import Recall
-from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import KnownTimes, SearchClient
 from tui_tuner.session import events
@@ -154,6 +158,7 @@ class KernelBench:
         self._number = 1  # of the kernel as given
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
         self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
+        self._candidates = {self.given.candidate: baseline(self.problem)}
         self._speculations: dict[tuple[str, str], _Speculation] = {}
 
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
@@ -172,6 +177,7 @@ class KernelBench:
             StepSkipped: the user ended it before all were done.
         """
         known = self._by_candidate[candidate.id]
+        self._candidates[candidate.id] = candidate
         new = {_name(c): c for c in configurations if _name(c) not in known}
         allowed = list(new.values())[: self._budget.evaluations_left]
         at_once = asyncio.Semaphore(self._at_once)
@@ -232,6 +238,22 @@ class KernelBench:
         self._emit(events.Profiled(candidate=candidate.id, configuration=configuration, profile=profile))
         return profile
 
+    async def compare_beside(self, first: Configured, second: Configured) -> Comparison:
+        """Time two configurations that were measured in turns, see `in_both_turns`; the strategy learns nothing of it.
+
+        Raises:
+            UserError: one of them was not measured, or the machine cannot time them.
+        """
+        pair = self._measured(first), self._measured(second)
+        evaluator = await self._machine.evaluator()
+        return await self._machine.watched(in_both_turns(evaluator, *pair, self._delta))
+
+    def _measured(self, one: Configured) -> tuple[Candidate, Configuration]:
+        known = self._by_candidate.get(one.candidate, {}).get(_name(one.configuration))
+        if known is None or known.timing is None:
+            raise SettingsError(f"{one.candidate} was not timed with {configuration_words(one.configuration)}")
+        return self._candidates[one.candidate], one.configuration
+
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether the interval's lower end is above the least gain that counts."""
         return comparison.failure is None and comparison.low > 1 + self._delta
@@ -272,7 +294,8 @@ class KernelBench:
             self._budget.evaluations += 1
         if evaluation.timing is not None and evaluation.timing.median < (self._fastest_ms or math.inf):
             self.fastest = candidate, evaluation
-        self._emit(events.EvaluationFinished(number=number, evaluation=evaluation))
+        held_by = diagnosis(self.problem, self.device, candidate, evaluation)
+        self._emit(events.EvaluationFinished(number=number, evaluation=evaluation, diagnosis=held_by))
         return evaluation
 
     async def _left_out(self, candidate: Candidate, configuration: Configuration) -> BudgetSpent:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
@@ -20,6 +21,8 @@ from tui_tuner.session.talk_events import (
     HelpAsked,
     HelpGiven,
     ModelText,
+    PairAsked,
+    PairCompared,
     PromptSent,
     QuestionAsked,
     ReplyReceived,
@@ -233,11 +236,12 @@ class EvaluationLeft(Event):
 
 
 class EvaluationFinished(Event):
-    """A configuration has its result."""
+    """A configuration has its result; `diagnosis` says what holds it back, where the device's ceilings are known."""
 
     type: Literal["evaluation_finished"] = "evaluation_finished"
     number: int
     evaluation: Evaluation
+    diagnosis: Diagnosis | None = None
 
 
 class Compared(Event):
@@ -259,11 +263,12 @@ class Profiled(Event):
 
 
 class BaselineMeasured(Event):
-    """The kernel as given, and with its own tunables tuned once that is known."""
+    """The kernel as given, and with its own tunables tuned once that is known; `diagnosis` is of the former."""
 
     type: Literal["baseline_measured"] = "baseline_measured"
     given: Evaluation
     tuned: Evaluation | None = None
+    diagnosis: Diagnosis | None = None
 
 
 class IncumbentChanged(Event):
@@ -323,6 +328,8 @@ __all__ = [
     "ModelChanged",
     "ModelText",
     "Note",
+    "PairAsked",
+    "PairCompared",
     "ParametersFrozen",
     "PauseChanged",
     "PlanOrdered",

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from tui_tuner.evaluate.results import Configured
 from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
 from tui_tuner.session.controls import (
@@ -99,9 +100,17 @@ class Ask(Told):
     about: str = ""
 
 
+class Compare(Told):
+    """Time two configurations in turns, beside the strategy; both were measured before."""
+
+    type: Literal["compare"] = "compare"
+    first: Configured
+    second: Configured
+
+
 PlanInstruction = AddStep | EditStep | MoveStep | DeleteStep
 Control = Pause | GoOn | SkipStep | Stop | RaiseBudget | UseModel | UseStrategy | AskAbout
-Instruction = Annotated[Ask | Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
+Instruction = Annotated[Ask | Compare | Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
 """All that a session can be told; as JSON it can be told from another program, see `INSTRUCTION`."""
 INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
 _KIND = "told"
@@ -115,7 +124,7 @@ class Inbox:
     A place is the number of operations done, and of effects begun since the last of them.
 
     Attributes:
-        on_pass: is told after each operation how many there were.
+        on_pass: each is told after each operation how many there were.
     """
 
     def __init__(self, recall: Recall) -> None:
@@ -125,7 +134,7 @@ class Inbox:
         self._rests = False
         self._held: list[Instruction] = []
         self._obey: Obey | None = None
-        self.on_pass: Callable[[int], None] = lambda _: None
+        self.on_pass: list[Callable[[int], None]] = []
         recorded = recall.numbered(_KIND)
         self._count = len(recorded)
         self._pending = sorted(recorded, key=_place)
@@ -171,7 +180,8 @@ class Inbox:
         if self._obey is None:
             return
         if at_a_place:
-            self.on_pass(self._operations)
+            for passed in self.on_pass:
+                passed(self._operations)
         while self._pending and _place(self._pending[0]) <= (self._operations, self._effects):
             self._obey(INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
         if not self._recall.is_live:

@@ -1,13 +1,7 @@
-"""Questions of the user to the model: calls of their own beside the strategy, which sees nothing of them.
-
-An answer is recorded with the number of operations that the strategy had done, so that a resume and a replay show it at
-the same place; no other record is keyed by it, and it counts against the money and not against the calls.
-"""
+"""Questions of the user to the model: calls of their own, which count against the money and not against the calls."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -21,6 +15,7 @@ from tui_tuner.llm import Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.prompts import render
 from tui_tuner.session import events
+from tui_tuner.session.beside import Beside
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.plan import Ask, Emit, Inbox
@@ -29,92 +24,51 @@ from tui_tuner.strategies.steps import Step
 from tui_tuner.subjects import Source
 
 _ROOM = "tui_tuner.session"
-_KIND = "question"
 _REMEMBERED = 3
 """Questions before this one that the model is told, with its answers."""
 _SHOWN = 8
 """Of the fastest configurations, and of the latest failures."""
-_CUT_OFF = "the session ended before the answer came"
 _REPLY = TypeAdapter(Reply)
 
 
-class Questions:
+class Questions(Beside[Ask]):
     """Asks the model what the user asks, one question after another.
 
     Args:
         model: who answers.
     """
 
+    kind = "question"
+    wanted = Ask
+
     def __init__(
         self, model: Conversation, recall: Recall, budget: Budget, inbox: Inbox, emit: Emit, max_tokens: int
     ) -> None:
+        super().__init__(recall, inbox)
         self._model = model
-        self._recall = recall
         self._budget = budget
-        self._inbox = inbox
         self._emit = emit
         self._max_tokens = max_tokens
         self._situation = Situation()
         self._said: list[Message] = []
-        self._held: list[Ask] = []
-        self._answering: asyncio.Task[None] | None = None
-        recorded = recall.numbered(_KIND)
-        self._count = len(recorded)
-        self._pending = sorted(recorded, key=lambda result: int(result["at"]))
-        inbox.on_pass = self._show_recorded
 
     def hear(self, event: events.Event) -> None:
-        """Take in what happens: an answer may be about it. Once something new happens, what waits is asked."""
+        """Take in what happens: an answer may be about it."""
         self._situation.take(event)
-        if self._held:
-            self._go_on()
 
-    def ask(self, question: Ask) -> bool:
-        """Ask the model as soon as the session is past what was recorded; False in a replay."""
-        if not self._recall.writable:
-            return False
-        self._held.append(question)
-        self._go_on()
-        return True
+    def begun(self, number: int, wanted: Ask) -> None:
+        """Tell what is asked."""
+        self._emit(events.QuestionAsked(number=number, text=wanted.text, about=wanted.about))
 
-    async def close(self) -> None:
-        """End the call under way; that it came to nothing is recorded."""
-        self._held.clear()
-        if self._answering is not None:
-            self._answering.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._answering
+    async def done(self, number: int, wanted: Ask) -> dict[str, Any]:
+        """Ask the model."""
 
-    def _go_on(self) -> None:
-        if self._recall.is_live and self._answering is None:
-            self._answering = asyncio.create_task(self._answer_all(), name="questions")
-
-    async def _answer_all(self) -> None:
-        try:
-            while self._held:
-                await self._answer(self._held.pop(0))
-        finally:
-            self._answering = None
-
-    async def _answer(self, question: Ask) -> None:
-        self._count += 1
-        number, at = self._count, self._inbox.operations
-        self._emit(events.QuestionAsked(number=number, text=question.text, about=question.about))
-        result: dict[str, Any] = {"fault": _CUT_OFF}
-        try:
-            result = await self._live(number, question)
-        finally:
-            result = {"at": at, "question": question.model_dump(mode="json"), **result}
-            self._recall.record(_KIND, {"number": number}, result)
-            self._tell(number, result)
-
-    async def _live(self, number: int, question: Ask) -> dict[str, Any]:
         def on_chunk(chunk: Chunk) -> None:
             if chunk.text or chunk.thinking:
                 self._emit(events.AnswerText(number=number, text=chunk.text, thinking=chunk.thinking))
 
         messages = [Message("system", render("question_system", _ROOM)), *self._said[-2 * _REMEMBERED :]]
-        messages.append(Message("user", self._situation.prompt(question)))
+        messages.append(Message("user", self._situation.prompt(wanted)))
         request = Request("question", tuple(messages), max_tokens=self._max_tokens)
         try:
             return {"answer": asdict(await self._model.answer(request, on_chunk))}
@@ -123,22 +77,15 @@ class Questions:
         except (BudgetSpent, ModelError) as error:
             return {"fault": str(error)}
 
-    def _show_recorded(self, operations: int) -> None:
-        while self._pending and self._pending[0]["at"] <= operations:
-            result = self._pending.pop(0)
-            number = self._count - len(self._pending)
-            asked = Ask.model_validate(result["question"])
-            self._emit(events.QuestionAsked(number=number, text=asked.text, about=asked.about))
-            self._tell(number, result)
-
-    def _tell(self, number: int, result: dict[str, Any]) -> None:
+    def show(self, number: int, wanted: Ask, result: dict[str, Any]) -> None:
+        """Tell the answer, and book what it cost."""
         if "answer" not in result:
             self._budget.book_cost(result.get("cost", 0.0))
             self._emit(events.AnswerFailed(number=number, reason=result["fault"], cost=result.get("cost", 0.0)))
             return
         reply = _REPLY.validate_python(result["answer"])
         self._budget.book_cost(reply.usage.cost)
-        self._said += [Message("user", result["question"]["text"]), Message("assistant", reply.text)]
+        self._said += [Message("user", wanted.text), Message("assistant", reply.text)]
         tokens = reply.usage.input + reply.usage.output
         self._emit(
             events.AnswerReceived(

@@ -7,6 +7,7 @@ import math
 from contextlib import suppress
 
 from tui_tuner.errors import UserError
+from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm import Backend
@@ -109,7 +110,9 @@ class Session(EventStream):
             self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
         for left_out in started.left_out:
             self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
-        self._emit(BaselineMeasured(given=started.given))
+        problem = self._machine.problem
+        held_by = diagnosis(problem, started.device, baseline(problem), started.given)
+        self._emit(BaselineMeasured(given=started.given, diagnosis=held_by))
         plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = SessionEffects(
             self._run,
@@ -123,6 +126,7 @@ class Session(EventStream):
         )
         effects.remembering.use(self._memory)
         self._effects, self._kept_best = effects, effects.incumbent
+        self._pairs.use(effects.bench)
         try:
             reason = await self._run_strategy(effects)
             while (successor := effects.take_successor()) is not None:

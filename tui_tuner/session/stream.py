@@ -7,26 +7,31 @@ import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from tui_tuner.errors import MachineError, UserError, machine_faults
 from tui_tuner.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.log import fields
+from tui_tuner.session.beside import Beside
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AtOnce, Controls
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.live import LiveRun
-from tui_tuner.session.plan import Ask, Inbox, Instruction
+from tui_tuner.session.pairs import Pairs
+from tui_tuner.session.plan import Ask, Compare, Inbox, Instruction
 from tui_tuner.session.questions import Questions
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
 
 _LOG = logging.getLogger(__name__)
+HELD_S = 600.0
+"""So long a device is kept after the end, and after each comparison then."""
 SessionStatus = Literal["finished", "no_improvement", "failed", "interrupted"]
 
 
@@ -74,6 +79,9 @@ class EventStream(ABC):
         max_tokens: limit of each reply.
         title: a few words for the terminal's title.
         models: makes another model by its name; None where none can be had.
+
+    Attributes:
+        stays: whether who listens wants to compare more once it is over, until they listen no more.
     """
 
     goes_on: ClassVar[bool] = False
@@ -82,6 +90,7 @@ class EventStream(ABC):
         self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str, models: Models | None = None
     ) -> None:
         self.title = title
+        self.stays = False
         self._kept = kept
         journal = kept.journal
         self._resumed = journal.writable and journal.last_elapsed > 0
@@ -99,11 +108,17 @@ class EventStream(ABC):
             required=kept.options.require_model,
         )
         self._inbox = Inbox(self._recall)
+        self._pairs = Pairs(self._recall, self._inbox, self._emit, kept.options.delta)
         self._questions = Questions(self._conversation, self._recall, self._budget, self._inbox, self._emit, max_tokens)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._driven: asyncio.Task[None] | None = None
         self._live: LiveRun | None = None
         self._interruption = ""
+        self._is_closed = False
+
+    @property
+    def _besides(self) -> tuple[Beside[Any], ...]:
+        return self._questions, self._pairs
 
     @property
     @abstractmethod
@@ -128,13 +143,18 @@ class EventStream(ABC):
             while (event := await self._queue.get()) is not None:
                 yield event
             await task
+            async with aclosing(self._after_the_end()) as rest:
+                async for event in rest:
+                    yield event
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
-            await self._questions.close()
+            for beside in self._besides:
+                await beside.close()
             if self._live is not None:
                 self._live.close()
+            self._is_closed = True
             await self._close()
 
     def interrupt(self, reason: str) -> None:
@@ -155,7 +175,22 @@ class EventStream(ABC):
             return self._recall.writable
         if isinstance(instruction, Ask):
             return self._questions.ask(instruction)
+        if isinstance(instruction, Compare):
+            return not self._is_closed and self._pairs.ask(instruction)
         return self._inbox.tell(instruction)
+
+    async def _after_the_end(self) -> AsyncGenerator[Event, None]:
+        """What is still compared: the device stays taken as long as somebody listens, and not longer than `HELD_S`."""
+        if not (self.stays and self._pairs.are_possible and self._recall.writable) or self._interruption:
+            return
+        if self._live is not None:
+            self._live.close()
+        self._recall.hold(True)  # the session's time is over
+        self._recall.must_be_live()
+        self._pairs.go_on()
+        with contextlib.suppress(TimeoutError):
+            while (event := await asyncio.wait_for(self._queue.get(), HELD_S)) is not None:
+                yield event
 
     @property
     def paused(self) -> bool:
@@ -169,6 +204,8 @@ class EventStream(ABC):
         if self._live is not None:
             self._live.publish(event)
         self._questions.hear(event)
+        for beside in self._besides:
+            beside.go_on()
 
     async def _drive(self, approver: Approver) -> None:
         self._emit(self._started())

@@ -1,9 +1,10 @@
-"""What is said between session, model and user: calls and replies, questions and answers."""
+"""What is said between session, model and user: calls and replies, questions and answers, comparisons asked for."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from tui_tuner.evaluate.results import Comparison, ComparisonVerdict, Configured
 from tui_tuner.session.event import Event
 from tui_tuner.strategies.steps import ModelTrouble, Remedy
 
@@ -52,6 +53,33 @@ class AnswerFailed(Event):
     number: int
     reason: str
     cost: float | None = 0.0
+
+
+class PairAsked(Event):
+    """The user wants two configurations timed in turns."""
+
+    type: Literal["pair_asked"] = "pair_asked"
+    number: int
+    first: Configured
+    second: Configured
+
+
+class PairCompared(Event):
+    """How the second configuration did against the first, or why nobody knows.
+
+    Attributes:
+        comparison: the second is its challenger; None where it came to nothing.
+        verdict: of the comparison, at the session's least gain that counts.
+        fault: why it came to nothing.
+    """
+
+    type: Literal["pair_compared"] = "pair_compared"
+    number: int
+    first: Configured
+    second: Configured
+    comparison: Comparison | None = None
+    verdict: ComparisonVerdict | None = None
+    fault: str = ""
 
 
 class PromptSent(Event):

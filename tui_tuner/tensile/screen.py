@@ -34,8 +34,9 @@ from tui_tuner.tensile.screen_table import (
     size_rows,
     visible_sizes,
 )
+from tui_tuner.tui.charts import best_chart
 from tui_tuner.tui.chat_entries import Fold, note_entry
-from tui_tuner.tui.columns import RowOrder, best_chart
+from tui_tuner.tui.columns import RowOrder
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.texts import model_effort, pairs_table, way_on
@@ -229,7 +230,7 @@ class SizeContents(BenchmarkContents):
         self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
         return shown_of(len(shown), len(rows)) + runs_line(self._model)
 
-    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
+    def chart(self, view_model: ViewModel, name: str, width: int, height: int) -> Content:
         """The geometric mean of the best GFLOP/s after each run."""
         title = "mean of best" if len(self._model.winners) > 1 else "best so far"
         means = list(self._model.means.values())

@@ -1,35 +1,46 @@
-"""The answers to what awaits the user: a step, a source, a model that failed."""
+"""What the user answers - to a step, a source, a model that failed - and what they say to the session besides."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from textual import on, work
 from textual.getters import query_one
 from textual.screen import Screen
 
+from tui_tuner.session.controls import GoOn, Pause
+from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Remedy
 from tui_tuner.tui.approval import ApprovalDesk
+from tui_tuner.tui.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.chat_pane import ChatPane
+from tui_tuner.tui.control_dialog import ControlDialog
 from tui_tuner.tui.dialogs import ModelDialog, edited
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel
+
+_OVER = "The session is over: nothing can be changed any more."
+_REPLAY = "This is a replay: it cannot be changed."
 
 
 class AnsweringScreen(Screen[None]):
-    """The keys by which the open question is answered.
+    """The keys by which the open question is answered and the session is told something.
 
     Args:
         view: how the session's subject is shown.
         desk: where the session's questions are answered.
+        tell: hands an instruction to the session; False if it cannot be changed.
     """
 
     _panes = query_one(PaneGrid)
     _chat = query_one(ChatPane)
 
-    def __init__(self, view: SubjectView, desk: ApprovalDesk) -> None:
+    def __init__(self, view: SubjectView, desk: ApprovalDesk, tell: Callable[[Instruction], bool]) -> None:
         super().__init__()
+        self._tell = tell
         self.view_model = ViewModel()
         self._view = view
         self._desk = desk
@@ -82,3 +93,45 @@ class AnsweringScreen(Screen[None]):
             self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
         elif self._desk.question is proposal:
             self._desk.answer(Decision(action="edit", source=source))
+
+    # --- instructions for the session
+
+    def catch_up(self) -> None:
+        """Take what has arrived of the session into the view model."""
+        raise NotImplementedError
+
+    def goes_on(self) -> bool:
+        """Whether the session still does; if not, the user is told."""
+        self.catch_up()  # its end may have arrived since the last tick
+        over = self.view_model.finished is not None
+        if over:
+            self.notify(_OVER, markup=False)
+        return not over
+
+    def send(self, instruction: Instruction) -> bool:
+        """Hand an instruction to the session; whether it took it. If not, the user is told why."""
+        if not self.goes_on():
+            return False
+        taken = self._tell(instruction)
+        if not taken:
+            self.notify(_REPLAY, markup=False)
+        return taken
+
+    def action_pause(self) -> None:
+        """Hold the session, or let it go on."""
+        self.send(GoOn() if self.view_model.paused else Pause())
+
+    @work(exclusive=True, exit_on_error=False, group="control", description="what the user wants of the session")
+    async def action_control(self) -> None:
+        """Choose what the session is to do."""
+        if self.goes_on():
+            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model))
+            if wanted is not None and self.send(wanted) and wanted.waits:
+                self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
+
+    @on(BenchmarksPane.PairWanted)
+    def _compare(self, message: BenchmarksPane.PairWanted) -> None:
+        started = self.view_model.started
+        if not self._tell(message.pair) and started is not None:
+            why = "the device is given back" if self.view_model.finished else "nothing is measured again"
+            self.notify(f"Not compared: {why}. `{resume_command(started)}` takes the device.", markup=False)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
@@ -23,7 +23,7 @@ from textual.types import CSSPathType
 
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
-from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.keys import APP_BINDINGS, checked_keymap, commands_of
 from tui_tuner.tui.starting import StartingScreen
 from tui_tuner.tui.themes import use_themes
 
@@ -67,6 +67,9 @@ class TunerApp(App[str]):
         bell: when a question rings.
         notify: whether the desktop is to tell that a question waits.
 
+    Attributes:
+        look_file: where is kept how the screen was left; None to keep nothing.
+
     Raises:
         tui_tuner.errors.SettingsError: the keymap cannot be used.
     """
@@ -89,6 +92,7 @@ class TunerApp(App[str]):
         super().__init__()
         self._bell = bell
         self._notifies = notify
+        self.look_file: Path | None = None
         self.title = run.title
         self.failure: BaseException | None = None
         self._run_shown = run
@@ -99,6 +103,7 @@ class TunerApp(App[str]):
         self._starting = starting
         self._engine: asyncio.Task[None] | None = None
         self._broken: Exception | None = None
+        self._over = False
         self._latest: dict[type[Event], Event] = {}
         self._missed: list[Event] = []
         self._take: Callable[[Event], None] = self._missed.append
@@ -118,9 +123,17 @@ class TunerApp(App[str]):
         """The screen of the session."""
         from tui_tuner.tui.screen import SessionScreen
 
-        screen = SessionScreen(_view_of(self._run_shown), self._desk, self._run_shown.tell, self._clock)
+        view: SubjectView = loaded(self.subject.screen)()
+        tell = self._run_shown.tell
+        screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file)
         screen.clock_stands = self._player is not None
         return screen
+
+    def exit(self, *given: Any, **named: Any) -> None:  # noqa: ANN401  # Textual's own
+        """End, and keep how the screen was left."""
+        if not self._starting and self._broken is None:
+            self.session_screen.keep_look()
+        super().exit(*given, **named)
 
     @property
     def _player(self) -> Player | None:
@@ -154,7 +167,10 @@ class TunerApp(App[str]):
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
                 self._latest[type(event)] = event
+                self._over = self._over or getattr(event, "type", "") == "session_finished"
                 await self._show(event)
+                if self._over and self._broken is not None:
+                    return  # nobody is there to compare anything
                 if time.monotonic() > turn_ends:  # a replay has its events at hand and would never let the screen draw
                     await asyncio.sleep(0)
                     turn_ends = time.monotonic() + _TURN_S
@@ -182,6 +198,7 @@ class TunerApp(App[str]):
         while self.screen is not old:
             await self.pop_screen()
         pane = old.pane
+        old.keep_look()
         del self.session_screen
         if len(self.screen_stack) > 1:  # the lowest one stays
             await self.pop_screen()
@@ -263,8 +280,9 @@ class TunerApp(App[str]):
         engine = self._engine or asyncio.create_task(self._drive(), name="session")
         self._engine = engine
         try:
-            await asyncio.wait([engine])
-            engine.result()
+            if not self._over:
+                await asyncio.wait([engine])
+                engine.result()
         finally:
             await self._end_session()
 
@@ -294,19 +312,9 @@ class TunerApp(App[str]):
         """Textual's commands and every key of the panes that acts now."""
         own = {"Maximize", "Minimize"}
         yield from (command for command in super().get_system_commands(screen) if command.title not in own)
-        if self._starting or screen is not self.session_screen:
-            return
-        own_names = {binding.id for binding in SCREEN_BINDINGS}
-        acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
-        for name, binding in acting.items():
-            if name in own_names:
-                place = "" if binding.group is None else f"{binding.group.description}: "
-                action = f"screen.{binding.action}"
-                yield SystemCommand(
-                    (place + binding.description).capitalize(),
-                    binding.tooltip,
-                    lambda act=action: self.run_action(act),
-                )
+        if not self._starting and screen is self.session_screen:
+            for title, words, action in commands_of(screen):
+                yield SystemCommand(title, words, lambda act=action: self.run_action(act))
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
@@ -325,8 +333,10 @@ class TunerApp(App[str]):
             self.push_screen(QuitDialog(self._resume_command()), self._leave)
 
     def _resume_command(self) -> str:
+        from tui_tuner.tui.texts import resume_command
+
         started = self.session_screen.view_model.started
-        return "tuner-tui resume" if started is None else f"tuner-tui resume {shlex.quote(started.run)}"
+        return "tuner-tui resume" if started is None else resume_command(started)
 
     async def _leave(self, leaving: bool | None) -> None:
         """Interrupt the session, wait until it has put its things away, and exit."""
@@ -334,8 +344,3 @@ class TunerApp(App[str]):
             return
         await self._end_session()
         self.exit(INTERRUPTED if self.finished is None else self.finished.status)
-
-
-def _view_of(run: EventSource) -> SubjectView:
-    view: SubjectView = loaded(run.subject.screen)()
-    return view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,13 +18,23 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_tuner.session import events
+from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.columns import RowOrder, columns_help
+from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.pins import PinLines, Pins, configured
 from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.remembered import Look
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.table import ColumnTable
-from tui_tuner.tui.view_model import ViewModel
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel
+
+_TALLEST = 14
+"""Lines of a chart that is no curve, at most."""
+
+
+TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
 
 
 class FilterInput(Input):
@@ -56,10 +66,24 @@ words such as `block_size_x=64`, `wrong result` or a step's title, or by an expr
 `time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
 shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate.
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
+
+`=` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the device
+is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says so, else
+UNCLEAR; Enter on either shows it again. `=` on a pinned row lets it go.
+
+`h` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the incumbent's)
+over its values, each with the number of its failures; equal heights are equal factors.
 """
 
-    order: var[int] = var(0, init=False)
+    order: var[str] = var("", init=False)
+    chart: var[str] = var("", init=False)
     turned: var[bool] = var(False, init=False)
+
+    @dataclass
+    class PairWanted(Message):
+        """The user wants two rows timed in turns."""
+
+        pair: Compare
 
     @dataclass
     class RowChosen(Message):
@@ -74,6 +98,8 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
         self._view_model = ViewModel()
         self._contents = view.contents()
         self._turned: dict[str, RowOrder[Any]] = {}
+        self._pins = Pins()
+        self._titled = ""
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
@@ -86,6 +112,7 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
                 placeholder="words, or: time < 0.2 and status == ok; Esc shows all", id="filter", compact=True
             )
             yield Static(id="filter-fault", markup=False)
+        yield PinLines()
         yield self._contents.table
 
     def on_mount(self) -> None:
@@ -102,15 +129,32 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
     @property
     def _order(self) -> RowOrder[Any]:
         """The present one; tunables offer some once they are known."""
-        orders = self._contents.orders
-        order = orders[self.order % len(orders)]
+        order = next(one for one in self._contents.orders if one.name == self._order_name)
         if not self.turned:
             return order
         return self._turned.setdefault(order.name, order.turned())
 
+    @property
+    def _order_name(self) -> str:
+        """Its name while it is not turned round."""
+        orders = self._contents.orders
+        return self.order if self.order in [one.name for one in orders] else orders[0].name
+
+    @property
+    def look(self) -> Look:
+        """What is worth keeping of how it looks."""
+        return Look(order=self.order, turned=self.turned, chart=self.chart)
+
+    def set_look(self, look: Look) -> None:
+        """Look as it did; what a table does not have is its first."""
+        self.order, self.turned, self.chart = look.order, look.turned, look.chart
+
     def title_extra(self) -> Content:
         """The present order."""
-        return Content("  ") + clickable(Content.styled(f"[{self._order.name}]", "bold"), "screen.sort")
+        self._titled = self._order.name
+        return Content("  ") + clickable(
+            Content.styled(f"[{self._order.name}]", "bold"), "screen.benchmarks('next_order')"
+        )
 
     def focus_target(self) -> Widget:
         """The table."""
@@ -122,21 +166,51 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
         parts = () if key is None else self._contents.about(self._view_model, key)
         return "\n".join(part.plain for part in parts), "the row"
 
-    def next_order(self) -> None:
-        """Go on to the next order."""
-        self.order = (self.order + 1) % len(self._contents.orders)
+    def do(self, what: TableAction) -> None:
+        """What a key or a click wants."""
+        match what:
+            case "next_order":
+                names = [order.name for order in self._contents.orders]
+                self.order = names[(names.index(self._order_name) + 1) % len(names)]
+            case "turn_order":
+                self.turned = not self.turned
+            case "next_chart":
+                charts = self._contents.charts
+                self.chart = charts[(charts.index(self._chart_name) + 1) % len(charts)]
+            case "filter":
+                self._line.display = True
+                self.query_one(FilterInput).focus()
+            case "pin":
+                self._pin()
 
-    def turn_order(self) -> None:
-        """Turn the order round."""
-        self.turned = not self.turned
+    def watch_chart(self) -> None:
+        """Draw it."""
+        self._draw_chart()
+
+    def _pin(self) -> None:
+        """Pin the selected row or let it go; with two of them, want them compared."""
+        key = self._contents.table.selected_key
+        row = None if key is None else self._contents.pinned(self._view_model, key)
+        if row is None:
+            self.notify("Only what was timed can be compared with something else.", markup=False)
+            return
+        both = self._pins.toggle(row.number)
+        self._contents.marked = tuple(self._pins.numbers)
+        if both:
+            first, second = map(configured, self._pinned_rows)
+            self.post_message(self.PairWanted(Compare(first=first, second=second)))
+        self._draw()
+
+    @property
+    def _pinned_rows(self) -> list[EvaluationRow]:
+        return [self._view_model.rows[number] for number in self._pins.numbers if number in self._view_model.rows]
 
     @on(ColumnTable.Sorted)
     def _sort_by(self, message: ColumnTable.Sorted) -> None:
-        names = [order.name for order in self._contents.orders]
-        if names[self.order % len(names)] == message.order:
-            self.turn_order()
+        if message.order == self._order_name:
+            self.do("turn_order")
         else:
-            self.order = names.index(message.order)
+            self.order = message.order
 
     def watch_order(self) -> None:
         """Sort anew."""
@@ -145,11 +219,6 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
         self._contents.table.move_cursor(0)
 
     watch_turned = watch_order
-
-    def start_filter(self) -> None:
-        """Open the filter and type into it."""
-        self._line.display = True
-        self.query_one(FilterInput).focus()
 
     @on(Input.Changed, "#filter")
     def _filtered(self) -> None:
@@ -192,10 +261,21 @@ Enter shows everything about a row: log, source and diff, to copy, or to have a 
     def _draw(self) -> None:
         text = self.query_one(FilterInput).value
         self.border_subtitle = one_line(self._contents.draw(self._view_model, text, self._order))
+        if self._titled != self._order.name:  # one that is remembered may be known only now
+            self.refresh_title()
+        self.query_one(PinLines).show(self._pinned_rows, self._view_model, key_of(self.screen, "compare"))
 
     def _draw_chart(self) -> None:
-        chart = self.query_one("#best-chart", Static)
+        chart, name = self.query_one("#best-chart", Static), self._chart_name
         height = 3 if self.size.height >= 14 else 1
+        if name not in self._contents.curves:
+            height = min(_TALLEST, self.size.height // 3 + 2)
         chart.styles.height = height
-        curve = self._contents.chart(self._view_model, max(20, self.content_region.width), height)
-        chart.update(curve, layout=False)
+        drawn = self._contents.chart(self._view_model, name, max(20, self.content_region.width), height)
+        chart.update(drawn, layout=False)
+
+    @property
+    def _chart_name(self) -> str:
+        """The present one; tunables have some once they are known."""
+        charts = self._contents.charts
+        return self.chart if self.chart in charts else charts[0]

@@ -21,12 +21,14 @@ from tui_tuner.session.events import (
     HelpGiven,
     ModelChanged,
     Note,
+    PairCompared,
     PromptSent,
     QuestionAsked,
     ReplyRefused,
     SessionFinished,
     UserSaid,
 )
+from tui_tuner.story import pair_line
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.cards import parsed_reply, reply_content
 from tui_tuner.tui.plain import Paragraphs, plain
@@ -70,11 +72,11 @@ def _line(event: Event, view: SubjectView) -> Content | None:
             return _YOU + plain(event.text) + Content.styled(about, "$foreground-muted")
         case SessionFinished():
             return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
-    return _trouble_line(event)
+    return _other_line(event)
 
 
-def _trouble_line(event: Event) -> Content | None:
-    """What is told of a model that fails."""
+def _other_line(event: Event) -> Content | None:
+    """What is told of a model that fails, and of what the user had done."""
     match event:
         case CallFailed() | AnswerFailed():
             return _failure(event.reason)
@@ -84,6 +86,8 @@ def _trouble_line(event: Event) -> Content | None:
             return _YOU + plain(f"{_REMEDIES[event.remedy.action]} {event.remedy.model}".strip())
         case ModelChanged():
             return _note(f"{event.model} answers from now on")
+        case PairCompared():
+            return _note(pair_line(event))
     return None
 
 

@@ -99,6 +99,12 @@ class ChatLog(VerticalScroll, can_focus=True):
                 tooltip="Go to the next folded prompt or thinking."),
         Binding("enter", "open_fold", "Open", show=False, id="fold_toggle",
                 tooltip="Open or close the marked prompt or thinking; the newest if none is marked."),
+        Binding("j", "scroll_down", "Down", show=False, id="chat_down", tooltip="Scroll down by a line."),
+        Binding("k", "scroll_up", "Up", show=False, id="chat_up", tooltip="Scroll up by a line."),
+        Binding("g", "scroll_home", "Start", show=False, id="chat_start", tooltip="Scroll to the start."),
+        Binding("G", "scroll_end", "End", show=False, id="chat_end", tooltip="Scroll to the end."),
+        Binding("ctrl+d", "page_down", "Page down", show=False, id="chat_page_down", tooltip="Scroll a page down."),
+        Binding("ctrl+u", "page_up", "Page up", show=False, id="chat_page_up", tooltip="Scroll a page up."),
     ]  # fmt: skip
 
     def _folds(self) -> list[Fold]:

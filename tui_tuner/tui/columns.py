@@ -1,4 +1,4 @@
-"""What a table is made of: a column as one object, orders of rows, and the curve of the best.
+"""What a table is made of: a column as one object, and orders of rows.
 
 Whoever adds a column writes one `Column` into the list of a table: its heading, its cells, its width, the order it
 offers and the sentence that the help says of it are taken from there.
@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from textual.content import Content
-
-from tui_tuner.format import milliseconds
+from tui_tuner.tui.plain import cut
 
 RowT = TypeVar("RowT")
 ContextT = TypeVar("ContextT")
@@ -129,18 +127,14 @@ class Column(Generic[RowT, ContextT]):
     def laid_out(self, text: str, width: int) -> str:
         """The text in its place in `width` cells, cut if it is too long."""
         if self.side == "right":
-            return f"{_cut(text, width - 1):>{width}}"
-        return (" " * self.gap + _cut(text, width - self.gap)).ljust(width)
+            return f"{cut(text, width - 1):>{width}}"
+        return (" " * self.gap + cut(text, width - self.gap)).ljust(width)
 
 
 def columns_help(columns: Sequence[Column[Any, Any]]) -> str:
     """What the columns mean, an item a column, in Markdown; named by what stands over them where that is fixed."""
     names = (column.heading if isinstance(column.heading, str) else column.name for column in columns)
     return "\n".join(f"- *{name}*: {column.explanation}" for name, column in zip(names, columns, strict=True))
-
-
-def _cut(text: str, space: int) -> str:
-    return text if len(text) <= space else f"{text[: max(0, space - 1)]}…"
 
 
 @dataclass(frozen=True)
@@ -182,58 +176,3 @@ def placed(
     over = max(0, room - sum(widths.values()))  # else the first column behind would be seen in part
     fitting[-1:] = [replace(each, width=each.width + over) for each in fitting[-1:]]
     return (*fitting, *(each for each in whole if each.column.name not in widths))
-
-
-_EIGHTHS = "▁▂▃▄▅▆▇█"
-
-
-def sampled(values: Sequence[float], width: int) -> list[float]:
-    """The values as `width` steps: repeated where there are few, the last of each group where there are many."""
-    if not values:
-        return []
-    return [values[((index + 1) * len(values) + width - 1) // width - 1] for index in range(width)]
-
-
-def chart_rows(values: Sequence[float], width: int, height: int) -> list[str]:
-    """The curve as `height` rows of `width` cells, top first; the smallest value is one eighth high."""
-    steps = sampled(values, width)
-    if not steps:
-        return [""] * height
-    low, high = min(values), max(values)
-    span = (high - low) or 1.0
-    levels = [1 + round((value - low) / span * (8 * height - 1)) for value in steps]
-    return ["".join(_cell(level - 8 * row) for level in levels) for row in reversed(range(height))]
-
-
-def _cell(eighths: int) -> str:
-    return " " if eighths <= 0 else _EIGHTHS[min(eighths, 8) - 1]
-
-
-def best_chart(
-    values: Sequence[float],
-    unit: str,
-    width: int,
-    height: int,
-    *,
-    title: str = "best so far",
-    words: Callable[[float], str] = milliseconds,
-) -> Content:
-    """The curve with its title and with the first and the best value, in `height` lines of at most `width` cells.
-
-    Args:
-        words: a value as it is written, without its unit.
-    """
-    if not values:
-        return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
-    first, best = f"{words(values[0])} {unit}", f"{words(values[-1])} {unit}"
-    if height == 1:
-        label = f"{title} {words(values[0])} → {best} "
-        rows = chart_rows(values, max(1, width - len(label)), 1)
-        return Content.assemble((label, "$foreground-muted"), (rows[0], "$accent"))
-    size = max(len(title), len(first), len(best)) + 1
-    labels = [title, *[""] * (height - 3), first, best] if height > 2 else [first, best]
-    rows = chart_rows(values, max(1, width - size), height)
-    pairs = zip(labels, rows, strict=True)
-    return Content("\n").join(
-        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$accent")) for label, row in pairs
-    )

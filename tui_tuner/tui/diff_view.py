@@ -254,9 +254,9 @@ class DiffView(ScrollableContainer, can_focus=True):
             self._shown = (old, new, language)
             self._redraw()
 
-    def toggle_split(self) -> None:
+    def show_split(self, split: bool) -> None:
         """Side by side, or one under the other."""
-        self.split = not self.split
+        self.split = split
         self._redraw()
 
     def _redraw(self) -> None:

@@ -11,6 +11,7 @@ from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
 from tui_tuner.format import count, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.tui.columns import Column, RowOrder
+from tui_tuner.tui.pins import PIN
 from tui_tuner.tui.row_filter import state_words
 from tui_tuner.tui.table import ColumnTable
 from tui_tuner.tui.view_model import EvaluationRow
@@ -136,16 +137,20 @@ class EvaluationContext:
         tunables: the places of the values.
         unit: over the column of times.
         best_ms: what changes are told against.
+        pinned: numbers of the rows that are.
         titles: of the candidates by id; known before the first row of a candidate is drawn.
     """
 
     tunables: Tunables = field(default_factory=Tunables)
     unit: str = "ms"
     best_ms: float | None = None
+    pinned: tuple[int, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
-def _number(row: EvaluationRow, _context: EvaluationContext) -> str:
+def _number(row: EvaluationRow, context: EvaluationContext) -> str:
+    if row.number in context.pinned:
+        return f"{PIN}{row.number}"
     return f"★{row.number}" if row.incumbent else str(row.number)
 
 
@@ -184,7 +189,7 @@ EvaluationColumn = Column[EvaluationRow, EvaluationContext]
 EVALUATION_COLUMNS = (
     EvaluationColumn(
         name="number", heading="#", cell=_number, least=5, in_sight=True, order=NEWEST,
-        explanation="number of the evaluation; ★ is the incumbent",
+        explanation="number of the evaluation; ★ is the incumbent, ◆ is pinned",
     ),
     EvaluationColumn(
         name="configuration", heading=lambda context: context.tunables.header, most=400, squeezed_to=8,

@@ -39,6 +39,9 @@ BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as giv
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
 
 
+_EDITING = ("undo", "redo", "cut", "paste", "delete_")
+
+
 class SourceArea(TextArea):
     """A source to read; the keys of an editor that delete scroll here."""
 
@@ -46,6 +49,10 @@ class SourceArea(TextArea):
         Binding("ctrl+d", "half(1)", "Half a page down", show=False, id="source_half_down"),
         Binding("ctrl+u", "half(-1)", "Half a page up", show=False, id="source_half_up"),
     ]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What would change the text leaves its keys to the screen."""
+        return not action.startswith(_EDITING)
 
     def action_half(self, direction: int) -> None:
         """Go on by half a page."""
@@ -122,7 +129,7 @@ class KernelPane(Pane):
     view: var[SourceView] = var("source", init=False)
     base: var[Base] = var("step", init=False)
 
-    _diff = query_one(DiffView)
+    diff = query_one(DiffView)
     _seek = query_one(SeekInput)
 
     def __init__(self, view: SubjectView) -> None:
@@ -228,9 +235,9 @@ class KernelPane(Pane):
     def _draw_diff(self, source: Source | None, language: str) -> None:
         base = self._compared(source)
         if source is None or base is None:
-            self._diff.show_message(f"nothing to compare with the {self._subject.noun} as given yet")
+            self.diff.show_message(f"nothing to compare with the {self._subject.noun} as given yet")
         else:
-            self._diff.show(base.source, source.source, language)
+            self.diff.show(base.source, source.source, language)
 
     @property
     def compared(self) -> Source | None:
@@ -249,16 +256,16 @@ class KernelPane(Pane):
     @on(DiffView.Moved)
     def _write_subtitle(self) -> None:
         words = [self._description]
-        if self.view == "diff" and self._diff.hunks:
+        if self.view == "diff" and self.diff.hunks:
             words += [f"against {BASES[self.base]}"] if self._view_model.review is not None else []
-            hunk = self._diff.hunk
-            words = words if hunk is None else [f"hunk {hunk + 1}/{self._diff.hunks}", *words]
+            hunk = self.diff.hunk
+            words = words if hunk is None else [f"hunk {hunk + 1}/{self.diff.hunks}", *words]
         self.border_subtitle = one_line(" · ".join(words))
 
     @property
     def selected_hunk(self) -> str:
         """The chosen change of the diff as text; empty where none is."""
-        return self._diff.selected if self.view == "diff" else ""
+        return self.diff.selected if self.view == "diff" else ""
 
     def _source(self) -> tuple[Source | None, str]:
         """What the present view is about, and what it is in words."""
@@ -288,7 +295,7 @@ class KernelPane(Pane):
 
     def action_hunk(self) -> None:
         """Go to the next change in the direction of the first key."""
-        self._diff.go_to_hunk(self._bracket)
+        self.diff.go_to_hunk(self._bracket)
         self._bracket = 0
 
     def action_line(self, direction: int) -> None:
@@ -301,7 +308,7 @@ class KernelPane(Pane):
 
     def action_half(self, direction: int) -> None:
         """Go on by half a page."""
-        self._diff.scroll_relative(y=direction * max(1, self._diff.size.height // 2), animate=False)
+        self.diff.scroll_relative(y=direction * max(1, self.diff.size.height // 2), animate=False)
 
     def action_end(self, direction: int) -> None:
         """Go to the first or the last line."""
@@ -320,7 +327,7 @@ class KernelPane(Pane):
 
     def action_split(self) -> None:
         """Side by side, or one under the other."""
-        self._diff.toggle_split()
+        self.diff.show_split(not self.diff.split)
 
     def action_seek(self) -> None:
         """Type words to find."""

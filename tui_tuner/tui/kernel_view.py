@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import islice
 
 from textual.content import Content
 
-from tui_tuner.format import counted, factor
+from tui_tuner.format import counted, factor, timer
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.subjects import Source
-from tui_tuner.tui.columns import OrderedRows, RowOrder, best_chart
+from tui_tuner.tui.charts import Scatter, best_chart, over_time
+from tui_tuner.tui.columns import OrderedRows, RowOrder
 from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable, TunableWidths, by_tunable
+from tui_tuner.tui.pins import pairs_about
 from tui_tuner.tui.plain import one_line
 from tui_tuner.tui.row_filter import RowFilter
 from tui_tuner.tui.status import bar
@@ -73,8 +77,9 @@ class EvaluationContents(BenchmarkContents):
 
     relevant = (
         events.BaselineMeasured, events.EvaluationStarted, events.EvaluationLeft, events.EvaluationFinished,
-        events.Compared, events.IncumbentChanged, events.DeviceReady,
+        events.Compared, events.IncumbentChanged, events.DeviceReady, events.PairAsked, events.PairCompared,
     )  # fmt: skip
+    curves = ("best so far", "best over time")
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()
@@ -84,12 +89,16 @@ class EvaluationContents(BenchmarkContents):
         self._rows: OrderedRows[EvaluationRow] | None = None
 
     @property
+    def _names(self) -> Sequence[str]:
+        """Of the tunables, as far as they are known."""
+        return () if self._tunables is None else self._tunables.columns().names
+
+    @property
     def orders(self) -> Sequence[RowOrder[EvaluationRow]]:
         """Those of the columns, then one a tunable."""
-        names = () if self._tunables is None else self._tunables.columns().names
-        for name in names:
+        for name in self._names:
             self._by_tunable.setdefault(name, by_tunable(name))
-        return [*self.table.orders, *(self._by_tunable[name] for name in names)]
+        return [*self.table.orders, *(self._by_tunable[name] for name in self._names)]
 
     def fault(self, text: str) -> str:
         """What is wrong with an expression."""
@@ -110,7 +119,7 @@ class EvaluationContents(BenchmarkContents):
         columns = self._tunables.columns()
         unit = time_label(view_model.device).partition(" (")[0]  # the chart above says it in full
         best = view_model.best_times[-1] if view_model.best_times else None
-        self.table.draw(rows, EvaluationContext(columns, unit, best, view_model.titles))
+        self.table.draw(rows, EvaluationContext(columns, unit, best, self.marked, view_model.titles))
         return shown_of(len(rows), len(view_model.rows)) + columns.legend
 
     def _in_order(self, view_model: ViewModel, order: RowOrder[EvaluationRow]) -> OrderedRows[EvaluationRow]:
@@ -142,17 +151,54 @@ class EvaluationContents(BenchmarkContents):
             for number in changed & view_model.rows.keys():
                 self._tunables.see(view_model.rows[number].configuration)
 
-    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
-        """The best time; one that is not confirmed says so."""
-        title = "best so far" if view_model.confirmed else "unconfirmed"
-        return best_chart(view_model.best_times, time_label(view_model.device), width, height, title=title)
+    @property
+    def charts(self) -> Sequence[str]:
+        """The best over evaluations and over the time, then a tunable each."""
+        return [*self.curves, *self._names]
+
+    def chart(self, view_model: ViewModel, name: str, width: int, height: int) -> Content:
+        """The best time, where one that is not confirmed says so; or the times over the values of a tunable."""
+        unit = time_label(view_model.device)
+        if name not in self.curves:
+            title = name if len(view_model.rows) <= MOST_DOTS else f"latest {MOST_DOTS:,}: {name}"
+            return _scatter(view_model, name).draw(title, unit.partition(" (")[0], width, height)
+        values, title = view_model.best_times, name if view_model.confirmed else "unconfirmed"
+        if name != self.curves[0]:
+            values = over_time(values, view_model.best_at, 8 * width)
+            title = f"{title}, in {timer(view_model.best_at[-1])}" if values else title
+        return best_chart(values, unit, width, height, title=title)
+
+    def pinned(self, view_model: ViewModel, key: str) -> EvaluationRow | None:
+        """What was timed."""
+        row = view_model.rows.get(int(key))
+        return row if row is not None and math.isfinite(row.time) else None
 
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Configuration, times and resources, or the failure."""
         row = view_model.rows[int(key)]
         text = evaluation_text(row, view_model.titles.get(row.candidate, ""), time_label(view_model.device))
-        return one_line(f"evaluation {row.number}"), text
+        return one_line(f"evaluation {row.number}"), Content("\n").join([text, *pairs_about(row, view_model)])
 
     def source(self, view_model: ViewModel, key: str) -> Source | None:
         """The kernel that was evaluated."""
         return view_model.sources.get(view_model.rows[int(key)].candidate)
+
+
+MOST_DOTS = 5000
+"""Of so many evaluations, the latest, a scatter is made: that is done whenever one arrives."""
+
+
+def _scatter(view_model: ViewModel, name: str) -> Scatter:
+    """The times over the values of a tunable."""
+    scatter = Scatter()
+    latest = list(islice(reversed(view_model.rows.values()), MOST_DOTS))
+    for row in reversed(latest):
+        value = row.configuration.get(name)
+        if value is None or row.evaluation is None:
+            continue
+        if row.evaluation.timing is None:
+            scatter.failed[value] += 1
+        else:
+            scatter.times[value].append(row.time)
+            scatter.best = (value, row.time) if row.incumbent else scatter.best
+    return scatter

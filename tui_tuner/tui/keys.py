@@ -6,7 +6,7 @@ Those of the plan act while its pane is the active one.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, InvalidBinding
@@ -27,6 +27,16 @@ def key_of(screen: Screen[Any], name: str) -> str:
         if active.binding.id == name:
             return screen.app.get_key_display(active.binding)
     return ""
+
+
+def commands_of(screen: Screen[Any]) -> Iterator[tuple[str, str, str]]:
+    """What the keys of a session's screen do now: title, explanation and action of each."""
+    own_names = {binding.id for binding in SCREEN_BINDINGS}
+    acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
+    for name, binding in acting.items():
+        if name in own_names:
+            place = "" if binding.group is None else f"{binding.group.description}: "
+            yield (place + binding.description).capitalize(), binding.tooltip, f"screen.{binding.action}"
 
 
 class KeyLine(Widget):
@@ -164,12 +174,16 @@ SCREEN_BINDINGS = [
             tooltip="Show the kernel that awaits you as large as it goes, or all panes."),
     Binding("i,ctrl+e", "facts", "why", group=_KERNEL, id="facts",
             tooltip="Go to what there is to know of the kernel that awaits you, or back to its diff."),
-    Binding("o,ctrl+o", "sort", "sort", group=_BENCHMARKS, id="sort",
+    Binding("o,ctrl+o", "benchmarks('next_order')", "sort", group=_BENCHMARKS, id="sort",
             tooltip="Sort the benchmarks by the next column or tunable."),
-    Binding("O,ctrl+g", "turn_order", "turn order", show=False, group=_BENCHMARKS, id="turn_order",
+    Binding("O,ctrl+g", "benchmarks('turn_order')", "turn order", show=False, group=_BENCHMARKS, id="turn_order",
             tooltip="Turn the order of the benchmarks round."),
-    Binding("slash,ctrl+f", "filter", "filter", group=_BENCHMARKS, id="filter",
+    Binding("slash,ctrl+f", "benchmarks('filter')", "filter", group=_BENCHMARKS, id="filter",
             tooltip="Show only the benchmarks that contain some words, or for which an expression holds."),
+    Binding("equals_sign,alt+equals_sign", "benchmarks('pin')", "compare", group=_BENCHMARKS, id="compare",
+            tooltip="Pin the row; on another row have both timed in turns; on a pinned one let it go."),
+    Binding("h,alt+h", "benchmarks('next_chart')", "chart", show=False, group=_BENCHMARKS, id="chart",
+            tooltip="Go on to the next chart: the best over evaluations, over time, the times over each tunable."),
     Binding("p,alt+p", "pause", "pause", id="pause",
             tooltip="Begin nothing new until the same key lets the session go on."),
     Binding("m,alt+m", "control", "control", id="control",
@@ -193,7 +207,8 @@ _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _OF_STEPS, _OF_THE_MODEL = (
     {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
 )
-_YIELDING = {"copy_focused"}  # `approve = "y,f2"` was the example of a keymap before there was this key
+_YIELDING = {"copy_focused", "compare", "chart"}
+"""Came after people wrote keymaps; `approve = "y,f2"` was the example of one."""
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
 _SIGNS = {unicodedata.name(chr(code)).lower().replace("-", "_").replace(" ", "_") for code in range(33, 127)}

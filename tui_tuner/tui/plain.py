@@ -26,6 +26,11 @@ def one_line(text: str, style: str = "") -> Content:
     return plain(" ".join(clean(text).split()), style)
 
 
+def cut(text: str, space: int) -> str:
+    """The text, or as much of it as fits with a sign that there is more."""
+    return text if len(text) <= space else f"{text[: max(0, space - 1)]}…"
+
+
 def clickable(label: str | Content, action: str) -> Content:
     """A label that runs an action when it is clicked.
 

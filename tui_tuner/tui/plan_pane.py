@@ -81,11 +81,12 @@ class StepList(OptionList, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "cursor_down", "Down", show=False, id="step_down", tooltip="Select the next step."),
         Binding("up,k", "cursor_up", "Up", show=False, id="step_up", tooltip="Select the step before."),
-        Binding("home", "first", "First", show=False, id="step_first", tooltip="Select the first step."),
-        Binding("end", "last", "Last", show=False, id="step_last", tooltip="Select the last step."),
-        Binding("pagedown", "page_down", "Page down", show=False, id="step_page_down", tooltip="Go down a page."),
-        Binding("pageup", "page_up", "Page up", show=False, id="step_page_up", tooltip="Go up a page."),
-    ]
+        Binding("g,home", "first", "First", show=False, id="step_first", tooltip="Select the first step."),
+        Binding("G,end", "last", "Last", show=False, id="step_last", tooltip="Select the last step."),
+        Binding("ctrl+d,pagedown", "page_down", "Page down", show=False, id="step_page_down",
+                tooltip="Go down a page."),
+        Binding("ctrl+u,pageup", "page_up", "Page up", show=False, id="step_page_up", tooltip="Go up a page."),
+    ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__(id="steps", compact=True, markup=False)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import ScreenResume
 from textual.getters import query_one
 
-from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import AddStep, Ask, Instruction
 from tui_tuner.strategies.steps import Proposal
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
-from tui_tuner.tui.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.benchmarks_pane import BenchmarksPane, TableAction
 from tui_tuner.tui.chat_pane import ChatInput, ChatPane
-from tui_tuner.tui.control_dialog import ControlDialog
 from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
@@ -29,18 +27,17 @@ from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
+from tui_tuner.tui.remembered import remember, remembered
 from tui_tuner.tui.review import ReviewFacts, proposal_facts
 from tui_tuner.tui.row_dialog import RowDialog
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import result_title
+from tui_tuner.tui.texts import result_title, resume_command
 
 _TICK_S = 1 / 8
-_OVER = "The session is over: nothing can be changed any more."
-_REPLAY = "This is a replay: it cannot be changed."
-_PANE_OF = {"change_plan": 2, "filter": 3}
-"""Actions whose keys act in one pane only."""
+_IN_THE_TABLE = ("filter", "pin")
+"""What keys do to the benchmarks in their pane only."""
 
 
 class SessionScreen(AnsweringScreen):
@@ -51,6 +48,7 @@ class SessionScreen(AnsweringScreen):
         desk: where the session's questions are answered.
         tell: hands an instruction to the session; False if it cannot be changed.
         clock: seconds, monotonic; lets the elapsed time go on between events.
+        look_file: where is kept how it was left; None to keep nothing.
 
     Attributes:
         clock_stands: whether it does not, as in a replay.
@@ -76,10 +74,11 @@ class SessionScreen(AnsweringScreen):
         desk: ApprovalDesk,
         tell: Callable[[Instruction], bool],
         clock: Callable[[], float],
+        look_file: Path | None,
     ) -> None:
-        super().__init__(view, desk)
-        self._tell_session = tell
+        super().__init__(view, desk, tell)
         self._clock = clock
+        self._look_file = look_file
         self._last_event_at, self._inbox = clock(), list[Event]()
         self._undrawn: list[Event] = []
 
@@ -95,9 +94,22 @@ class SessionScreen(AnsweringScreen):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Start the tick."""
-        self.action_pane(1)
+        """Start the tick, with the look that is remembered."""
+        look, fault = remembered(self._look_file)
+        if fault:
+            self.notify(fault, severity="warning", markup=False)
+        self.set_class(look.maximised > 0, "-solo")
+        self._kernel.diff.show_split(look.split)
+        self._benchmarks.set_look(look)
+        self.action_pane(look.maximised or 1)
         self.set_interval(_TICK_S, self.draw)
+
+    def keep_look(self) -> None:
+        """Keep how it looks for the next start."""
+        if self._look_file is not None and self.is_mounted:
+            solo = self.pane if self.has_class("-solo") else 0
+            look = self._benchmarks.look.model_copy(update={"maximised": solo, "split": self._kernel.diff.split})
+            remember(self._look_file, look)
 
     def receive(self, event: Event) -> None:
         """Take an event; it is drawn on the next tick."""
@@ -106,7 +118,7 @@ class SessionScreen(AnsweringScreen):
 
     def draw(self) -> None:
         """Fold what arrived into the view model and let every pane draw the difference."""
-        self._fold()
+        self.catch_up()
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
@@ -123,7 +135,7 @@ class SessionScreen(AnsweringScreen):
         if isinstance(news[-1], SessionFinished):
             self._show_result(news[-1])
 
-    def _fold(self) -> None:
+    def catch_up(self) -> None:
         """Take what arrived into the view model."""
         news, self._inbox = self._inbox, []
         for event in news:
@@ -175,7 +187,7 @@ class SessionScreen(AnsweringScreen):
     def action_copy_command(self) -> None:
         """Copy the command that goes on with the run."""
         if self.view_model.started is not None:
-            copied(self.app, f"tuner-tui resume {shlex.quote(self.view_model.started.run)}", "the command")
+            copied(self.app, resume_command(self.view_model.started), "the command")
 
     def action_export_table(self) -> None:
         """Write the table into the run's directory."""
@@ -242,20 +254,10 @@ class SessionScreen(AnsweringScreen):
         """Show a view of the kernel."""
         self._kernel.view = view
 
-    def action_sort(self) -> None:
-        """Sort the benchmarks in their next order."""
+    def action_benchmarks(self, what: TableAction) -> None:
+        """Sort, filter, draw or pin what was measured."""
         self._panes.reveal(3)
-        self._benchmarks.next_order()
-
-    def action_turn_order(self) -> None:
-        """Turn the order of the benchmarks round."""
-        self._panes.reveal(3)
-        self._benchmarks.turn_order()
-
-    def action_filter(self) -> None:
-        """Type words that the benchmarks must contain."""
-        self._panes.reveal(3)
-        self._benchmarks.start_filter()
+        self._benchmarks.do(what)
 
     @on(BenchmarksPane.RowChosen)
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
@@ -265,48 +267,19 @@ class SessionScreen(AnsweringScreen):
 
     def _propose(self, step: AddStep | None) -> None:
         """Have a step of the user's own that starts from a row's kernel."""
-        if step is not None and self._send(step):
+        if step is not None and self.send(step):
             self.notify(f"In the plan: {step.title}. Its words can be changed there.", markup=False)
 
     # --- instructions for the session
 
     def action_change_plan(self, change: PlanChange) -> None:
         """Change the plan, as it is by now."""
-        if self._goes_on():
+        if self.goes_on():
             self._plan.change(change)
 
     @on(PlanPane.InstructionGiven)
     def _change_plan(self, message: PlanPane.InstructionGiven) -> None:
-        self._send(message.instruction)
-
-    def _goes_on(self) -> bool:
-        """Whether the session still does; if not, the user is told."""
-        self._fold()  # its end may have arrived since the last tick
-        over = self.view_model.finished is not None
-        if over:
-            self.notify(_OVER, markup=False)
-        return not over
-
-    def _send(self, instruction: Instruction) -> bool:
-        """Hand an instruction to the session; whether it took it. If not, the user is told why."""
-        if not self._goes_on():
-            return False
-        taken = self._tell_session(instruction)
-        if not taken:
-            self.notify(_REPLAY, markup=False)
-        return taken
-
-    def action_pause(self) -> None:
-        """Hold the session, or let it go on."""
-        self._send(GoOn() if self.view_model.paused else Pause())
-
-    @work(exclusive=True, exit_on_error=False, group="control", description="what the user wants of the session")
-    async def action_control(self) -> None:
-        """Choose what the session is to do."""
-        if self._goes_on():
-            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model))
-            if wanted is not None and self._send(wanted) and wanted.waits:
-                self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
+        self.send(message.instruction)
 
     def action_tell(self) -> None:
         """Type words for the model."""
@@ -320,7 +293,7 @@ class SessionScreen(AnsweringScreen):
             from_table = self._panes.visited_from == 3
             about = self._benchmarks.selected_words if from_table else self._kernel.selected_hunk
             told = told.model_copy(update={"about": about})
-        if self._send(told):
+        if self.send(told):
             self._chat.forget_words()
 
     @on(ChatInput.InputLeft)
@@ -338,8 +311,10 @@ class SessionScreen(AnsweringScreen):
         if action in ("control", "pause", "tell"):
             over = self.view_model.finished is not None
             return not over and (action != "control" or self._desk.trouble is None)  # its key answers then
-        if action in _PANE_OF:
-            return self._panes.active == _PANE_OF[action]
+        if action == "change_plan":
+            return self._panes.active == 2
+        if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
+            return self._panes.active == 3
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self.has_class("-solo") or self.has_class("-review")

@@ -16,7 +16,7 @@ from tui_tuner.strategies.steps import Approver, Step
 from tui_tuner.subjects import Source, Subject
 from tui_tuner.tui.columns import RowOrder
 from tui_tuner.tui.table import ColumnTable
-from tui_tuner.tui.view_model import ViewModel
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
 
 class SubjectView(ABC):
@@ -114,9 +114,13 @@ class BenchmarkContents(ABC):
     Attributes:
         table: shows the rows.
         relevant: the events that change the table or its legend.
+        curves: names of the charts that are curves; the pane begins with the first.
+        marked: numbers of the rows that are pinned, for the next time that they are drawn.
     """
 
     relevant: ClassVar[tuple[type[events.Event], ...]]
+    curves: ClassVar[tuple[str, ...]] = ("best so far",)
+    marked: tuple[int, ...] = ()
     table: ColumnTable[Any, Any]
 
     @property
@@ -137,9 +141,18 @@ class BenchmarkContents(ABC):
                 fault changes nothing.
         """
 
+    @property
+    def charts(self) -> Sequence[str]:
+        """Names of all charts, the curves first."""
+        return self.curves
+
     @abstractmethod
-    def chart(self, view_model: ViewModel, width: int, height: int) -> Content:
-        """The curve of the best so far."""
+    def chart(self, view_model: ViewModel, name: str, width: int, height: int) -> Content:
+        """One of the charts, in `height` lines."""
+
+    def pinned(self, view_model: ViewModel, key: str) -> EvaluationRow | None:
+        """The row, if it can be pinned and compared with another one."""
+        return None
 
     @abstractmethod
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:

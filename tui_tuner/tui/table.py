@@ -228,9 +228,9 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         self._repaint()
 
     def on_resize(self) -> None:
-        """More or fewer rows are in view."""
+        """More or fewer rows are in view, the selected one among them."""
         self._place_columns()
-        self._repaint()
+        self.move_cursor(self.cursor_row)
 
     # --- the cursor
 

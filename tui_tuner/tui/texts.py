@@ -76,6 +76,9 @@ def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
     if failure is not None:
         parts.append(plain(f"{failure.kind.value}: {failure.message}", "bold $text-error"))
     parts.append(pairs_table(_measured(row.evaluation, unit)))
+    if row.diagnosis is not None:
+        cause = Content.styled("held by  ", "$foreground-muted") + plain(row.diagnosis.cause, "bold")
+        parts += [cause, *map(plain, row.diagnosis.facts)]
     if failure is not None and failure.detail:
         parts.append(Content("\n") + plain(failure.detail))
     return Content("\n").join(parts)
@@ -118,9 +121,13 @@ def model_effort(finished: SessionFinished) -> str:
     return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"
 
 
+def resume_command(started: SessionStarted) -> str:
+    """What goes on with the run."""
+    return f"tuner-tui resume {shlex.quote(started.run)}"
+
+
 def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:
     """The command that shows the session again or goes on with it, after what it does."""
-    run = shlex.quote(started.run)
     if finished.status == "interrupted":
-        return "go on", f"tuner-tui resume {run}"
-    return "see it again", f"tuner-tui replay {run}"
+        return "go on", resume_command(started)
+    return "see it again", f"tuner-tui replay {shlex.quote(started.run)}"

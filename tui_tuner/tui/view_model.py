@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.problem.model import Configuration
@@ -23,6 +24,7 @@ class EvaluationRow:
     configuration: Configuration
     evaluation: Evaluation | None = None
     incumbent: bool = False
+    diagnosis: Diagnosis | None = None
 
     @property
     def time(self) -> float:
@@ -77,6 +79,8 @@ class ViewModel:
         changed_rows: numbers of the rows that are new, changed or gone since they were last taken.
         best_times: the best so far after each evaluation from the first success on, ms: the incumbent's time, or what
             was timed faster since it was last compared, see `confirmed`.
+        best_at: when each of them came, in seconds since the session began.
+        pairs: what was compared in turns at the user's wish, by number.
         titles: of the candidates by id.
         sources: the candidates by id.
         order: ids of the steps as the plan has them.
@@ -99,6 +103,8 @@ class ViewModel:
     rows: dict[int, EvaluationRow] = field(default_factory=dict)
     changed_rows: set[int] = field(default_factory=set)
     best_times: list[float] = field(default_factory=list)
+    best_at: list[float] = field(default_factory=list)
+    pairs: dict[int, events.PairAsked | events.PairCompared] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     review: UnderReview | None = None
@@ -168,6 +174,8 @@ class ViewModel:
                 self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
             case events.ReplyReceived() | events.AnswerReceived() | events.AnswerFailed():
                 self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
+            case events.PairAsked() | events.PairCompared():
+                self.pairs[event.number] = event
             case events.SessionFinished():
                 self.finished = event
                 self.review = None
@@ -193,14 +201,14 @@ class ViewModel:
         """What was measured, and what is the best of it."""
         match event:
             case events.BaselineMeasured(tuned=None):
-                self._given(event.given)
+                self._given(event)
             case events.EvaluationStarted():
                 self._put(EvaluationRow(event.number, event.candidate, event.configuration))
             case events.EvaluationLeft():
                 self.rows.pop(event.number, None)
                 self.changed_rows.add(event.number)
             case events.EvaluationFinished():
-                self._evaluated(event.number, event.evaluation)
+                self._evaluated(event)
             case events.IncumbentChanged():
                 self._new_incumbent(event)
             case events.Compared():
@@ -226,12 +234,12 @@ class ViewModel:
             case events.StepChanged() | events.Compared() | events.PromptSent():
                 self.search = None
 
-    def _given(self, given: Evaluation) -> None:
+    def _given(self, event: events.BaselineMeasured) -> None:
         """The kernel as given is the first row and the first incumbent; it costs no evaluation."""
-        self.given = given
-        self._put(EvaluationRow(1, given.candidate, given.configuration, given))
+        self.given = given = event.given
+        self._put(EvaluationRow(1, given.candidate, given.configuration, given, diagnosis=event.diagnosis))
         if given.timing is not None:
-            self.best_times.append(given.timing.median)
+            self._came(given.timing.median)
         self._mark_incumbent()
 
     def _step(self, step: Step) -> None:
@@ -261,15 +269,22 @@ class ViewModel:
         self.review = self._considered[review.step] = review
         self._know(review.candidate)
 
-    def _evaluated(self, number: int, evaluation: Evaluation) -> None:
-        row = EvaluationRow(number, evaluation.candidate, evaluation.configuration, evaluation)
+    def _evaluated(self, event: events.EvaluationFinished) -> None:
+        number, evaluation = event.number, event.evaluation
+        row = EvaluationRow(
+            number, evaluation.candidate, evaluation.configuration, evaluation, diagnosis=event.diagnosis
+        )
         self._put(row)
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
         if best < float("inf"):
-            self.best_times.append(best)
+            self._came(best)
         if self._is_incumbent(row) and number > self._starred:
             self._star(number)
+
+    def _came(self, best: float) -> None:
+        self.best_times.append(best)
+        self.best_at.append(self.elapsed)
 
     def _put(self, row: EvaluationRow) -> None:
         self.rows[row.number] = row

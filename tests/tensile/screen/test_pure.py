@@ -36,7 +36,7 @@ from tui_tuner.tensile.screen_table import (
     size_rows,
     visible_sizes,
 )
-from tui_tuner.tui.columns import best_chart
+from tui_tuner.tui.charts import best_chart
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.plain import fitting
