@@ -13,6 +13,7 @@ from tui_tuner.app import showing
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines
+from tui_tuner.log import writing
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.app import ScreenBroken, TunerApp
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
@@ -84,7 +85,8 @@ async def test_a_line_and_a_log_say_so_and_the_result_is_printed(
     async def begin() -> SessionSetup:
         return SessionSetup(ScriptedRun(scripted.finished()), None, ["a note"])  # type: ignore[arg-type]
 
-    code = await showing.show(begin, showing.FrontEnd(auto=False), "matmul.cu")
+    with writing("info"):
+        code = await showing.show(begin, showing.FrontEnd(auto=False), "matmul.cu")
     out, err = capsys.readouterr()
     assert code is ExitCode.FINISHED
     assert "the screen broke (ZeroDivisionError: a secret of the table); the session goes on" in err
