@@ -13,7 +13,6 @@ from tui_tuner.app.sessions import replayed_session
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.bottleneck import Diagnosis, diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.profiling import NO_PROFILE
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import time_unit
 from tui_tuner.headless import ApproveAll
@@ -87,15 +86,11 @@ class ToldRun:
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """What holds the best back; None where that is not known."""
+        """What holds the best back, with its profile where there is one; None where that is not known."""
         best = self.outcome.best
-        profiles = [
-            event.profile
-            for event in self.told
-            if isinstance(event, events.Profiled)
-            and (event.candidate, event.configuration) == (best.candidate, best.configuration)
-        ]
-        return diagnosis(self.problem, self.device, self.best, best, profiles[-1] if profiles else NO_PROFILE)
+        known = (best.candidate, best.configuration)
+        profiled = [e for e in self.told if isinstance(e, events.Profiled) and (e.candidate, e.configuration) == known]
+        return profiled[-1].diagnosis if profiled else diagnosis(self.problem, self.device, self.best, best)
 
     @cached_property
     def evaluations(self) -> list[tuple[float, Evaluation]]:

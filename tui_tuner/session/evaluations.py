@@ -235,7 +235,11 @@ class KernelBench:
 
         content = self._content(candidate, configuration)
         profile = Profile.model_validate(await self._recall.once("profile", content, live))
-        self._emit(events.Profiled(candidate=candidate.id, configuration=configuration, profile=profile))
+        measured = self._by_candidate[candidate.id][_name(configuration)]
+        found = diagnosis(self.problem, self.device, candidate, measured, profile)
+        self._emit(
+            events.Profiled(candidate=candidate.id, configuration=configuration, profile=profile, diagnosis=found)
+        )
         return profile
 
     async def compare_beside(self, first: Configured, second: Configured) -> Comparison:

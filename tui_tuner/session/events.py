@@ -254,12 +254,13 @@ class Compared(Event):
 
 
 class Profiled(Event):
-    """What the compiler made of a configuration, and what the device counted while it ran."""
+    """What the compiler made of a configuration, what the device counted while it ran, and what that says of it."""
 
     type: Literal["profiled"] = "profiled"
     candidate: str
     configuration: Configuration
     profile: Profile
+    diagnosis: Diagnosis | None = None
 
 
 class BaselineMeasured(Event):

@@ -39,9 +39,6 @@ BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as giv
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
 
 
-_EDITING = ("undo", "redo", "cut", "paste", "delete_")
-
-
 class SourceArea(TextArea):
     """A source to read; the keys of an editor that delete scroll here."""
 
@@ -52,7 +49,7 @@ class SourceArea(TextArea):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What would change the text leaves its keys to the screen."""
-        return not action.startswith(_EDITING)
+        return not action.startswith(("undo", "redo", "cut", "paste", "delete_"))
 
     def action_half(self, direction: int) -> None:
         """Go on by half a page."""

@@ -213,6 +213,10 @@ class ViewModel:
                 self._new_incumbent(event)
             case events.Compared():
                 self._settle_best()
+            case events.Profiled():
+                for row in [*self.rows.values()]:
+                    if (row.candidate, row.configuration) == (event.candidate, event.configuration):
+                        self._put(replace(row, diagnosis=event.diagnosis))
 
     def _under_way(self, event: events.Event) -> None:
         """What the session is at: a call of the model, a search."""
