@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Timing
-from tui_tuner.strategies.rewriting.development import on_fresh_data
 from tui_tuner.strategies.rewriting.failures import (
     CandidateFailed,
     NoneRight,
@@ -14,6 +13,7 @@ from tui_tuner.strategies.rewriting.failures import (
     RetryPolicy,
     failure_of,
 )
+from tui_tuner.strategies.rewriting.settling import on_fresh_data
 
 _CONFIGURATION = {"block_size_x": 32, "block_size_y": 8}
 _COMPILE = 'matmul.cu(9): error: identifier "tile_n" is undefined'

@@ -34,15 +34,15 @@ from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
-from tui_tuner.strategies.rewriting.development import (
+from tui_tuner.strategies.rewriting.brief import (
     StartingPoint,
     StepBrief,
     best_so_far,
-    carry_out,
     kernel_of,
     situation,
     wanted_start,
 )
+from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
 

@@ -19,15 +19,10 @@ from tui_tuner.search import DEFAULT_METHOD, Methods, methods_of
 from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
 from tui_tuner.strategies.history import best_of, facts_from_memory
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
-from tui_tuner.strategies.rewriting.development import (
-    RewriteJob,
-    StartingPoint,
-    challenge_or_reject,
-    develop,
-    rewrite_answer,
-    situation,
-)
+from tui_tuner.strategies.rewriting.brief import StartingPoint, rewrite_answer, situation
+from tui_tuner.strategies.rewriting.development import RewriteJob, develop
 from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
+from tui_tuner.strategies.rewriting.settling import challenge_or_reject
 from tui_tuner.strategies.steps import Step, StepState
 
 
