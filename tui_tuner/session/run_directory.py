@@ -12,6 +12,7 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, journal_of
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Problem
+from tui_tuner.prompts import WORDING
 from tui_tuner.resources import __version__
 from tui_tuner.search import DEFAULT_METHOD
 from tui_tuner.session_options import SessionOptions
@@ -19,6 +20,7 @@ from tui_tuner.subjects import Source
 
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""
+_WORDING_OF_OLD_RUNS = 1
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class RunDirectory:
     Attributes:
         problem_text: the problem file as it was when the session began; so is `problem.source_text`.
         model: name of the model, None where there is none.
+        wording: of the prompts, as it was when the session began: a reply is found by its prompt.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class RunDirectory:
     problem_text: str
     options: SessionOptions
     model: str | None
+    wording: int = WORDING
 
     @property
     def name(self) -> str:
@@ -87,6 +91,7 @@ def create(
         "program": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "model": model,
+        "wording": WORDING,
         "options": options.model_dump(mode="json"),
         "problem_file": os.path.relpath(problem_file, path),
         "problem": problem_text,
@@ -122,4 +127,5 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         )
         options = SessionOptions.model_validate(header["options"])
         options = options.model_copy(update={"search": options.search or _METHOD_OF_OLD_RUNS})
-        return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
+        wording = int(header.get("wording", _WORDING_OF_OLD_RUNS))
+        return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"], wording)

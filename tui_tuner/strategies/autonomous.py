@@ -207,6 +207,7 @@ class _PlanRun:
             share_of(self.session, to_come),
             self.outcomes,
             neutral_from=ENABLING_FROM if intent.enabling and self.strategy.keep_neutral else None,
+            candidates=self.strategy.candidates,
         )
         outcome = await carry_out(self.session, step, brief, self.strategy.retry_policy)
         self.outcomes.append(outcome)

@@ -204,6 +204,11 @@ class Effects(Dialogue, Protocol):
         ...
 
     @property
+    def wording(self) -> int:
+        """Of the prompts, as `tui_tuner.prompts.WORDING` was when the session began."""
+        ...
+
+    @property
     def frozen(self) -> Configuration:
         """The tunables that are frozen at a value."""
         ...

@@ -75,7 +75,12 @@ class CustomStrategy(ModelStrategy):
         start = base.default_configuration if known is None else known.configuration
         evaluations = evaluations or share_of(session, len(session.proposed_steps()))
         brief = StepBrief(
-            StartingPoint(base, start), evaluations, outcomes, parameters=parameters or {}, neutral_from=neutral_from
+            StartingPoint(base, start),
+            evaluations,
+            outcomes,
+            parameters=parameters or {},
+            neutral_from=neutral_from,
+            candidates=self.candidates,
         )
         return await carry_out(session, step, brief, self.retry_policy)
 

@@ -216,6 +216,7 @@ class _StepListRun:
             self._description(step, start.candidate),
             tuning.tune_params,
             neutral_from=ENABLING_FROM if self.strategy.keep_neutral and self._enables(tuning) else None,
+            candidates=self.strategy.candidates,
         )
         return await carry_out(self.session, step, brief, self.strategy.retry_policy)
 

@@ -20,8 +20,9 @@ from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
 from tui_tuner.strategies.history import best_of, facts_from_memory
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting.brief import StartingPoint, rewrite_answer, situation
-from tui_tuner.strategies.rewriting.development import RewriteJob, develop
+from tui_tuner.strategies.rewriting.development import develop
 from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
+from tui_tuner.strategies.rewriting.line import RewriteJob
 from tui_tuner.strategies.rewriting.settling import challenge_or_reject
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -116,17 +117,24 @@ LEAST_EVALUATIONS = 5
 """A step gets so many evaluations at least, where that many are left."""
 
 
+MOST_CANDIDATES = 16
+"""Kernels that a step may ask for."""
+
+
 class ModelStrategy(Strategy):
     """A strategy that asks a model.
 
     Attributes:
         retry_policy: what the model is told of a kernel that failed, and how often it may try.
+        candidates: kernels that are asked for in each step that rewrites, each with tries of its own; the one that is
+            fastest in a few configurations is tuned.
     """
 
     needs_model: ClassVar[bool] = True
     rewrites: ClassVar[bool] = True
 
     retry_policy: RetryPolicy = Field(default_factory=RetryPolicy)
+    candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
 
     @field_serializer("retry_policy")
     def _plain_policy(self, policy: RetryPolicy) -> dict[str, Any]:
@@ -179,8 +187,8 @@ class OnePromptStrategy(ModelStrategy):
         step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
         evaluations = max(1, session.budget.evaluations_left * 2 // 3)
         facts = situation(session, session.baseline, await facts_from_memory(session))
-        prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
+        prompt = render("one_prompt", situation=facts, answer=rewrite_answer(session, evaluations))
         start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
-        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)
+        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True, candidates=self.candidates)
         await develop(session, step, job, self.retry_policy)
         await tune_incumbent_last(session)

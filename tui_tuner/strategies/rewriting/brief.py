@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts import device_facts, launch_facts, measurement_facts, render, size_facts
+from tui_tuner.prompts import (
+    check_facts,
+    device_facts,
+    launch_facts,
+    means_facts,
+    measurement_facts,
+    render,
+    size_facts,
+)
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import narrowed
@@ -53,6 +61,7 @@ class StepBrief:
         description: what to do; None for the step's own detail.
         parameters: tunables that the step introduces, with their values.
         neutral_from: factor over the incumbent from which a kernel that is not faster is neutral.
+        candidates: kernels that are asked for, of which the best is tuned.
     """
 
     start: StartingPoint
@@ -61,18 +70,32 @@ class StepBrief:
     description: str | None = None
     parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     neutral_from: float | None = None
+    candidates: int = 1
 
 
 def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
     """What asks for the kernel of a step."""
+    base = brief.start.candidate
+    history = history_facts(brief.outcomes, code_beside=base if is_told_all(session) else None)
     return render(
         "apply_step",
         title=step.title,
         description=step.detail if brief.description is None else brief.description,
-        parameters=_introduced(brief.parameters),
-        situation=situation(session, brief.start.candidate, history_facts(brief.outcomes)),
-        answer=rewrite_answer(brief.evaluations),
+        parameters="\n\n".join(filter(None, [_introduced(brief.parameters), _to_come(session)])),
+        situation=situation(session, base, history),
+        answer=rewrite_answer(session, brief.evaluations),
     )
+
+
+def is_told_all(session: Effects) -> bool:
+    """Whether prompts hold more than those of sessions that began before they did."""
+    return session.wording > 1
+
+
+def _to_come(session: Effects) -> str:
+    """The steps that other prompts will ask for."""
+    steps = session.proposed_steps() if is_told_all(session) else []
+    return render("to_come", steps="\n".join(f"- {step.title}" for step in steps)) if steps else ""
 
 
 def _introduced(parameters: Mapping[str, Sequence[Value]]) -> str:
@@ -91,6 +114,7 @@ def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
         source=candidate.source.strip(),
         launch=launch_facts(problem, narrowed(session, candidate)),
         sizes=size_facts(problem),
+        inputs=f"\n<inputs>\n{check_facts(problem)}\n</inputs>\n" if is_told_all(session) else "",
         measurements=measurement_facts(
             problem,
             session.bench.device,
@@ -103,10 +127,11 @@ def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
     )
 
 
-def rewrite_answer(evaluations: int) -> str:
+def rewrite_answer(session: Effects, evaluations: int) -> str:
     """What a prompt for a rewritten kernel wants to be answered.
 
     Args:
         evaluations: how many configurations of it can be measured.
     """
-    return render("rewrite_answer", evaluations=max(1, evaluations))
+    means = means_facts(session.bench.device) if is_told_all(session) else ""
+    return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "")

@@ -1,46 +1,32 @@
-"""Working on one step: the model is told and rewrites, the machine builds, checks and times, the session decides."""
+"""Working on one step: the model writes a kernel, or several, and the best is tuned and timed against the incumbent.
+
+Of several kernels each is asked for by itself, told the ideas of those before: a reply with all of them would be so
+many times as long and lost with one fault, where each of several calls is repaired, approved and resumed by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tui_tuner.llm import Message
+from tui_tuner.format import time_words
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Value
-from tui_tuner.prompts import question
-from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, StepSkipped, ask_and_read
-from tui_tuner.strategies.history import UNANSWERED, Outcome
-from tui_tuner.strategies.parameters import freeze_settled, unfreeze
-from tui_tuner.strategies.rewriting.brief import StartingPoint, StepBrief, step_prompt
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, NotFaster, Rejected, RetryPolicy
-from tui_tuner.strategies.rewriting.faults import CheckedRewrite, read_rewrite
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
-from tui_tuner.strategies.rewriting.settling import best_evaluation, challenge_incumbent, rejected
-from tui_tuner.strategies.steps import Decision, Step, StepState
+from tui_tuner.prompts import question, render
+from tui_tuner.strategies.base import BudgetSpent, Effects, StepSkipped
+from tui_tuner.strategies.history import Attempt, Outcome
+from tui_tuner.strategies.parameters import freeze_settled
+from tui_tuner.strategies.rewriting.brief import StepBrief, step_prompt
+from tui_tuner.strategies.rewriting.failures import CandidateFailed, RetryPolicy
+from tui_tuner.strategies.rewriting.line import Line, RewriteJob
+from tui_tuner.strategies.rewriting.settling import best_evaluation, challenge_incumbent, screened
+from tui_tuner.strategies.steps import Step, StepState
 
-
-@dataclass(frozen=True)
-class RewriteJob:
-    """What the model is asked for.
-
-    Attributes:
-        purpose: the name of the prompt.
-        prompt: the whole text.
-        evaluations: configurations that may be measured for it.
-        parameters: tunables that the kernel must have, with their values.
-        neutral_from: factor over the incumbent from which a kernel that is not accepted counts as neutral;
-            None if it never does.
-        puts_back_slow: whether a kernel that is right and not faster is put back as well.
-    """
-
-    purpose: str
-    prompt: str
-    start: StartingPoint
-    evaluations: int
-    parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    neutral_from: float | None = None
-    puts_back_slow: bool = False
+SCREENED = 4
+"""Configurations of a kernel that are measured to choose among several, at most."""
+SCREENING_SHARE = 2
+"""One in so many of a step's evaluations, at most, is spent on choosing; one for each kernel in any case."""
+_IDEA = 300
+"""Characters of what the model says of a kernel, as the idea that the next ones are not to have."""
 
 
 async def develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPolicy) -> Outcome:
@@ -51,7 +37,11 @@ async def develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPo
     """
     step = session.update_step(step.now(StepState.RUNNING))
     try:
-        return await _develop(session, step, job, policy)
+        if job.candidates > 1:
+            return await _Several(session, step, job, policy).best()
+        line = Line(session, step, job, policy, question(job.prompt), step.title)
+        outcome = await line.until(_Settling(session, job, job.evaluations))
+        return replace(outcome, attempts=tuple(line.attempts))
     except StepSkipped as skipped:
         return Outcome(session.update_step(step.now(StepState.SKIPPED, reason=str(skipped))))
     except BudgetSpent as spent:
@@ -59,67 +49,129 @@ async def develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPo
         raise
 
 
-async def _develop(session: Effects, step: Step, job: RewriteJob, policy: RetryPolicy) -> Outcome:
-    context = _context(session, job)
-    messages = question(job.prompt)
-    last = session.budget.model_calls + policy.attempts
-    outcome = Outcome(step)
-    while True:
-        try:
-            rewrite = await _ask(session, job.purpose, messages, context, step.title, last - session.budget.model_calls)
-        except ModelFailed as failed:
-            return _given_up(session, outcome, str(failed))
-        candidate = rewrite.candidate
-        unfreeze(session, candidate, rewrite.searched)
-        decision = await session.approve(step, candidate, rewrite.reply.summary)
-        if decision.action == "skip":
-            return Outcome(session.update_step(step.now(StepState.SKIPPED, reason="skipped by hand")), candidate)
-        candidate = decision.applied_to(candidate)
-        try:
-            return await _settle(session, step, candidate, job, decision)
-        except CandidateFailed as failed:
-            outcome = Outcome(rejected(session, step, failed), candidate, failed.best)
-            final = isinstance(failed, NotFaster) and not job.puts_back_slow
-            if session.budget.model_calls >= last or final or not policy.puts_back(failed):
-                return outcome
-            said = rewrite.reply.model_copy(update={"code": candidate.source}).model_dump_json()
-            messages += [Message("assistant", said), Message("user", policy.message(failed))]
-            step = session.update_step(step.now(StepState.RUNNING, reason=f"asked again: {failed.reason}"))
+@dataclass(frozen=True)
+class _Settling:
+    """Find the best configuration of a kernel and time it against the incumbent.
 
-
-def _context(session: Effects, job: RewriteJob) -> RewriteContext:
-    start, limit = job.start, session.bench.device.max_threads_per_block
-    return RewriteContext(session.problem, start.candidate, start.configuration, limit, job.parameters, session.frozen)
-
-
-async def _ask(
-    session: Effects, purpose: str, messages: Sequence[Message], context: RewriteContext, title: str, attempts: int
-) -> CheckedRewrite:
-    return await ask_and_read(
-        lambda check: session.ask(purpose, messages, RewriteReply, check, attempts),
-        lambda reply: read_rewrite(reply, context, title),
-    )
-
-
-def _given_up(session: Effects, last: Outcome, reason: str) -> Outcome:
-    """The model gave no further kernel; the failure of the last one is told as well."""
-    known, factor = last.step.reason, last.step.factor
-    rejected = last.step.now(StepState.REJECTED, reason=f"{known}; then {reason}" if known else reason, factor=factor)
-    return replace(last, step=session.update_step(rejected), told=known or UNANSWERED)
-
-
-async def _settle(session: Effects, step: Step, candidate: Candidate, job: RewriteJob, decision: Decision) -> Outcome:
-    """Do as the user decided: evaluate, search, challenge.
-
-    Raises:
-        CandidateFailed: it is not accepted.
+    Attributes:
+        evaluations: configurations at most.
     """
-    if decision.action == "reject":
-        raise Rejected(decision.message)
-    step = session.update_step(step.now(StepState.RUNNING))
-    best = await best_evaluation(session, candidate, job.evaluations, job.start.configuration)
-    step = await challenge_incumbent(session, step, candidate, best, job.neutral_from)
-    return Outcome(step, candidate, best)
+
+    session: Effects
+    job: RewriteJob
+    evaluations: int
+
+    async def __call__(self, step: Step, candidate: Candidate) -> Outcome:
+        best = await best_evaluation(self.session, candidate, self.evaluations, self.job.start.configuration)
+        step = await challenge_incumbent(self.session, step, candidate, best, self.job.neutral_from)
+        return Outcome(step, candidate, best)
+
+
+@dataclass
+class _Several:
+    """The kernels of a step of which the best is tuned.
+
+    Attributes:
+        lines: those that came to an end, in their order.
+    """
+
+    session: Effects
+    step: Step
+    job: RewriteJob
+    policy: RetryPolicy
+    lines: list[Line] = field(default_factory=list)
+
+    async def best(self) -> Outcome:
+        """The outcome of the one that was fastest when all were screened, once it is tuned; else that of the last."""
+        session, before = self.session, self.session.budget.evaluations_left
+        for number in range(1, self.job.candidates + 1):
+            try:
+                outcome = await self._next(number)
+            except StepSkipped:
+                raise
+            except BudgetSpent as spent:
+                if self._fastest is None:
+                    raise
+                session.note(f"no further kernels for this step: {spent}")
+                break
+            if outcome.step.state is StepState.SKIPPED:
+                return self._with_attempts(outcome)
+        chosen = self._fastest
+        if chosen is None or chosen.outcome.candidate is None:
+            return self._with_attempts(self.lines[-1].outcome)
+        self._tell_choice(chosen)
+        spent_here = max(0, before - session.budget.evaluations_left)
+        settle = _Settling(session, self.job, max(1, self.job.evaluations - spent_here))
+        return self._with_attempts(await chosen.go_on(chosen.outcome.candidate, settle), last=chosen)
+
+    async def _next(self, number: int) -> Outcome:
+        session, count = self.session, self.job.candidates
+        step = session.update_step(self.step.now(StepState.RUNNING, reason=f"kernel {number} of {count}"))
+        title = f"{step.title} ({number} of {count})"
+        line = Line(session, step, self.job, self.policy, question(self._prompt()), title)
+        self.lines.append(line)
+        outcome = await line.until(self._screen)
+        session.note(f"{title}: {line.attempts[-1].fate if line.attempts else outcome.step.reason}")
+        return outcome
+
+    def _prompt(self) -> str:
+        """The first asks as for one kernel alone, so that the others begin with the same words."""
+        ideas = [attempt.said[:_IDEA] for line in self.lines for attempt in line.attempts[-1:]]
+        if not ideas:
+            return self.job.prompt
+        return f"{self.job.prompt}\n\n{render('another_idea', ideas=_listed(ideas))}"
+
+    async def _screen(self, step: Step, candidate: Candidate) -> Outcome:
+        """Measure a few configurations, as many of each kernel."""
+        known = [line.outcome.candidate for line in self.lines]
+        if any(other is not None and other.id == candidate.id for other in known):
+            raise _SameKernel
+        few = max(1, min(SCREENED, self.job.evaluations // (SCREENING_SHARE * self.job.candidates)))
+        best = await screened(self.session, candidate, few, self.job.start.configuration)
+        return Outcome(step, candidate, best)
+
+    @property
+    def _fastest(self) -> Line | None:
+        """The one that was fastest when it was screened; None where none is right."""
+        right = [line for line in self.lines if line.outcome.is_right and line.outcome.step.state is StepState.RUNNING]
+        return min(right, key=_milliseconds, default=None)
+
+    def _tell_choice(self, chosen: Line) -> None:
+        """Say which is tuned, and of the others why not."""
+        time = time_words(_milliseconds(chosen))
+        for line in self.lines:
+            if line is not chosen and line.attempts and line.outcome.step.state is StepState.RUNNING:
+                slower = f"right, {time_words(_milliseconds(line))} when screened; another one with {time} was tuned"
+                line.attempts[-1] = replace(line.attempts[-1], fate=slower)
+        number = self.lines.index(chosen) + 1
+        self.session.note(f"{self.step.title}: kernel {number} of {len(self.lines)} is tuned, {time} when screened")
+
+    def _with_attempts(self, outcome: Outcome, last: Line | None = None) -> Outcome:
+        """The outcome with all kernels of the step, those of its own line at the end."""
+        others = [line for line in self.lines if line is not last]
+        return replace(outcome, attempts=tuple(_attempts([*others, last] if last else others)))
+
+
+class _SameKernel(CandidateFailed):
+    """A kernel that another line has already."""
+
+    advice = "Take another idea than those that were tried."
+
+    def __init__(self) -> None:
+        super().__init__("the same kernel as one before it for this step")
+
+
+def _attempts(lines: Iterable[Line]) -> Iterable[Attempt]:
+    return (attempt for line in lines for attempt in line.attempts)
+
+
+def _milliseconds(line: Line) -> float:
+    best = line.outcome.best
+    return float("inf") if best is None or best.timing is None else best.timing.median
+
+
+def _listed(ideas: Sequence[str]) -> str:
+    return "\n".join(f"- {' '.join(idea.split())}" for idea in ideas)
 
 
 async def carry_out(session: Effects, step: Step, brief: StepBrief, policy: RetryPolicy) -> Outcome:
@@ -128,8 +180,15 @@ async def carry_out(session: Effects, step: Step, brief: StepBrief, policy: Retr
     Raises:
         BudgetSpent: before it came to an end.
     """
-    prompt = step_prompt(session, step, brief)
-    job = RewriteJob("apply_step", prompt, brief.start, brief.evaluations, brief.parameters, brief.neutral_from)
+    job = RewriteJob(
+        "apply_step",
+        step_prompt(session, step, brief),
+        brief.start,
+        brief.evaluations,
+        brief.parameters,
+        brief.neutral_from,
+        candidates=brief.candidates,
+    )
     outcome = await develop(session, step, job, policy)
     freeze_settled(session, outcome)
     return outcome

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -79,19 +81,47 @@ async def best_evaluation(session: Effects, candidate: Candidate, evaluations: i
         CandidateFailed: no configuration passes the checks.
         BudgetSpent: before anything is known of it.
     """
+    await _begin(session, candidate, start, carry=evaluations > 2)
+    try:
+        best = await search_parameters(session, candidate, evaluations - 1)
+    except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
+        session.note(f"the search of the parameters ends: {failed}", warning=True)
+        best = best_of(session.bench.evaluations_of(candidate))
+    return _right(session, candidate, best)
+
+
+async def screened(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
+    """The best of a few configurations, without a search: the default one, that of another kernel, others at random.
+
+    Raises:
+        CandidateFailed: none of them passes the checks.
+        BudgetSpent: before anything is known of it.
+    """
+    await _begin(session, candidate, start, carry=evaluations > 1)
+    more = evaluations - len(session.bench.evaluations_of(candidate))
+    if more > 0:
+        again = random.Random(session.seed)  # noqa: S311 - it is to be the same again
+        await session.evaluate(candidate, space_of(session, narrowed(session, candidate)).sample(more, again))
+    return _right(session, candidate, best_of(session.bench.evaluations_of(candidate)))
+
+
+async def _begin(session: Effects, candidate: Candidate, start: Configuration, *, carry: bool) -> None:
+    """Evaluate the default configuration, and that with the values of another kernel where they are to be carried over.
+
+    Raises:
+        CandidateFailed: all other configurations would fail as the default one does.
+    """
     searched = narrowed(session, candidate)
     default = searched.default_configuration
     first = (await session.evaluate(candidate, [default]))[0]
     if first.failure is not None and first.failure.kind.is_shared:
         raise failure_of(first)
     carried = {**default, **{name: value for name, value in start.items() if name in default}}
-    if evaluations > 2 and space_of(session, searched).is_valid(carried) is None:
+    if carry and space_of(session, searched).is_valid(carried) is None:
         await session.evaluate(candidate, [carried])
-    try:
-        best = await search_parameters(session, candidate, evaluations - 1)
-    except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
-        session.note(f"the search of the parameters ends: {failed}", warning=True)
-        best = best_of(session.bench.evaluations_of(candidate))
+
+
+def _right(session: Effects, candidate: Candidate, best: Evaluation | None) -> Evaluation:
     if best is None:
         raise failure_of_all(session.bench.evaluations_of(candidate))
     return best
