@@ -111,6 +111,8 @@ class _Several:
         line = Line(session, step, self.job, self.policy, question(self._prompt()), title)
         self.lines.append(line)
         outcome = await line.until(self._screen)
+        if outcome.is_right and outcome.step.state is StepState.RUNNING:
+            line.mark(f"right, {time_words(_milliseconds(line))} when screened")
         session.note(f"{title}: {line.attempts[-1].fate if line.attempts else outcome.step.reason}")
         return outcome
 
@@ -123,7 +125,7 @@ class _Several:
 
     async def _screen(self, step: Step, candidate: Candidate) -> Outcome:
         """Measure a few configurations, as many of each kernel."""
-        known = [line.outcome.candidate for line in self.lines]
+        known = [line.outcome.candidate for line in self.lines[:-1]]
         if any(other is not None and other.id == candidate.id for other in known):
             raise _SameKernel
         few = max(1, min(SCREENED, self.job.evaluations // (SCREENING_SHARE * self.job.candidates)))
@@ -140,9 +142,8 @@ class _Several:
         """Say which is tuned, and of the others why not."""
         time = time_words(_milliseconds(chosen))
         for line in self.lines:
-            if line is not chosen and line.attempts and line.outcome.step.state is StepState.RUNNING:
-                slower = f"right, {time_words(_milliseconds(line))} when screened; another one with {time} was tuned"
-                line.attempts[-1] = replace(line.attempts[-1], fate=slower)
+            if line is not chosen and line.outcome.is_right:
+                line.mark(f"{line.attempts[-1].fate}; another one with {time} was tuned")
         number = self.lines.index(chosen) + 1
         self.session.note(f"{self.step.title}: kernel {number} of {len(self.lines)} is tuned, {time} when screened")
 

@@ -104,6 +104,10 @@ class Line:
         self._last = self._session.budget.model_calls + self._left
         return await self._settled(candidate, settle) or await self.until(settle)
 
+    def mark(self, fate: str) -> None:
+        """Say otherwise what came of the last kernel."""
+        self.attempts[-1] = replace(self.attempts[-1], fate=fate)
+
     async def _settled(
         self, candidate: Candidate, settle: Settle, refused: CandidateFailed | None = None
     ) -> Outcome | None:
