@@ -11,6 +11,7 @@ from tui_tuner.strategies.rewriting.failures import (
     NotFaster,
     Rejected,
     RetryPolicy,
+    SameKernel,
     failure_of,
 )
 from tui_tuner.strategies.rewriting.settling import on_fresh_data
@@ -49,6 +50,7 @@ def example_failures() -> list[CandidateFailed]:
         NoneRight([_evaluation(FailureKind.LAUNCH), _evaluation(FailureKind.IMPLAUSIBLE)]),
         failure_of(on_fresh_data(_timed(22.1), _failure(FailureKind.WRONG_RESULT))),
         NotFaster("not faster than the best so far", _timed(22.1), (0.96, 0.958, 0.962)),
+        SameKernel(),
         Rejected("keep the loads as they are"),
     ]
 

@@ -16,7 +16,7 @@ from tui_tuner.strategies.base import BudgetSpent, Effects, StepSkipped
 from tui_tuner.strategies.history import Attempt, Outcome
 from tui_tuner.strategies.parameters import freeze_settled
 from tui_tuner.strategies.rewriting.brief import StepBrief, step_prompt
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, RetryPolicy
+from tui_tuner.strategies.rewriting.failures import RetryPolicy, SameKernel
 from tui_tuner.strategies.rewriting.line import Line, RewriteJob
 from tui_tuner.strategies.rewriting.settling import best_evaluation, challenge_incumbent, screened
 from tui_tuner.strategies.steps import Step, StepState
@@ -127,7 +127,7 @@ class _Several:
         """Measure a few configurations, as many of each kernel."""
         known = [line.outcome.candidate for line in self.lines[:-1]]
         if any(other is not None and other.id == candidate.id for other in known):
-            raise _SameKernel
+            raise SameKernel
         few = max(1, min(SCREENED, self.job.evaluations // (SCREENING_SHARE * self.job.candidates)))
         best = await screened(self.session, candidate, few, self.job.start.configuration)
         return Outcome(step, candidate, best)
@@ -151,15 +151,6 @@ class _Several:
         """The outcome with all kernels of the step, those of its own line at the end."""
         others = [line for line in self.lines if line is not last]
         return replace(outcome, attempts=tuple(_attempts([*others, last] if last else others)))
-
-
-class _SameKernel(CandidateFailed):
-    """A kernel that another line has already."""
-
-    advice = "Take another idea than those that were tried."
-
-    def __init__(self) -> None:
-        super().__init__("the same kernel as one before it for this step")
 
 
 def _attempts(lines: Iterable[Line]) -> Iterable[Attempt]:

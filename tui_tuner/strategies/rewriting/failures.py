@@ -166,6 +166,15 @@ class NotFaster(CandidateFailed):
         return self.told
 
 
+class SameKernel(CandidateFailed):
+    """It is one that was written for the step before, where several are wanted."""
+
+    advice = "Take another idea than those that were tried."
+
+    def __init__(self) -> None:
+        super().__init__("the same kernel as one before it for this step")
+
+
 class Rejected(CandidateFailed):
     """The programmer does not want it."""
 
