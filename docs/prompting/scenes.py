@@ -25,9 +25,10 @@ from tui_tuner.session.plan import Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
-from tui_tuner.strategies.explicit import ExplicitStrategy, default_steps
+from tui_tuner.strategies.explicit import ExplicitStrategy
 from tui_tuner.strategies.rewriting.failures import RetryPolicy
 from tui_tuner.strategies.single_step import LlmSearchStrategy, OnePromptStrategy
+from tui_tuner.strategies.step_lists import default_steps
 from tui_tuner.strategies.steps import Decision
 
 WORDS = "Keep the kernel readable: no inline PTX."

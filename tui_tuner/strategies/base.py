@@ -284,6 +284,10 @@ class Strategy(BaseModel, ABC):
         if "name" not in cls.__dict__:
             cls.name = _NAME_AT.get(f"{cls.__module__}:{cls.__qualname__}", cls.__name__)
 
+    def kept(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What is kept of the options that it was made from, so that it can be made again on any machine."""
+        return dict(options)
+
     @abstractmethod
     async def run(self, session: Effects) -> None:
         """Tune; what is found is in `session.incumbent`.
