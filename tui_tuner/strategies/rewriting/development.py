@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tui_tuner.format import time_words
+from tui_tuner.format import time_unit, time_words
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import BudgetSpent, Effects, StepSkipped
@@ -112,7 +112,7 @@ class _Several:
         self.lines.append(line)
         outcome = await line.until(self._screen)
         if outcome.is_right and outcome.step.state is StepState.RUNNING:
-            line.mark(f"right, {time_words(_milliseconds(line))} when screened")
+            line.mark(f"right, {_time(line)} when screened")
         session.note(f"{title}: {line.attempts[-1].fate if line.attempts else outcome.step.reason}")
         return outcome
 
@@ -140,7 +140,7 @@ class _Several:
 
     def _tell_choice(self, chosen: Line) -> None:
         """Say which is tuned, and of the others why not."""
-        time = time_words(_milliseconds(chosen))
+        time = _time(chosen)
         for line in self.lines:
             if line is not chosen and line.outcome.is_right:
                 line.mark(f"{line.attempts[-1].fate}; another one with {time} was tuned")
@@ -160,6 +160,13 @@ def _attempts(lines: Iterable[Line]) -> Iterable[Attempt]:
 def _milliseconds(line: Line) -> float:
     best = line.outcome.best
     return float("inf") if best is None or best.timing is None else best.timing.median
+
+
+def _time(line: Line) -> str:
+    best = line.outcome.best
+    if best is None or best.timing is None:
+        raise RuntimeError("a kernel that was screened as right has a time")
+    return time_words(best.timing.median, time_unit(cpu=best.timing.cpu))
 
 
 def _listed(ideas: Sequence[str]) -> str:
