@@ -58,6 +58,12 @@ ASKED = (
         "By `explicit` and by `CustomStrategy.develop`, to carry out a step that introduces tunables.",
     ),
     Asked(
+        "apply_step, another kernel",
+        "several",
+        "By strategies that rewrite, with `candidates` above 1, for each kernel of a step but the first; `one_prompt` "
+        "adds the same.",
+    ),
+    Asked(
         "replan",
         "history",
         "By `autonomous` with `with_replanning`, when the plan is worked through, at most `max_replanning` times.",

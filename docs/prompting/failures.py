@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Timing
-from tui_tuner.strategies.rewriting.development import on_fresh_data
 from tui_tuner.strategies.rewriting.failures import (
     CandidateFailed,
     NoneRight,
     NotFaster,
     Rejected,
     RetryPolicy,
+    SameKernel,
     failure_of,
 )
+from tui_tuner.strategies.rewriting.settling import on_fresh_data
 
 _CONFIGURATION = {"block_size_x": 32, "block_size_y": 8}
 _COMPILE = 'matmul.cu(9): error: identifier "tile_n" is undefined'
@@ -25,7 +26,8 @@ _REASONS = {
     FailureKind.INVALID: "breaks the restriction tile_k % block_size_x == 0",
     FailureKind.LAUNCH: "uses too much shared data (73728 bytes, 49152 max)",
     FailureKind.WRONG_RESULT: (
-        "at n=1000: C[992,999] is 0, expected 248.613434 (8000 of 1000000 elements off, allowed 0.00171)"
+        "at n=1000: C[992,0] is 0, expected 248.613434 (8000 of 1000000 elements off, allowed 0.00171); wrong: exactly "
+        "the last 8 rows (behind whole tiles of 32)"
     ),
     FailureKind.ILLEGAL_ACCESS: "at n=17: an illegal memory access was encountered",
     FailureKind.TIMEOUT: "at n=512: no end after 20 s",
@@ -48,6 +50,7 @@ def example_failures() -> list[CandidateFailed]:
         NoneRight([_evaluation(FailureKind.LAUNCH), _evaluation(FailureKind.IMPLAUSIBLE)]),
         failure_of(on_fresh_data(_timed(22.1), _failure(FailureKind.WRONG_RESULT))),
         NotFaster("not faster than the best so far", _timed(22.1), (0.96, 0.958, 0.962)),
+        SameKernel(),
         Rejected("keep the loads as they are"),
     ]
 

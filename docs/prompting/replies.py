@@ -18,6 +18,13 @@ STAGES, RESULTS, BUFFERS = "Stage tiles in shared memory", "Several results a th
 _FITS = "It applies to this kernel and is not done yet."
 
 
+def _json(**content: object) -> str:
+    return json.dumps(content)
+
+
+NO_STEP = _json(valid=False, reason="The kernel does it already.")
+
+
 def answers_for(problem: Problem) -> dict[str, list[str]]:
     """A usable answer to every prompt."""
     _, name = rewritten(problem)
@@ -84,7 +91,3 @@ def _tunable(name: str) -> TunableReply:
 
 def _naming(source: str, *names: str) -> str:
     return source + "".join(f"\nconst int {name}_used = {name};\n" for name in names)
-
-
-def _json(**content: object) -> str:
-    return json.dumps(content)

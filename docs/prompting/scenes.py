@@ -9,6 +9,7 @@ from docs.prompting.replies import (
     BUFFERS,
     CUT_OFF,
     NO_JSON,
+    NO_STEP,
     RESULTS,
     STAGES,
     answers_for,
@@ -24,9 +25,10 @@ from tui_tuner.session.plan import Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
-from tui_tuner.strategies.explicit import ExplicitStrategy, default_steps
+from tui_tuner.strategies.explicit import ExplicitStrategy
 from tui_tuner.strategies.rewriting.failures import RetryPolicy
 from tui_tuner.strategies.single_step import LlmSearchStrategy, OnePromptStrategy
+from tui_tuner.strategies.step_lists import default_steps
 from tui_tuner.strategies.steps import Decision
 
 WORDS = "Keep the kernel readable: no inline PTX."
@@ -74,6 +76,7 @@ def other_scenes(problem: Problem) -> dict[str, Scene]:
         "no tests": Scene(problem.model_copy(update={"tests": []}), plain, answers),
         "words": Scene(problem, plain, answers, told=[Say(text=WORDS)]),
         "rounds": Scene(problem, LlmSearchStrategy(), answers, max_evaluations=15),
+        "several": _with_several(problem),
         "put back": Scene(problem, patient, {**answers, "one_prompt": useless}),
     }
 
@@ -92,6 +95,14 @@ def _with_history(problem: Problem) -> Scene:
     answers = {**answers_for(problem), "plan": [plan(STAGES, RESULTS)], "replan": [plan(BUFFERS), plan()]}
     answers["apply_step"] = [rewrite(problem), rewrite(problem, "results_a_thread")]
     return Scene(problem, AutonomousStrategy(), answers, speeds={STAGES: 1.62, RESULTS: 1.55, BUFFERS: 1.7})
+
+
+def _with_several(problem: Problem) -> Scene:
+    """Two kernels for the first of two planned steps; the second step is dropped."""
+    answers = {**answers_for(problem), "plan": [plan(STAGES, RESULTS)]}
+    answers["validate_step"] = [*answers["validate_step"], NO_STEP]
+    answers["apply_step"] = [rewrite(problem), rewrite(problem, "results_a_thread")]
+    return Scene(problem, AutonomousStrategy(candidates=2), answers)
 
 
 def first_asked(requests: Sequence[Request]) -> dict[str, Request]:

@@ -216,7 +216,7 @@ def test_names_on_the_right_of_the_tables_exist() -> None:
     assert rows
     assert set(rows[0].split(", ")) <= set(tui_tuner.AutonomousStrategy.model_fields)
     rows = re.findall(r"^\| `TuningStep\((.*?)\)` ", COMING, re.MULTILINE)
-    ours = {"unless", "languages", "min_architecture"}
+    ours = {"unless", "languages", "min_architecture", "when", "watch"}
     assert set(rows[0].split(", ")) | ours == set(tui_tuner.TuningStep.model_fields)
     ways = set(re.findall(r'`structured = "(\w+)"`', COMING))
     assert ways == set(get_args(Structured))

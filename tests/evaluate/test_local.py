@@ -66,6 +66,7 @@ async def test_five_candidates_are_classified_and_the_runner_survives(tmp_path: 
             said.append("" if evaluation.failure is None else evaluation.failure.message)
         again = await evaluator.evaluate(rewritten(problem, FIVE[0]["source"]), BLOCK, None)
     assert found == [five["expected"] for five in FIVE], said
+    assert said[2].endswith("; wrong: exactly every 8th element from 5 to 997"), said[2]
     assert again.timing is not None
     print(f"five candidates on {device}: {time.monotonic() - start:.1f} s")  # noqa: T201 (a figure for people)
 

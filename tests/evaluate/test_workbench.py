@@ -123,8 +123,8 @@ def test_a_time_has_the_one_with_warm_caches_beside_it_and_the_state_of_the_devi
     ("kernel", "said"),
     [
         (off_by_a_little, "y["),
-        (skips_the_tail, "not written or NaN"),
-        (writes_nothing, "not written or NaN"),
+        (skips_the_tail, "not written or NaN); wrong: exactly the last 8 elements (behind whole tiles of 32)"),
+        (writes_nothing, "not written or NaN); wrong: all elements"),
         (changes_its_input, "changed its input 'x'"),
         (ComputesOnce(), "not written or NaN"),
     ],

@@ -14,6 +14,7 @@ from tests.strategies.branch import (
     NOT_REACHED,
     NOT_WORTH,
     ON_FRESH_DATA,
+    SHOWS,
     SKIP,
     SKIPPED,
     TIME_IS_UP,
@@ -59,7 +60,7 @@ JUDGEMENTS = [
     Branch(
         "two steps that are worth doing", TWO,
         [WORTH, apply(2), WORTH, apply(3)], ["one: accepted", "two: accepted"],
-        best=3, calls=4, says={1: ["Do one."], 3: ["Do two.", "speed 2", "accepted 2x"], 4: ["Do two.", "speed 2"]},
+        best=3, calls=4, says={1: ["Do one."], 3: ["Do two.", SHOWS + "2", "accepted 2x"], 4: ["Do two.", SHOWS + "2"]},
         passes={"one": "proposed > validated > running > awaiting you > running > accepted"},
     ),
     Branch(
@@ -113,7 +114,7 @@ DEPENDENCIES = [
     Branch(
         "a step whose dependency is neutral begins with its kernel", CHAIN,
         [WORTH, apply(0.9), WORTH, apply(3)], [f"one: neutral ({KEPT})", "two: accepted"],
-        best=3, calls=4, says={3: ["speed 0.9"], 4: ["speed 0.9"]},
+        best=3, calls=4, says={3: [SHOWS + "0.9"], 4: [SHOWS + "0.9"]},
         passes={"one": "proposed > validated > running > awaiting you > running > neutral"},
     ),
     Branch(
@@ -121,14 +122,14 @@ DEPENDENCIES = [
         explicit(step("one"), step("two"), step("three", "one")),
         [WORTH, apply(0.9), WORTH, apply(0.8), WORTH, apply(3)],
         [f"one: neutral ({KEPT})", f"two: rejected ({NOT_FASTER})", "three: accepted"],
-        best=3, calls=6, keeps_silent={4: ["speed 0.9"]}, says={6: ["speed 0.9"]},
+        best=3, calls=6, keeps_silent={4: [SHOWS + "0.9"]}, says={6: [SHOWS + "0.9"]},
     ),
     Branch(
         "a better kernel came after the neutral one: the dependent begins with the better",
         explicit(step("one"), step("two"), step("three", "one")),
         [WORTH, apply(0.9), WORTH, apply(2), WORTH, apply(3)],
         [f"one: neutral ({KEPT})", "two: accepted", "three: accepted"],
-        best=3, calls=6, says={6: ["speed 2"]}, keeps_silent={6: ["speed 0.9"]},
+        best=3, calls=6, says={6: [SHOWS + "2"]}, keeps_silent={6: [SHOWS + "0.9"]},
     ),
     Branch(
         "a step that is for where another does not help, which did", INSTEAD,
@@ -317,12 +318,12 @@ CHANGES = [
     Branch(
         "the user edits a kernel: theirs is accepted, and the next step begins with it", QUICK,
         [apply(2), apply(5)], ["one: accepted", "two: accepted"], decisions=[edited(kernel(4))],
-        best=5, calls=2, says={2: ["speed 4"]},
+        best=5, calls=2, says={2: [SHOWS + "4"]},
     ),
     Branch(
         "the user edits a kernel that is kept: the step that depends on it begins with theirs", CHAIN,
         [WORTH, apply(0.7), WORTH, apply(3)], [f"one: neutral ({KEPT})", "two: accepted"],
-        decisions=[edited(kernel(0.9))], best=3, calls=4, says={3: ["speed 0.9"], 4: ["speed 0.9"]},
+        decisions=[edited(kernel(0.9))], best=3, calls=4, says={3: [SHOWS + "0.9"], 4: [SHOWS + "0.9"]},
     ),
     Branch(
         "the user rejects a kernel with words, and the next one is accepted", ONE,

@@ -13,6 +13,7 @@ from tests.strategies.branch import (
     NOT_FASTER,
     NOT_REACHED,
     ON_FRESH_DATA,
+    SHOWS,
     SKIP,
     SKIPPED,
     UNTOLD,
@@ -71,7 +72,7 @@ FAILURES = [
         "not faster: no second attempt, the next step is done from the best kernel", ONCE,
         [planned("one", "two"), YES, apply(0.9), YES, apply()],
         [PLANNED, f"one: rejected ({NOT_FASTER})", "two: accepted"],
-        best=2, calls=5, keeps_silent={5: ["speed 0.9"]},
+        best=2, calls=5, keeps_silent={5: [SHOWS + "0.9"]},
     ),
     Branch(
         "replies that cannot be read cost the step alone", ONCE,
@@ -104,7 +105,7 @@ KEPT_KERNELS = [
     Branch(
         "an enabling step that is not faster: the next one begins with its kernel", ONCE,
         [planned("!one", "two"), YES, apply(0.9), YES, apply(3)], [PLANNED, f"one: neutral ({KEPT})", "two: accepted"],
-        best=3, calls=5, says={5: ["speed 0.9"]},
+        best=3, calls=5, says={5: [SHOWS + "0.9"]},
         passes={"one": "proposed > validated > running > awaiting you > running > neutral"},
     ),
     Branch(
@@ -116,7 +117,7 @@ KEPT_KERNELS = [
         "an enabling step at less than half the speed is rejected", ONCE,
         [planned("!one", "two"), YES, apply(0.4), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", "two: accepted"],
-        best=3, calls=5, keeps_silent={5: ["speed 0.4"]},
+        best=3, calls=5, keeps_silent={5: [SHOWS + "0.4"]},
     ),
     Branch(
         "an enabling step that is wrong is rejected", ONCE,
@@ -128,25 +129,25 @@ KEPT_KERNELS = [
         "keep_neutral=False: no kernel is kept", AutonomousStrategy(with_replanning=False, keep_neutral=False),
         [planned("!one", "two"), YES, apply(0.9), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", "two: accepted"],
-        best=3, calls=5, keeps_silent={5: ["speed 0.9"]},
+        best=3, calls=5, keeps_silent={5: [SHOWS + "0.9"]},
     ),
     Branch(
         "a step between that is dropped leaves the kept kernel for the one after it", ONCE,
         [planned("!one", "two", "three"), YES, apply(0.9), NO, YES, apply(3)],
         [PLANNED, f"one: neutral ({KEPT})", f"two: {NO_STEP}", "three: accepted"],
-        best=3, calls=6, says={6: ["speed 0.9"]},
+        best=3, calls=6, says={6: [SHOWS + "0.9"]},
     ),
     Branch(
         "a kept kernel is kept for one step", ONCE,
         [planned("!one", "two", "three"), YES, apply(0.9), YES, apply(0.8), YES, apply(3)],
         [PLANNED, f"one: neutral ({KEPT})", f"two: rejected ({NOT_FASTER})", "three: accepted"],
-        best=3, calls=7, keeps_silent={7: ["speed 0.9", "speed 0.8"]},
+        best=3, calls=7, keeps_silent={7: [SHOWS + "0.9", SHOWS + "0.8"]},
     ),
     Branch(
         "a step that builds on a rejected kernel begins with it", again(1),
         [planned("one"), YES, apply(0.9), replanned("two<3"), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", REPLANNED, "two: accepted"],
-        best=3, calls=6, says={6: ["speed 0.9"]},
+        best=3, calls=6, says={6: [SHOWS + "0.9"]},
     ),
     Branch(
         "the first part of a step that builds on a rejected kernel begins with it, the second with the best",
@@ -154,13 +155,13 @@ KEPT_KERNELS = [
         [planned("one"), parts(), apply(0.9), replanned("two<3"), parts("a", "b"), YES, apply(2), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", REPLANNED, "two: broken down (It fits.)", "a: accepted",
          "b: accepted"],
-        best=3, calls=9, says={7: ["speed 0.9"], 9: ["speed 2"]}, keeps_silent={9: ["speed 0.9"]},
+        best=3, calls=9, says={7: [SHOWS + "0.9"], 9: [SHOWS + "2"]}, keeps_silent={9: [SHOWS + "0.9"]},
     ),
     Branch(
         "a step that builds on a kernel that the user edited begins with theirs", again(1),
         [planned("one"), YES, apply(0.7), replanned("two<3"), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", REPLANNED, "two: accepted"],
-        decisions=[APPROVE, edited(kernel(0.9))], best=3, calls=6, says={6: ["speed 0.9"]},
+        decisions=[APPROVE, edited(kernel(0.9))], best=3, calls=6, says={6: [SHOWS + "0.9"]},
     ),
 ]  # fmt: skip
 
@@ -184,7 +185,7 @@ DECISIONS = [
     Branch(
         "the user edits the kernel: theirs is accepted, and the next step begins with it", ONCE,
         [planned("one", "two"), YES, apply(2), YES, apply(5)], [PLANNED, "one: accepted", "two: accepted"],
-        decisions=[APPROVE, edited(kernel(4))], best=5, calls=5, says={5: ["speed 4"]},
+        decisions=[APPROVE, edited(kernel(4))], best=5, calls=5, says={5: [SHOWS + "4"]},
     ),
 ]  # fmt: skip
 

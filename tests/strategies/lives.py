@@ -41,6 +41,8 @@ from tui_tuner.strategies.steps import Decision
 STRATEGIES = [
     OnePromptStrategy(),
     AutonomousStrategy(),
+    OnePromptStrategy(candidates=3),
+    AutonomousStrategy(candidates=2),
     AutonomousStrategy(breakdown_steps=True, max_breakdowns=2, max_replanning=1, keep_neutral=False),
     explicit(
         unjudged("one", tune_params={"tile": [1, 2]}),

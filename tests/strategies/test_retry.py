@@ -12,7 +12,6 @@ from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.rewriting import failures
-from tui_tuner.strategies.rewriting.development import challenge_incumbent
 from tui_tuner.strategies.rewriting.failures import (
     BuildFailed,
     CandidateFailed,
@@ -28,6 +27,7 @@ from tui_tuner.strategies.rewriting.failures import (
     WrongResult,
     failure_of,
 )
+from tui_tuner.strategies.rewriting.settling import challenge_incumbent
 from tui_tuner.strategies.single_step import OnePromptStrategy
 from tui_tuner.strategies.steps import Step, StepState
 

@@ -8,7 +8,8 @@ from tests.problem.examples import KERNEL, PROBLEM
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.strategies.base import FaultyReply
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply, read_rewrite
+from tui_tuner.strategies.rewriting.faults import read_rewrite
+from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
 
 
 @pytest.fixture(scope="module")

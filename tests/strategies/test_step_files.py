@@ -11,7 +11,7 @@ from tests.problem.examples import PROBLEM, write
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
-from tui_tuner.strategies.explicit import load_steps, steps_prompt
+from tui_tuner.strategies.step_lists import load_steps, steps_prompt
 
 
 def test_a_template_is_filled_with_source_and_name_and_dollars_in_the_source_stay():

@@ -12,7 +12,7 @@ import pytest
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.cuda import Nvcc
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
-from tui_tuner.strategies.explicit import default_steps, steps_prompt
+from tui_tuner.strategies.step_lists import default_steps, steps_prompt
 
 DEFAULT = {step.id: step for step in default_steps()}
 FIFTEEN = {

@@ -128,6 +128,7 @@ def _named(options: SessionOptions, settings: Settings, given: GivenObjects) -> 
     if given.strategy is None:
         own = {**settings.strategies.get(options.strategy, {}), **options.strategy_options}
         strategy, spec = strategy_named(options.strategy, own), found_anywhere(options.strategy)
+        own = strategy.kept(own)
     else:
         strategy, spec, own = given.strategy, spec_of(given.strategy), _options_of(given.strategy)
     return StrategyAndModel(options.model_copy(update={"strategy": spec, "strategy_options": own}), strategy)

@@ -328,7 +328,7 @@ def with_strategy_options(options: SessionOptions, chosen: argparse.Namespace) -
     """The options with those of the strategy over them."""
     given = dict(chosen.set)
     if chosen.steps is not None:
-        from tui_tuner.strategies.explicit import load_steps
+        from tui_tuner.strategies.step_lists import load_steps
 
         given["steps"] = [step.model_dump(mode="json") for step in load_steps(chosen.steps)]
     return options.model_copy(update={"strategy_options": {**options.strategy_options, **given}})

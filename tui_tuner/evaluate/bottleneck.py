@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from tui_tuner.evaluate.occupancy import Occupancy, Waves, occupancy, waves
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile, profile_facts
@@ -20,10 +19,7 @@ from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.problem.candidate import Candidate, Geometry, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Problem
-
-Bottleneck = Literal[
-    "memory", "l2", "l1", "issue", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"
-]
+from tui_tuner.problem.tuning_step import Bottleneck
 
 NEAR = 0.7
 """Share of a ceiling from which on it is what holds a launch back."""

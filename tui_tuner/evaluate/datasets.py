@@ -12,6 +12,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.pattern import pattern
 from tui_tuner.evaluate.soundness import LeftOut, refuse_degenerate, refuse_weak
 from tui_tuner.evaluate.tolerance import (
     FLOOR_CAP,
@@ -26,6 +27,7 @@ from tui_tuner.evaluate.tolerance import (
     magnitude,
     own_error,
     peak,
+    wrong_elements,
 )
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import (
@@ -47,6 +49,8 @@ RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
 CompareOutput = Callable[[int, np.ndarray, Bound], Verdict]
 """Compares the output at an argument's index with what is expected, within a bound."""
+FetchOutput = Callable[[int], np.ndarray]
+"""The present content of the output at an argument's index."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +77,21 @@ class LaunchData:
         """Indices of the array arguments."""
         return frozenset(i for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
 
-    def check(self, problem: Problem, compare: CompareOutput) -> tuple[float, str | None]:
-        """Largest deviation relative to the allowed one, and what is wrong in words.
+    def check(self, problem: Problem, compare: CompareOutput, output: FetchOutput) -> tuple[float, str | None]:
+        """Largest deviation relative to the allowed one, and what is wrong in words, with its pattern.
 
         Args:
             compare: compares the output at an argument's index with what is expected of it.
+            output: fetches the whole output, which is done for a wrong one only: a device may compare by itself.
         """
         worst = 0.0
         for index, expected in self.expected.items():
             share, mismatch = compare(index, expected, self.bounds[index])
             worst = max(worst, share)
             if mismatch is not None:
-                return worst, f"at {self.label}: {problem.arguments[index].name}{mismatch}"
+                where = pattern(wrong_elements(output(index), expected, self.bounds[index]))
+                wrong = f"at {self.label}: {problem.arguments[index].name}{mismatch}"
+                return worst, f"{wrong}; wrong: {where}" if where else wrong
         return worst, None
 
 

@@ -243,7 +243,22 @@ def _at_least_single(piece: np.ndarray) -> np.ndarray:
 
 
 def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
-    """In double precision, operation by operation as `devices/cuda/checks.cu` does it."""
+    share, not_a_number, infinite = _exact(got, expected, allowed)
+    return Tally(
+        worst=float(share.max(initial=0.0)),
+        off=_wrong(share > 1),
+        not_a_number=_wrong(not_a_number),
+        infinite=_wrong(infinite),
+    )
+
+
+def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """In double precision, operation by operation as `devices/cuda/checks.cu` does it.
+
+    Returns:
+        Each element's deviation relative to the allowed one, 0 where not both are finite; where one side alone is not a
+        number; where one is infinite and the other is something else.
+    """
     one, right = got.astype(np.float64), expected.astype(np.float64)
     numbers = ~np.isnan(one) & ~np.isnan(right)
     infinite = numbers & (np.isinf(one) | np.isinf(right))
@@ -251,12 +266,19 @@ def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally
     with np.errstate(all="ignore"):
         limit = allowed.absolute + allowed.relative * np.abs(right) + TINY
         share = np.where(finite, np.abs(one - right) / limit, 0.0)
-    return Tally(
-        worst=float(share.max(initial=0.0)),
-        off=_wrong(share > 1),
-        not_a_number=_wrong(np.isnan(one) != np.isnan(right)),
-        infinite=_wrong(infinite & (one != right)),
-    )
+    return share, np.isnan(one) != np.isnan(right), infinite & (one != right)
+
+
+def wrong_elements(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.ndarray:
+    """Where an output is not what is expected, as an array of booleans in its shape."""
+    if not np.issubdtype(got.dtype, np.floating):
+        return np.asarray(got.reshape(expected.shape) != expected)
+    wrong, one, right = np.zeros(expected.size, bool), got.reshape(-1), expected.reshape(-1)
+    for start in range(0, wrong.size, PIECE):
+        piece = slice(start, start + PIECE)
+        share, not_a_number, infinite = _exact(one[piece], right[piece], allowed)
+        wrong[piece] = (share > 1) | not_a_number | infinite
+    return wrong.reshape(expected.shape)
 
 
 def _wrong(where: np.ndarray) -> Wrong:

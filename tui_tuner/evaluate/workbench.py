@@ -275,7 +275,8 @@ class Workbench:
                 )
 
     def _check_outputs(self, data: LaunchData, buffers: Buffers) -> float:
-        error, wrong = data.check(self._problem, partial(self._device.compare, buffers))
+        device = self._device
+        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
         if wrong is not None:
             raise ResultMismatch(wrong, data)
         return error

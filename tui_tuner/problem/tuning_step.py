@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import Template
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -21,8 +21,14 @@ _BRACES = re.compile(r"\{\s*kernel_string\s*\}")
 _TWO_DIGITS = 10
 
 
+Bottleneck = Literal[
+    "memory", "l2", "l1", "issue", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"
+]
+"""What may hold a launch back, as `tui_tuner.evaluate.bottleneck` finds it."""
+
+
 class TuningStep(BaseModel):
-    """A step of the strategy `explicit`.
+    """A step of the strategy `explicit`, and a technique that the others tell a model of where it fits.
 
     Attributes:
         id: a short name; other steps depend on it by this.
@@ -36,6 +42,8 @@ class TuningStep(BaseModel):
             kernel has tunables of these names already; the step's values then replace theirs.
         languages: what the kernels that it is for are written in; empty for all.
         min_architecture: least compute capability of a CUDA device, as in 80 for sm_80; 0 for any.
+        when: what it helps against, most of all the first; a step that names none is no technique to tell of.
+        watch: what to look at when it is done, in words.
     """
 
     model_config = TABLE
@@ -48,6 +56,8 @@ class TuningStep(BaseModel):
     skip_evaluation: bool = False
     languages: list[CompiledLanguage] = []
     min_architecture: int = 0
+    when: list[Bottleneck] = []
+    watch: str = ""
 
     @property
     def waits_for(self) -> list[str]:

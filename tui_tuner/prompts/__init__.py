@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -13,12 +13,17 @@ from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.evaluate.tolerance import MARGIN
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
+from tui_tuner.problem.textures import ALL_BUT_NOISE
 
+WORDING = 2
+"""Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
+their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -100,6 +105,29 @@ def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
 def _tunable(name: str, values: Sequence[Value]) -> str:
     frozen = " (held at its best value: list it with several values only if your change makes it matter again)"
     return f"tunable {name}: {list(values)}{frozen if len(values) == 1 else ''}"
+
+
+def check_facts(problem: Problem) -> str:
+    """What the arrays hold, and how far a result may be off."""
+    return "\n".join([fill_facts(problem), *_tolerance(problem)])
+
+
+def _tolerance(problem: Problem) -> Iterator[str]:
+    """How results are judged, and with what other inputs."""
+    given = problem.tolerance
+    if given.absolute is not None or given.relative is not None:
+        allowed = f"{given.absolute or 0:g} + {given.relative or 0:g} * the expected value"
+    else:
+        allowed = "what rounding in another order of the same operations brings; fewer bits are not right"
+        if problem.reference is not None:
+            allowed = f"{MARGIN:g} times the largest error of the kernel as given, or {allowed}"
+    yield f"a floating-point element of a result may be off by at most {allowed}"
+    yield f"verified with other inputs as well: {', '.join(ALL_BUT_NOISE)}"
+
+
+def means_facts(device: DeviceInfo) -> str:
+    """What the code may use on a device beside the plain language; empty where nothing is to be said."""
+    return kind_named(device.kind).means(device)
 
 
 def fill_facts(problem: Problem) -> str:

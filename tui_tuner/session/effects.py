@@ -73,6 +73,7 @@ class SessionEffects(Talk):
         self._kept_free: set[str] = set()
         self.options: SessionOptions = run.options
         self.seed: int = run.options.seed
+        self.wording: int = run.wording
         self.bench = KernelBench(machine, recall, budget, emit, plan.controls, run.options.delta, self._best_ms)
         self.remembering = SessionMemory(run, recall)
         self.problem: Problem = self.bench.problem

@@ -160,6 +160,7 @@ class KernelBench:
         self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
         self._candidates = {self.given.candidate: baseline(self.problem)}
         self._speculations: dict[tuple[str, str], _Speculation] = {}
+        self._profiles: dict[tuple[str, str], Profile] = {}
 
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
         """All evaluations of a candidate, in their order."""
@@ -227,6 +228,9 @@ class KernelBench:
         """What is known of a configuration that was measured, beside its time; nothing where no tool can tell."""
         if not self._machine.started.profiles:
             return NO_PROFILE
+        name = candidate.id, _name(configuration)
+        if name in self._profiles:
+            return self._profiles[name]
 
         async def live() -> dict[str, Any]:
             evaluator = await self._machine.evaluator()
@@ -235,7 +239,8 @@ class KernelBench:
 
         content = self._content(candidate, configuration)
         profile = Profile.model_validate(await self._recall.once("profile", content, live))
-        measured = self._by_candidate[candidate.id][_name(configuration)]
+        self._profiles[name] = profile
+        measured = self._by_candidate[candidate.id][name[1]]
         found = diagnosis(self.problem, self.device, candidate, measured, profile)
         self._emit(
             events.Profiled(candidate=candidate.id, configuration=configuration, profile=profile, diagnosis=found)

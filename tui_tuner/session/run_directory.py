@@ -14,6 +14,7 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, journal_of
 from tui_tuner.problem.load import Written, parse_problem
 from tui_tuner.problem.model import Problem
+from tui_tuner.prompts import WORDING
 from tui_tuner.resources import __version__
 from tui_tuner.search import DEFAULT_METHOD
 from tui_tuner.session_options import SessionOptions
@@ -21,6 +22,7 @@ from tui_tuner.subjects import Source
 
 _METHOD_OF_OLD_RUNS = "hybrid_vndx"
 """The default search method when journals did not yet name it."""
+_WORDING_OF_OLD_RUNS = 1
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class RunDirectory:
     Attributes:
         problem_text: the problem file as it was when the session began; so is `problem.source_text`.
         model: name of the model, None where there is none.
+        wording: of the prompts, as it was when the session began: a reply is found by its prompt.
     """
 
     path: Path
@@ -38,6 +41,7 @@ class RunDirectory:
     problem_text: str
     options: SessionOptions
     model: str | None
+    wording: int = WORDING
 
     @property
     def name(self) -> str:
@@ -89,6 +93,7 @@ def create(
         "program": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "model": model,
+        "wording": WORDING,
         "options": options.model_dump(mode="json"),
         "problem_file": os.path.relpath(problem_file, path),
         "problem": problem_text,
@@ -129,4 +134,5 @@ def open_run(path: Path, *, resume: bool) -> RunDirectory:
         )
         options = SessionOptions.model_validate(header["options"])
         options = options.model_copy(update={"search": options.search or _METHOD_OF_OLD_RUNS})
-        return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"])
+        wording = int(header.get("wording", _WORDING_OF_OLD_RUNS))
+        return RunDirectory(file.parent, journal, problem, header["problem"], options, header["model"], wording)

@@ -21,26 +21,28 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.tuning_step import TuningStep
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.rewriting.development import (
+from tui_tuner.strategies.rewriting.brief import (
     StartingPoint,
     StepBrief,
     best_so_far,
-    carry_out,
     kernel_of,
     situation,
     wanted_start,
 )
-from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.rewriting.development import carry_out
+from tui_tuner.strategies.single_step import AdvisedStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.step_lists import techniques
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
 ENABLING_FROM = 0.5
 """An enabling step may make the kernel this much slower by itself: down to half the speed."""
 
 
-class AutonomousStrategy(ModelStrategy):
+class AutonomousStrategy(AdvisedStrategy):
     """The model plans; each step is validated, carried out and measured; the plan is revised.
 
     Attributes:
@@ -112,7 +114,8 @@ class _PlanRun:
         for _ in range(ATTEMPTS):
             step = session.update_step(step.now(StepState.RUNNING))
             try:
-                reply = await ask_for_plan(session, self._so_far(), remarks, first=not self.outcomes)
+                own = self.strategy.techniques
+                reply = await ask_for_plan(session, self._so_far(), remarks, own, first=not self.outcomes)
             except ModelFailed as failed:
                 session.update_step(step.now(StepState.REJECTED, reason=str(failed)))
                 return False
@@ -207,6 +210,7 @@ class _PlanRun:
             share_of(self.session, to_come),
             self.outcomes,
             neutral_from=ENABLING_FROM if intent.enabling and self.strategy.keep_neutral else None,
+            candidates=self.strategy.candidates,
         )
         outcome = await carry_out(self.session, step, brief, self.strategy.retry_policy)
         self.outcomes.append(outcome)
@@ -265,12 +269,13 @@ class Breakdown(Validation):
 
 
 async def ask_for_plan(
-    session: Effects, outcomes: Sequence[Outcome], remarks: Sequence[str], *, first: bool
+    session: Effects, outcomes: Sequence[Outcome], remarks: Sequence[str], own: Sequence[TuningStep], *, first: bool
 ) -> PlanReply:
     """A plan, or a further one.
 
     Args:
         remarks: what the user said against the plans before.
+        own: techniques of the user's own.
         first: whether nothing was done yet, so that a plan needs a step.
 
     Raises:
@@ -284,6 +289,7 @@ async def ask_for_plan(
     prompt = render(
         purpose,
         situation=await situation(session, best, history),
+        techniques=await techniques(session, best, own),
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
         fields=render("planned_step"),

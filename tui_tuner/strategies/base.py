@@ -205,6 +205,11 @@ class Effects(Dialogue, Protocol):
         ...
 
     @property
+    def wording(self) -> int:
+        """Of the prompts, as `tui_tuner.prompts.WORDING` was when the session began."""
+        ...
+
+    @property
     def frozen(self) -> Configuration:
         """The tunables that are frozen at a value."""
         ...
@@ -286,6 +291,10 @@ class Strategy(BaseModel, ABC):
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = _NAME_AT.get(f"{cls.__module__}:{cls.__qualname__}", cls.__name__)
+
+    def kept(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What is kept of the options that it was made from, so that it can be made again on any machine."""
+        return dict(options)
 
     @abstractmethod
     async def run(self, session: Effects) -> None:

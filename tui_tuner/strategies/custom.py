@@ -16,16 +16,11 @@ from tui_tuner.prompts import question
 from tui_tuner.strategies.base import Effects, ReplyType
 from tui_tuner.strategies.history import Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import freeze_settled, search_parameters
-from tui_tuner.strategies.rewriting.development import (
-    StartingPoint,
-    StepBrief,
-    carry_out,
-    challenge_or_reject,
-    known_situation,
-    rejected,
-)
+from tui_tuner.strategies.rewriting.brief import StartingPoint, StepBrief, known_situation
+from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
 from tui_tuner.strategies.rewriting.failures import CandidateFailed, Rejected
+from tui_tuner.strategies.rewriting.settling import challenge_or_reject, rejected
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -84,7 +79,12 @@ class CustomStrategy(ModelStrategy):
         start = base.default_configuration if known is None else known.configuration
         evaluations = evaluations or share_of(session, len(session.proposed_steps()))
         brief = StepBrief(
-            StartingPoint(base, start), evaluations, outcomes, parameters=parameters or {}, neutral_from=neutral_from
+            StartingPoint(base, start),
+            evaluations,
+            outcomes,
+            parameters=parameters or {},
+            neutral_from=neutral_from,
+            candidates=self.candidates,
         )
         return await carry_out(session, step, brief, self.retry_policy)
 

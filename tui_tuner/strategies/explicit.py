@@ -16,34 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
-from pathlib import Path
-from string import Template
-from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
-from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.check_launch import check_steps
-from tui_tuner.problem.languages import TABLE
-from tui_tuner.problem.load import validated_as
-from tui_tuner.problem.model import Problem
-from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
-from tui_tuner.strategies.rewriting.development import (
+from tui_tuner.strategies.rewriting.brief import (
     StartingPoint,
     StepBrief,
     best_so_far,
-    carry_out,
     kernel_of,
     situation,
     wanted_start,
 )
+from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.step_lists import default_steps, steps_prompt, unfit
 from tui_tuner.strategies.steps import Step, StepState
 
 ENABLING_FROM = 0.5
@@ -161,7 +152,7 @@ class _StepListRun:
 
     def _settled(self, step: Step, tuning: TuningStep) -> _StepRecord | None:
         """The step as skipped, if it cannot be done here or is done already."""
-        reason = _unfit(tuning, self.session.problem, self.session.bench.device)
+        reason = unfit(tuning, self.session.problem, self.session.bench.device)
         for needed in tuning.depends_on:
             done = self.done.get(needed)
             if done is None:
@@ -216,6 +207,7 @@ class _StepListRun:
             self._description(step, start.candidate),
             tuning.tune_params,
             neutral_from=ENABLING_FROM if self.strategy.keep_neutral and self._enables(tuning) else None,
+            candidates=self.strategy.candidates,
         )
         return await carry_out(self.session, step, brief, self.strategy.retry_policy)
 
@@ -234,59 +226,3 @@ class _StepListRun:
             if neutral and known is not None:
                 return known
         return best
-
-
-def _unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | None:
-    """Why a step is not for this kernel or device."""
-    if tuning.languages and problem.language not in tuning.languages:
-        return f"it is for {' and '.join(tuning.languages)}, the kernel is {problem.language}"
-    if tuning.min_architecture and device.capability < tuning.min_architecture:
-        return f"it needs a CUDA device of sm_{tuning.min_architecture}, this is {device.architecture or device.name}"
-    taken = tuning.tune_params.keys() & {*problem.sizes, *(argument.name for argument in problem.arguments)}
-    if taken:
-        return f"its parameter {', '.join(sorted(taken))} is a size or an argument of this kernel"
-    return None
-
-
-_DEFAULT = "default_steps.toml"
-
-
-class _Steps(BaseModel):
-    """All that a file of steps holds."""
-
-    model_config = TABLE
-
-    steps: Annotated[list[TuningStep], Field(min_length=1)]
-
-
-def load_steps(file: Path) -> list[TuningStep]:
-    """The steps of a user's TOML file with `[[steps]]`, in their order.
-
-    Raises:
-        ProblemError: the file cannot be read, or what it says is not possible; with line and way out.
-    """
-    return _steps(read_text(file), file)
-
-
-def default_steps() -> list[TuningStep]:
-    """The steps that are taken where nobody gives any."""
-    return _steps(files("tui_tuner.strategies").joinpath(_DEFAULT).read_text(encoding="utf-8"), Path(_DEFAULT))
-
-
-def steps_prompt(template: str, *, kernel: str, name: str) -> str:
-    """What the model shall do in a step: its template with `$kernel` and `$name` filled.
-
-    Other dollars stay as they are: the user may have changed the words on the screen.
-
-    Args:
-        kernel: the kernel's source.
-        name: the kernel's name.
-    """
-    return Template(template).safe_substitute(kernel=kernel, name=name).strip()
-
-
-def _steps(text: str, file: Path) -> list[TuningStep]:
-    tables, place = read_toml(text, file)
-    steps = validated_as(_Steps, tables, place).steps
-    check_steps(steps, place)
-    return steps

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import difflib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.results import Evaluation, Timing
@@ -57,6 +59,29 @@ _SHOWN = 24
 _REASON = 600  # characters of a reason: enough for a compiler's first errors
 
 
+CODE_LINES = (60, 30, 15)
+"""Lines of code that a prompt shows of the last kernel that was tried, of the one before it, and so on."""
+_LINE = 160
+_SAID = 400
+"""Characters of a line of code, and of what was said of a kernel."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A kernel that the model wrote for a step, accepted or not.
+
+    Attributes:
+        base: the kernel that it was rewritten from.
+        said: the model's own words on it.
+        fate: what came of it, in words.
+    """
+
+    candidate: Candidate
+    base: Candidate
+    said: str
+    fate: str
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came of one step.
@@ -66,12 +91,14 @@ class Outcome:
         candidate: the kernel that it led to, if any.
         best: the best evaluation of that kernel; None if none was right.
         told: what later prompts say of it instead of the step's reason.
+        attempts: all kernels that were written for it, the last one at the end.
     """
 
     step: Step
     candidate: Candidate | None = None
     best: Evaluation | None = None
     told: str | None = None
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def is_right(self) -> bool:
@@ -79,28 +106,78 @@ class Outcome:
         return self.candidate is not None and self.best is not None
 
 
-def history_facts(outcomes: Sequence[Outcome], *, to_build_on: bool = False) -> str:
+def fate_of(step: Step) -> str:
+    """What came of a step, in words."""
+    return f"{step.state.value}{_factor(step)}"
+
+
+def history_facts(
+    outcomes: Sequence[Outcome], *, to_build_on: bool = False, code_beside: Candidate | None = None
+) -> str:
     """The steps with state, factor, reason and the time of their best configuration; empty if there are none.
 
     Args:
         to_build_on: whether to say which kernels a new step may start from.
+        code_beside: the kernel that the prompt shows, where the last kernels are told with their code.
     """
     if not outcomes:
         return ""
-    lines = [line for outcome in outcomes[-_SHOWN:] for line in _lines(outcome, to_build_on)]
+    code = {} if code_beside is None else _code(outcomes, code_beside)
+    lines = [line for outcome in outcomes[-_SHOWN:] for line in _lines(outcome, to_build_on, code)]
     return "\n".join(["", "<history>", *lines, "</history>"])
 
 
-def _lines(outcome: Outcome, to_build_on: bool) -> Iterator[str]:
+def _lines(outcome: Outcome, to_build_on: bool, code: Mapping[int, Sequence[str]]) -> Iterator[str]:
     step = outcome.step
     yield f'<step id="{step.id}" title="{step.title}">'
     reason = (step.reason if outcome.told is None else outcome.told)[:_REASON]
-    yield f"{step.state.value}{_factor(step)}{': ' + reason if reason else ''}"
+    yield f"{fate_of(step)}{': ' + reason if reason else ''}"
     if outcome.best is not None:
         yield f"its best: {configuration_facts(outcome.best.configuration)}: {evaluation_facts(outcome.best)}"
     if to_build_on and outcome.is_right and step.state in (StepState.REJECTED, StepState.NEUTRAL):
         yield f"its kernel is right and can be built on (builds_on {step.id})"
+    yield from code.get(step.id, ())
     yield "</step>"
+
+
+def _code(outcomes: Sequence[Outcome], beside: Candidate) -> dict[int, list[str]]:
+    """What was asked for and written in the last attempts, by the id of their step."""
+    latest = [(outcome, attempt) for outcome in reversed(outcomes) for attempt in reversed(outcome.attempts)]
+    told: defaultdict[int, list[str]] = defaultdict(list)
+    for (outcome, attempt), most in zip(latest, CODE_LINES, strict=False):
+        told[outcome.step.id][:0] = _attempt(attempt, beside, most, is_last=attempt.candidate == outcome.candidate)
+    asked = {o.step.id: f"asked for: {_cut(o.step.detail)}" for o, _ in latest if o.step.detail}
+    return {number: [*filter(None, [asked.get(number)]), *lines] for number, lines in told.items()}
+
+
+def _attempt(attempt: Attempt, beside: Candidate, most: int, *, is_last: bool) -> Iterator[str]:
+    """What the model said of a kernel, what came of it where the step does not say that already, and its code."""
+    yield f"kernel: {_cut(attempt.said)}" if is_last else f"another kernel: {_cut(attempt.said)}"
+    if not is_last:
+        yield f"came of it: {_cut(attempt.fate)}"
+    if attempt.candidate.source == beside.source:
+        yield "(its code is the kernel above)"
+    else:
+        yield from changes(attempt.base.source, attempt.candidate.source, most)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SAID else f"{line[:_SAID]}..."
+
+
+def changes(before: str, after: str, most: int) -> list[str]:
+    """What makes one source of another, as a unified diff in so many lines at most.
+
+    Where that is too long, what was taken out is left out first: it is the new code that was measured.
+    """
+    lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")][2:]
+    if len(lines) > most:
+        added = [line for line in lines if not line.startswith("-")]
+        lines = [f"(without the {len(lines) - len(added)} lines that it takes out)", *added]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"(and {len(lines) - most + 1} lines more)"]
+    return [line if len(line) <= _LINE else f"{line[:_LINE]}..." for line in lines]
 
 
 def _factor(step: Step) -> str:

@@ -6,7 +6,9 @@ says where they differ and why. It and `search` leave the code of the kernel as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer, field_validator
@@ -14,20 +16,18 @@ from pydantic import Field, field_serializer, field_validator
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import render
 from tui_tuner.search import DEFAULT_METHOD, Methods, methods_of
 from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
 from tui_tuner.strategies.history import best_of, facts_from_memory
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
-from tui_tuner.strategies.rewriting.development import (
-    RewriteJob,
-    StartingPoint,
-    challenge_or_reject,
-    develop,
-    rewrite_answer,
-    situation,
-)
+from tui_tuner.strategies.rewriting.brief import StartingPoint, rewrite_answer, situation
+from tui_tuner.strategies.rewriting.development import develop
 from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
+from tui_tuner.strategies.rewriting.line import RewriteJob
+from tui_tuner.strategies.rewriting.settling import challenge_or_reject
+from tui_tuner.strategies.step_lists import load_steps, techniques
 from tui_tuner.strategies.steps import Step, StepState
 
 
@@ -121,17 +121,24 @@ LEAST_EVALUATIONS = 5
 """A step gets so many evaluations at least, where that many are left."""
 
 
+MOST_CANDIDATES = 16
+"""Kernels that a step may ask for."""
+
+
 class ModelStrategy(Strategy):
     """A strategy that asks a model.
 
     Attributes:
         retry_policy: what the model is told of a kernel that failed, and how often it may try.
+        candidates: kernels that are asked for in each step that rewrites, each with tries of its own; the one that is
+            fastest in a few configurations is tuned.
     """
 
     needs_model: ClassVar[bool] = True
     rewrites: ClassVar[bool] = True
 
     retry_policy: RetryPolicy = Field(default_factory=RetryPolicy)
+    candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
 
     @field_serializer("retry_policy")
     def _plain_policy(self, policy: RetryPolicy) -> dict[str, Any]:
@@ -147,6 +154,36 @@ class ModelStrategy(Strategy):
             return policy
         final = tuple(failure_named(name) if isinstance(name, str) else name for name in policy["final"])
         return {**policy, "final": final}
+
+
+class AdvisedStrategy(ModelStrategy):
+    """A strategy that tells the model of techniques, where it is known what holds the kernel back.
+
+    Attributes:
+        techniques: the user's own, each with what it helps against in `when`, or the TOML file that has them as
+            `[[steps]]`; they go before the default ones.
+    """
+
+    techniques: list[TuningStep] = Field(default_factory=list)
+
+    @field_validator("techniques", mode="before")
+    @classmethod
+    def _read(cls, techniques: object) -> object:
+        return load_steps(Path(techniques).expanduser()) if isinstance(techniques, str | Path) else techniques
+
+    @field_validator("techniques")
+    @classmethod
+    def _sound(cls, techniques: list[TuningStep]) -> list[TuningStep]:
+        faults = [f"'{step.id}' does not say in `when` what it helps against" for step in techniques if not step.when]
+        if faults := [*faults_of_steps(techniques), *faults]:
+            raise ValueError("; ".join(faults))
+        return techniques
+
+    def kept(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options with the techniques in place of their file."""
+        if "techniques" not in options:
+            return dict(options)
+        return {**options, **self.model_dump(mode="json", include={"techniques"}, exclude_defaults=True)}
 
 
 async def tune_baseline_first(session: Effects) -> None:
@@ -175,7 +212,7 @@ def share_of(session: Effects, steps_to_come: int) -> int:
     return min(left, max(LEAST_EVALUATIONS, left // (steps_to_come + 2)))
 
 
-class OnePromptStrategy(ModelStrategy):
+class OnePromptStrategy(AdvisedStrategy):
     """Tune the kernel as given, then let the model rewrite it, with what went wrong told to the next attempt."""
 
     async def run(self, session: Effects) -> None:
@@ -184,8 +221,13 @@ class OnePromptStrategy(ModelStrategy):
         step = session.add_step("Rewrite the kernel", "one prompt: code, tunables, launch")
         evaluations = max(1, session.budget.evaluations_left * 2 // 3)
         facts = await situation(session, session.baseline, await facts_from_memory(session))
-        prompt = render("one_prompt", situation=facts, answer=rewrite_answer(evaluations))
+        prompt = render(
+            "one_prompt",
+            situation=facts,
+            techniques=await techniques(session, session.baseline, self.techniques),
+            answer=rewrite_answer(session, evaluations),
+        )
         start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
-        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True)
+        job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True, candidates=self.candidates)
         await develop(session, step, job, self.retry_policy)
         await tune_incumbent_last(session)

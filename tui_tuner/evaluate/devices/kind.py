@@ -120,6 +120,10 @@ class DeviceKind:
         """A device and its limits, in words for a model."""
         return "\n".join(self._limits(device))
 
+    def means(self, device: DeviceInfo) -> str:
+        """What the code of a kernel may use beside its plain language, and what has no place there; may be empty."""
+        return ""
+
     def _limits(self, device: DeviceInfo) -> Iterable[str]:
         yield f"{device.name} ({device.architecture or device.kind}), {device.toolchain}"
         if device.is_cpu:

@@ -53,6 +53,19 @@ class CudaKind(DeviceKind):
         architecture = next(iter(re.findall(r"\((sm_\w+)\)", " ".join(report.cuda_devices))), "sm_80")
         return _cuda_compiler(architecture, None).toolchain.rpartition(" ")[0]  # without the architecture
 
+    def means(self, device: DeviceInfo) -> str:
+        """What nvcc and NVRTC build and a launch through the driver API can do."""
+        means = [words for least, words in _CUDA_MEANS if device.capability >= least]
+        if device.toolchain.endswith(f"sm_{device.capability}a") and device.capability in _OWN_MEANS:
+            means.append(_OWN_MEANS[device.capability])
+        return (
+            f"It is compiled alone, by {device.toolchain}, and launched through the driver API with the "
+            f"arguments above. It may use inline PTX and the toolkit's device headers: {'; '.join(means)}. There is no "
+            "host code: "
+            "no tensor maps (descriptors of TMA), no cooperative launch or barrier of the whole grid, no launch from "
+            "the device, nothing that a host would have to fill or set."
+        )
+
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
         """Take a CUDA device."""
         from tui_tuner.evaluate.devices.cuda.device import CudaDevice
@@ -62,6 +75,18 @@ class CudaKind(DeviceKind):
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The toolkit's nvcc, else NVRTC of the installed packages."""
         return _cuda_compiler(device.architecture, nvcc)
+
+
+_CUDA_MEANS = (
+    (0, "warp shuffles and votes, <cooperative_groups.h> within a block"),
+    (70, "tensor cores by WMMA (<mma.h>) or mma.sync"),
+    (80, "cp.async, by <cuda_pipeline.h> or cuda::pipeline of <cuda/pipeline>"),
+    (90, "clusters of blocks by __cluster_dims__ before the name, if the grid is always whole clusters"),
+    (90, "bulk copies of one dimension (cp.async.bulk)"),
+)
+"""Means of a CUDA kernel, each from a compute capability on."""
+_OWN_MEANS = {90: "wgmma", 100: "tcgen05", 103: "tcgen05"}
+"""What only the architecture of its own has, which is built for as in sm_90a."""
 
 
 def _cuda_compiler(architecture: str, nvcc: Path | None) -> Nvcc | Nvrtc:

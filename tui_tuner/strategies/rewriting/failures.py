@@ -38,6 +38,11 @@ class CandidateFailed(Exception):
         self.reason = reason
         self.told = told or reason
 
+    @property
+    def in_history(self) -> str:
+        """What later prompts say of the kernel."""
+        return self.reason
+
 
 class EvaluationFailed(CandidateFailed):
     """A configuration that was not built, not verified or not timed.
@@ -154,6 +159,20 @@ class NotFaster(CandidateFailed):
         super().__init__(reason, told + evaluation_facts(best))
         self.best = best
         self.factor = factor
+
+    @property
+    def in_history(self) -> str:
+        """How slow it is, with its best configuration."""
+        return self.told
+
+
+class SameKernel(CandidateFailed):
+    """It is one that was written for the step before, where several are wanted."""
+
+    advice = "Take another idea than those that were tried."
+
+    def __init__(self) -> None:
+        super().__init__("the same kernel as one before it for this step")
 
 
 class Rejected(CandidateFailed):

@@ -1,0 +1,158 @@
+"""Techniques against what holds a kernel back: which fit, where they are told, and the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from docs.prompting.replies import answers_for
+from docs.prompting.session import H200, Scene, requests_of, sample
+from tests.strategies.world import Script
+from tui_tuner.app.choosing import GivenObjects, choose_for
+from tui_tuner.errors import ProblemError, SettingsError
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.tuning_step import Bottleneck, TuningStep
+from tui_tuner.session_options import SessionOptions
+from tui_tuner.settings import Settings
+from tui_tuner.strategies.autonomous import AutonomousStrategy
+from tui_tuner.strategies.base import Strategy
+from tui_tuner.strategies.choose import strategy_named
+from tui_tuner.strategies.explicit import ExplicitStrategy
+from tui_tuner.strategies.single_step import OnePromptStrategy
+from tui_tuner.strategies.step_lists import MOST_TECHNIQUES, default_steps, fitting
+
+OWN = """
+[[steps]]
+id = "my_swizzle"
+when = ["latency"]
+prompt_template = "Swizzle the blocks of $name for the cache."
+tune_params = { swizzle = [1, 2, 4] }
+watch = "the hit rate"
+"""
+MATMUL = sample("matmul")
+
+
+def names(bottleneck: Bottleneck, candidate: Candidate | None = None, **changes: object) -> list[str]:
+    """The default techniques that fit the matrix multiplication."""
+    device = H200.model_copy(update=changes)
+    given = candidate or baseline(MATMUL)
+    return [step.id for step in fitting(default_steps(), bottleneck, MATMUL, device, given)]
+
+
+def test_there_is_a_default_technique_against_all_but_the_cost_of_a_launch():
+    against = {name for step in default_steps() for name in step.when}
+    assert {*get_args(Bottleneck)} - against == {"launch", "unknown"}
+    assert all(step.watch for step in default_steps() if step.when)
+
+
+def test_those_that_help_most_come_first():
+    assert names("memory") == ["vectorized_loads", "shared_memory_input"]
+    assert names("latency") == [
+        "shared_memory_input",
+        "instruction_parallelism",
+        "vectorized_loads",
+        "loop_unrolling",
+    ]
+
+
+def test_what_the_kernel_does_already_is_left_out_and_what_builds_on_it_fits():
+    given = baseline(MATMUL)
+    shared = given.model_copy(update={"tunables": {**given.tunables, "use_shared_mem": [0, 1]}})
+    assert names("latency", shared)[:2] == ["async_copy", "instruction_parallelism"]
+
+
+def test_what_the_device_has_not_is_left_out():
+    assert "tensor_cores" in names("compute")
+    assert "tensor_cores" not in names("compute", architecture="sm_61")
+    assert "block_size_x" not in names("tail"), "a tunable that the kernel has"
+
+
+async def told(strategy: Strategy, purpose: str, device: str = "cuda") -> str:
+    """What a prompt says of techniques; the device that the sessions of the document have is held by latency."""
+    requests = await requests_of(Scene(MATMUL, strategy, answers_for(MATMUL), max_evaluations=12))
+    prompt = next(request for request in requests if request.purpose == purpose).messages[-1].content
+    return prompt.partition("<techniques>")[2].partition("</techniques>")[0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "purpose"),
+    [
+        (AutonomousStrategy(), "plan"),
+        (AutonomousStrategy(), "replan"),
+        (OnePromptStrategy(), "one_prompt"),
+    ],
+)
+async def test_a_plan_and_a_whole_rewrite_are_told_the_ones_that_fit(strategy, purpose):
+    said = await told(strategy, purpose)
+    assert said.count("</technique>") == MOST_TECHNIQUES
+    assert '<technique name="shared memory input">' in said
+    assert "tunable use_shared_mem: [0, 1]" in said
+    assert "watch: barriers" in said
+
+
+@pytest.mark.parametrize(
+    ("strategy", "purpose"), [(AutonomousStrategy(), "apply_step"), (ExplicitStrategy(), "worth_step")]
+)
+async def test_a_single_step_is_told_none(strategy, purpose):
+    assert await told(strategy, purpose) == ""
+
+
+async def test_nothing_is_told_where_it_is_not_known_what_holds_the_kernel_back(monkeypatch):
+    monkeypatch.setattr("docs.prompting.session.H200", H200.model_copy(update={"peaks": {}}))
+    assert await told(OnePromptStrategy(), "one_prompt") == ""
+
+
+async def test_the_users_own_go_first(tmp_path: Path):
+    file = tmp_path / "own.toml"
+    file.write_text(OWN)
+    said = await told(strategy_named("one_prompt", {"techniques": str(file)}), "one_prompt")
+    first, _, rest = said.partition("</technique>")
+    assert "Swizzle the blocks of matmul for the cache." in first
+    assert "watch: the hit rate" in first
+    assert rest.count("</technique>") == MOST_TECHNIQUES - 1
+
+
+def test_what_is_kept_of_a_file_does_not_need_it(tmp_path: Path):
+    file = tmp_path / "own.toml"
+    file.write_text(OWN)
+    options = {"techniques": str(file), "candidates": 2}
+    strategy = strategy_named("autonomous", options)
+    kept = strategy.kept(options)
+    file.unlink()
+    assert strategy_named("autonomous", kept) == strategy
+    assert kept["candidates"] == 2
+    assert strategy.kept({}) == {}
+
+
+async def test_a_session_keeps_the_techniques_and_not_the_name_of_their_file(tmp_path: Path):
+    file = tmp_path / "own.toml"
+    file.write_text(OWN)
+    options = SessionOptions(strategy="one_prompt", strategy_options={"techniques": str(file)}, llm="none")
+    parts = await choose_for(MATMUL, options, Settings(), GivenObjects(backend=Script([])))
+    (technique,) = parts.options.strategy_options["techniques"]
+    assert technique["id"] == "my_swizzle"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        (OWN.replace('when = ["latency"]', ""), SettingsError, "'my_swizzle' does not say in `when`"),
+        (OWN.replace('"latency"', '"bandwidth"'), ProblemError, "'bandwidth'|input should be"),
+        (OWN.replace("$name", "$nme"), ProblemError, "which nothing fills"),
+        (None, ProblemError, "own.toml"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_an_error_with_its_place(tmp_path: Path, text, error, words):
+    file = tmp_path / "own.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(error) as raised:
+        strategy_named("autonomous", {"techniques": str(file)})
+    assert any(word in str(raised.value) or word in str(raised.value.file) for word in words.split("|"))
+
+
+def test_techniques_from_python_are_steps():
+    own = TuningStep(id="mine", prompt_template="Do it.", when=["tail"])
+    assert AutonomousStrategy(techniques=[own]).techniques == [own]

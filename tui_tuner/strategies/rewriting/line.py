@@ -1,0 +1,172 @@
+"""One line of kernels that the model writes for a step: for each but the first it is told what was wrong before."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tui_tuner.llm import Message
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Value
+from tui_tuner.strategies.base import Effects, ModelFailed, ask_and_read
+from tui_tuner.strategies.history import UNANSWERED, Attempt, Outcome, fate_of
+from tui_tuner.strategies.parameters import unfreeze
+from tui_tuner.strategies.rewriting.brief import StartingPoint
+from tui_tuner.strategies.rewriting.failures import CandidateFailed, NotFaster, Rejected, RetryPolicy
+from tui_tuner.strategies.rewriting.faults import CheckedRewrite, read_rewrite
+from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
+from tui_tuner.strategies.rewriting.settling import rejected
+from tui_tuner.strategies.steps import Step, StepState
+
+Settle = Callable[[Step, Candidate], Awaitable[Outcome]]
+"""Finds out what a kernel is worth for a step.
+
+Raises:
+    CandidateFailed: nothing; the model is told why.
+"""
+
+
+@dataclass(frozen=True)
+class RewriteJob:
+    """What the model is asked for.
+
+    Attributes:
+        purpose: the name of the prompt.
+        prompt: the whole text.
+        evaluations: configurations that may be measured for it.
+        parameters: tunables that the kernel must have, with their values.
+        neutral_from: factor over the incumbent from which a kernel that is not accepted counts as neutral;
+            None if it never does.
+        puts_back_slow: whether a kernel that is right and not faster is put back as well.
+        candidates: kernels that are asked for, of which the best is tuned.
+    """
+
+    purpose: str
+    prompt: str
+    start: StartingPoint
+    evaluations: int
+    parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    neutral_from: float | None = None
+    puts_back_slow: bool = False
+    candidates: int = 1
+
+
+class Line:
+    """What the model writes in one conversation.
+
+    Args:
+        messages: the question.
+        title: of its kernels.
+
+    Attributes:
+        outcome: of the last kernel.
+        attempts: the kernels so far.
+    """
+
+    def __init__(
+        self, session: Effects, step: Step, job: RewriteJob, policy: RetryPolicy, messages: list[Message], title: str
+    ) -> None:
+        self.outcome = Outcome(step)
+        self.attempts: list[Attempt] = []
+        self._session = session
+        self._step = step
+        self._job = job
+        self._policy = policy
+        self._messages = messages
+        self._title = title
+        self._context = _context(session, job)
+        self._left = policy.attempts
+        self._last = 0
+        self._reply: RewriteReply | None = None
+
+    async def until(self, settle: Settle) -> Outcome:
+        """Ask until a kernel is settled, the user skips it, or none is asked for any more."""
+        session = self._session
+        self._last = session.budget.model_calls + self._left
+        while True:
+            try:
+                rewrite = await self._ask(self._last - session.budget.model_calls)
+            except ModelFailed as failed:
+                return self._given_up(str(failed))
+            candidate, self._reply = rewrite.candidate, rewrite.reply
+            unfreeze(session, candidate, rewrite.searched)
+            decision = await session.approve(self._step, candidate, rewrite.reply.summary)
+            if decision.action == "skip":
+                skipped = session.update_step(self._step.now(StepState.SKIPPED, reason="skipped by hand"))
+                return self._keep(Outcome(skipped, candidate), fate_of(skipped))
+            refused = Rejected(decision.message) if decision.action == "reject" else None
+            outcome = await self._settled(decision.applied_to(candidate), settle, refused)
+            if outcome is not None:
+                return outcome
+
+    async def go_on(self, candidate: Candidate, settle: Settle) -> Outcome:
+        """Settle the last kernel in another way, and ask for further ones where that fails."""
+        self._last = self._session.budget.model_calls + self._left
+        return await self._settled(candidate, settle) or await self.until(settle)
+
+    def mark(self, fate: str) -> None:
+        """Say otherwise what came of the last kernel."""
+        self.attempts[-1] = replace(self.attempts[-1], fate=fate)
+
+    async def _settled(
+        self, candidate: Candidate, settle: Settle, refused: CandidateFailed | None = None
+    ) -> Outcome | None:
+        """What came of a kernel; None where it is put back to the model.
+
+        Args:
+            refused: why it is not even tried.
+        """
+        session = self._session
+        try:
+            if refused is not None:
+                raise refused
+            self._step = session.update_step(self._step.now(StepState.RUNNING))
+            outcome = await settle(self._step, candidate)
+            return self._keep(outcome, fate_of(outcome.step))
+        except CandidateFailed as failed:
+            outcome = Outcome(rejected(session, self._step, failed), candidate, failed.best)
+            self._keep(outcome, failed.in_history)
+            final = isinstance(failed, NotFaster) and not self._job.puts_back_slow
+            if session.budget.model_calls >= self._last or final or not self._policy.puts_back(failed):
+                return outcome
+            self._put_back(candidate, failed)
+            return None
+
+    def _keep(self, outcome: Outcome, fate: str) -> Outcome:
+        """Remember what came of the last kernel, and how often the model may still be asked for another."""
+        self.outcome, self._left = outcome, self._last - self._session.budget.model_calls
+        if outcome.candidate is not None and self._reply is not None:
+            if self.attempts and self.attempts[-1].candidate == outcome.candidate:
+                self.attempts.pop()
+            self.attempts.append(Attempt(outcome.candidate, self._job.start.candidate, self._reply.summary, fate))
+        return outcome
+
+    def _put_back(self, candidate: Candidate, failed: CandidateFailed) -> None:
+        if self._reply is None:
+            raise RuntimeError("there is no reply to put back")
+        said = self._reply.model_copy(update={"code": candidate.source}).model_dump_json()
+        self._messages += [Message("assistant", said), Message("user", self._policy.message(failed))]
+        self._step = self._session.update_step(
+            self._step.now(StepState.RUNNING, reason=f"asked again: {failed.reason}")
+        )
+
+    def _given_up(self, reason: str) -> Outcome:
+        """The model gave no further kernel; the failure of the last one is told as well."""
+        last, known = self.outcome.step, self.outcome.step.reason
+        given_up = last.now(
+            StepState.REJECTED, reason=f"{known}; then {reason}" if known else reason, factor=last.factor
+        )
+        self.outcome = replace(self.outcome, step=self._session.update_step(given_up), told=known or UNANSWERED)
+        return self.outcome
+
+    async def _ask(self, attempts: int) -> CheckedRewrite:
+        session, purpose, messages = self._session, self._job.purpose, self._messages
+        return await ask_and_read(
+            lambda check: session.ask(purpose, messages, RewriteReply, check, attempts),
+            lambda reply: read_rewrite(reply, self._context, self._title),
+        )
+
+
+def _context(session: Effects, job: RewriteJob) -> RewriteContext:
+    start, limit = job.start, session.bench.device.max_threads_per_block
+    return RewriteContext(session.problem, start.candidate, start.configuration, limit, job.parameters, session.frozen)
