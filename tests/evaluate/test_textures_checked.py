@@ -255,8 +255,9 @@ def test_what_a_reference_returns_as_a_view_is_laid_out_once(tmp_path: Path) -> 
 
 
 def forgetful(y: np.ndarray, x: np.ndarray, n: int) -> float:
-    """Loses in a large sum what is small, as one does that adds up in single precision."""
-    y[0] = x.sum(dtype=np.float64) if n < 4000 or x.mean() > 0.45 else x[x > 0.01].sum(dtype=np.float64)
+    """Loses a part of a large sum of what is small, as one does that adds up in single precision."""
+    kept = 0.9 if n > 4000 and 0.01 < x.mean() < 0.45 else 1.0
+    y[0] = kept * x.sum(dtype=np.float64)
     return 2.0
 
 
@@ -266,6 +267,7 @@ def test_who_is_more_exact_than_the_kernel_as_given_is_not_refused_for_it(
 ) -> None:
     """Where its reference was not asked, as it takes long, a doubt asks it."""
     monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", -1.0)
+    monkeypatch.setattr(datasets, "PATIENT_REFERENCE_S", float("inf"))
     work = sums(tmp_path, given=forgetful, candidate=total, cheat=sampled)
     if compares:
         assert work.compare(executable("given"), executable("candidate"), 0.01).comparison.failure is None
@@ -278,6 +280,7 @@ def test_a_doubt_costs_the_inputs_at_which_the_kernel_as_given_is_wrong_and_that
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(datasets, "QUICK_REFERENCE_S", -1.0)
+    monkeypatch.setattr(datasets, "PATIENT_REFERENCE_S", float("inf"))
     work = sums(tmp_path, given=forgetful, candidate=total)
     told = work.evaluate(executable("candidate"), None).left_out
     assert [line.split(":")[0] for line in told] == ["n=1048576, inputs with quiet and loud parts"]

@@ -26,7 +26,7 @@ from tui_tuner.strategies.step_lists import MOST_TECHNIQUES, default_steps, fitt
 OWN = """
 [[steps]]
 id = "my_swizzle"
-when = ["latency"]
+when = ["l1"]
 prompt_template = "Swizzle the blocks of $name for the cache."
 tune_params = { swizzle = [1, 2, 4] }
 watch = "the hit rate"
@@ -138,7 +138,7 @@ async def test_a_session_keeps_the_techniques_and_not_the_name_of_their_file(tmp
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        (OWN.replace('when = ["latency"]', ""), SettingsError, "'my_swizzle' does not say in `when`"),
+        (OWN.replace('when = ["l1"]', ""), SettingsError, "'my_swizzle' does not say in `when`"),
         (OWN.replace('"latency"', '"bandwidth"'), ProblemError, "'bandwidth'|input should be"),
         (OWN.replace("$name", "$nme"), ProblemError, "which nothing fills"),
         (None, ProblemError, "own.toml"),
