@@ -82,7 +82,7 @@ def edit(file: str, old: str, new: str) -> None:
         (["scale.cu", "--auto", "--strategy", "nofile.py:X"], "nofile.py: there is no such file"),
         (["scale.cu", "--auto", "--set", "max_replanning"], "'max_replanning' is no option; write NAME=VALUE"),
         (["scale.cu", "--auto", "--set", "max_replaning=1"], "strategy 'autonomous': max_replaning"),
-        (["scale.cu", "--auto", "--set", "max_replaning=1"], "its options: retry_policy, with_replanning"),
+        (["scale.cu", "--auto", "--set", "max_replaning=1"], "its options: retry_policy, candidates, techniques"),
         (["scale.cu", "--auto", "--set", "max_replanning=many"], "strategy 'autonomous': max_replanning"),
         (["scale.cu", "--auto", "--set", "max_replanning=-1"], "should be greater than or equal to 0"),
         (["scale.cu", "--auto", "--strategy", "search", "--set", "x=1"], "its options: none"),

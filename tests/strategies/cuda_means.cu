@@ -1,5 +1,6 @@
-// Every CUDA means that a default step names, used once. Compiled, never run.
+// Every CUDA means that a default step or the prompt for a rewrite names, used once. Compiled, never run.
 
+#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
@@ -120,3 +121,36 @@ __global__ void loop_unrolling(float *y, const float *x, int n)
     }
     y[threadIdx.x] = sum;
 }
+
+#if __CUDA_ARCH__ >= 900
+__global__ void __cluster_dims__(2, 1, 1) cluster(float *y)
+{
+    __shared__ float value;
+    auto blocks = cooperative_groups::this_cluster();
+    if (threadIdx.x == 0) {
+        value = blockIdx.x;
+    }
+    blocks.sync();
+    y[blockIdx.x] = *blocks.map_shared_rank(&value, blocks.block_rank() ^ 1);
+    blocks.sync();
+}
+
+__global__ void bulk_copy(float *y, const float *x)
+{
+    __shared__ __align__(16) float tile[128];
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(tile));
+    unsigned on = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(on));
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 512;" ::"r"(on) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];" ::"r"(to),
+                     "l"(x), "r"(on)
+                     : "memory");
+    }
+    __syncthreads();
+    asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @p bra D; bra W; D: }" ::"r"(on)
+                 : "memory");
+    y[threadIdx.x] = tile[threadIdx.x];
+}
+#endif

@@ -11,6 +11,8 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers.cuda import Nvcc
+from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.strategies.step_lists import default_steps, steps_prompt
 
@@ -142,6 +144,13 @@ def test_every_cuda_means_that_a_step_names_stands_in_the_file_that_nvcc_compile
     compiled = re.sub(r"//.*", "", MEANS.read_text("utf-8"))
     named = set(CUDA_NAME.findall(step.prompt_template)) - OPENCL_NAMES
     assert {name for name in named if name not in compiled} == set()
+
+
+def test_the_means_that_a_prompt_names_stand_in_the_file_that_nvcc_compiles():
+    hopper = DeviceInfo(kind="cuda", name="", backend="", architecture="sm_90", toolchain="nvcc")
+    named = set(re.findall(r"<\w+\.h>|__\w+__|mma\.sync|cp\.async(?:\.\w+)?", kind_named("cuda").means(hopper)))
+    assert {"__cluster_dims__", "cp.async.bulk", "<mma.h>"} <= named
+    assert {name for name in named if name not in MEANS.read_text("utf-8")} == set()
 
 
 def test_every_cuda_means_that_a_step_names_compiles_for_the_architectures_it_is_for(tmp_path):

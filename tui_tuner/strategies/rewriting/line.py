@@ -22,7 +22,7 @@ Settle = Callable[[Step, Candidate], Awaitable[Outcome]]
 """Finds out what a kernel is worth for a step.
 
 Raises:
-    CandidateFailed: nothing; the model is told why.
+    CandidateFailed: it is not what is wanted, and the model may be told why.
 """
 
 
