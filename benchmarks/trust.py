@@ -58,7 +58,7 @@ async def corpus_rows(device: str) -> AsyncIterator[str]:
         for variant, said in verdicts.items():
             kind = "honest" if expected[variant] == "accepted" else "cheat"
             counts[kind] += 1
-            if said.startswith(expected[variant]):
+            if said.startswith(tuple(expected[variant].split(" or "))):
                 counts[f"{kind} right"] += 1
             else:
                 wrong.append(f"  {variant}: {expected[variant]} expected, {said}")
@@ -77,6 +77,8 @@ async def _verdicts(evaluator: LocalEvaluator, given: Candidate, variants: list[
         failure = evaluation.failure
         if failure is None:
             failure = (await evaluator.compare((given, {}), (candidate, {}), 0.01)).failure
+        if failure is None:
+            failure = await evaluator.accusation(candidate, {})
         verdicts[variant] = "accepted" if failure is None else failure.in_words
     return verdicts
 

@@ -42,18 +42,23 @@ class ScreenSettings(_Section):
     keys: dict[str, str] = {}
 
 
+Sanitizer = Literal["memcheck", "racecheck", "initcheck", "synccheck"]
+
+
 class BuildSettings(_Section):
     """How kernels are built.
 
     Attributes:
         jobs: builds at once, None for one a core.
         nvcc: path of the CUDA compiler, None to look for it.
+        sanitizers: tools that watch what a kernel does to memory before it is accepted; none to leave that out.
         cache_mb: size of the builds that are kept for later runs, MiB; 0 keeps none.
     """
 
     jobs: int | None = Field(default=None, ge=1)
     nvcc: Path | None = None
     cache_mb: int = Field(default=2048, ge=0)
+    sanitizers: list[Sanitizer] = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
     @property
     def place(self) -> Path:

@@ -93,7 +93,8 @@ async def _fault(machine: OpenMachine, second: Candidate) -> Failure | None:
     if checked.failure is not None:
         return checked.failure
     first, other = ((one, one.default_configuration) for one in (given, second))
-    return (await machine.evaluator.compare(first, other, DELTA)).failure
+    compared = await machine.evaluator.compare(first, other, DELTA)
+    return compared.failure or await machine.evaluator.accusation(*other)
 
 
 async def compare(chosen: argparse.Namespace) -> int:

@@ -30,6 +30,7 @@ from tui_tuner.evaluate.protocol import (
 )
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.evaluate.sanitizers import Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import Builds, Site
 from tui_tuner.evaluate.supervisor import RunnerDied
@@ -53,6 +54,7 @@ class LocalEvaluator:
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
         self._troubles: list[str] = []
+        self._sanitizers: Sanitizers | None = None
         self._told_of_heat: set[str] = set()
         self._choice: tuple[DeviceSelection, str] | None = None
 
@@ -89,6 +91,14 @@ class LocalEvaluator:
         checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
         default = given.default_configuration
+        self._sanitizers = Sanitizers(
+            tools=chosen_tools(self._options.sanitizers, kind_named(self._device.kind).sanitizers),
+            given=(given, default),
+            build=lambda candidate, at, more: self._executable(candidate, at, self._problem, more),
+            ask=self._places.ask,
+            policy=self._options.policy,
+            tell=self._troubles.append,
+        )
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
         said += await self._places.join()
@@ -141,11 +151,24 @@ class LocalEvaluator:
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """Time two configurations, interleaved; both were built before."""
-        return await _again(
+        """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
+        comparison = await _again(
             lambda: self._compare(incumbent, challenger, delta),
             lambda outcome: _is_implausible(outcome.failure),
             self._troubles.append,
+        )
+        if comparison.failure is not None or comparison.low <= 1 + delta:
+            return comparison
+        failure = await self.accusation(*challenger)
+        return comparison if failure is None else comparison.model_copy(update={"failure": failure})
+
+    async def accusation(self, candidate: Candidate, configuration: Configuration) -> Failure | None:
+        """What the tools find that watch what a kernel does to memory; None where it is fit to be accepted."""
+        if self._sanitizers is None:
+            return None
+        tools = self._sanitizers
+        return await _again(
+            lambda: tools.accusation((candidate, configuration)), lambda _: False, self._troubles.append
         )
 
     async def _compare(
@@ -180,14 +203,14 @@ class LocalEvaluator:
         return self._choice
 
     async def _executable(
-        self, candidate: Candidate, configuration: Configuration, problem: Problem
+        self, candidate: Candidate, configuration: Configuration, problem: Problem, more: Sequence[str] = ()
     ) -> Failure | tuple[Build, Executable | None]:
         if self._builder is None or self._device is None:
             raise RuntimeError("the evaluator is not started")
         shapes = launch_shapes(candidate, configuration, problem, self._device)
         if isinstance(shapes, Failure):
             return shapes
-        build = await self._builder.build(candidate, configuration, self._problem.kernel.compiler_options)
+        build = await self._builder.build(candidate, configuration, [*self._problem.kernel.compiler_options, *more])
         if build.artifact is None:
             return build, None
         return build, Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)

@@ -107,6 +107,14 @@ class ComparisonRequest(Frame):
     delta: float
 
 
+class SanitizeRequest(Frame):
+    """Launch at the tests under a tool that watches what the kernel does to memory."""
+
+    type: Literal["sanitize"] = "sanitize"
+    executable: Executable
+    tool: str
+
+
 class Phase(Frame):
     """What the runner does now; it must say the next thing within `limit_s`.
 
@@ -161,6 +169,15 @@ class EvaluationAnswer(Frame):
     left_out: list[str] = []
 
 
+class SanitizeAnswer(Frame):
+    """What a tool found; `unknown` is why it cannot say."""
+
+    type: Literal["sanitized"] = "sanitized"
+    failure: Failure | None = None
+    unknown: str = ""
+    fatal: bool = False
+
+
 class ComparisonAnswer(Frame):
     """Outcome of compare."""
 
@@ -193,11 +210,12 @@ RunnerRequest = Annotated[
     | RehearsalRequest
     | PreparationRequest
     | EvaluationRequest
-    | ComparisonRequest,
+    | ComparisonRequest
+    | SanitizeRequest,
     Field(discriminator="type"),
 ]
 RunnerAnswer = Annotated[
-    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | UserErrorAnswer,
+    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | SanitizeAnswer | UserErrorAnswer,
     Field(discriminator="type"),
 ]
 

@@ -85,6 +85,12 @@ class FailureKind(StrEnum):
         FailureStage.RUN,
         "Check every index at the sizes that are no multiples, alignment of vector accesses, and shared memory.",
     )
+    RACE = (  # of threads of a block, as a tool found it: results were right
+        "race",
+        FailureStage.RUN,
+        "Two threads use the same memory with nothing between them that orders them. Put a barrier (__syncthreads, or "
+        "__syncwarp within a warp) between the lines that are named; results that are right now and then are luck.",
+    )
     TIMEOUT = (
         "time-out",
         FailureStage.RUN,

@@ -36,6 +36,7 @@ class LocalOptions:
         nvcc: path of the CUDA compiler, None to look for it.
         kept: builds of all runs, None where none are kept.
         run: what others are told that wait for a device of this run.
+        sanitizers: tools that watch a kernel before it is accepted, as far as the device has them.
     """
 
     device: str
@@ -46,6 +47,7 @@ class LocalOptions:
     nvcc: Path | None = None
     kept: KeptBuilds | None = None
     run: str = ""
+    sanitizers: tuple[str, ...] = ()
 
 
 class ThisMachine:

@@ -15,22 +15,9 @@ import numpy as np
 
 from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.datasets import DataSets, LaunchData
-from tui_tuner.evaluate.devices.base import (
-    Buffers,
-    Device,
-    DeviceFault,
-    Inspection,
-    KernelArgument,
-    LoadedKernel,
-)
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.protocol import (
-    ComparisonAnswer,
-    EvaluationAnswer,
-    Executable,
-    LaunchShape,
-    SayPhase,
-)
+from tui_tuner.evaluate.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import array_bytes
@@ -157,6 +144,11 @@ class Workbench:
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
             return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
 
+    @property
+    def small_data(self) -> list[LaunchData]:
+        """Noise at each test; at the timed size where there are none."""
+        return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
+
     def _fresh_pair(self, index: int) -> list[LaunchData]:
         """Noise and, of the other textures that are checked there, one at random."""
         known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
@@ -257,7 +249,10 @@ class Workbench:
         if violation is not None:
             raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
         self._check_inputs(data, buffers)
-        return self._check_outputs(data, buffers)
+        error, wrong = data.check(self._problem, partial(self._device.compare, buffers))
+        if wrong is not None:
+            raise ResultMismatch(wrong, data)
+        return error
 
     def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
         for index in data.arrays.difference(self._outputs):
@@ -265,12 +260,6 @@ class Workbench:
                 raise ResultMismatch(
                     f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'", data
                 )
-
-    def _check_outputs(self, data: LaunchData, buffers: Buffers) -> float:
-        error, wrong = data.check(self._problem, partial(self._device.compare, buffers))
-        if wrong is not None:
-            raise ResultMismatch(wrong, data)
-        return error
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference
