@@ -300,6 +300,27 @@ class Evaluation(ResultModel):
         return self.failure is None or self.failure.kind.stage is not FailureStage.CHECK
 
 
+class Determinism(ResultModel):
+    """Whether a kernel computed the same bits each time that it was launched on the same inputs.
+
+    Attributes:
+        launches: how many there were.
+        differing: most elements that had other bits than after the first of them.
+        elements: of all outputs.
+    """
+
+    launches: int
+    differing: int
+    elements: int
+
+    @property
+    def in_words(self) -> str:
+        """A phrase for people."""
+        if self.differing == 0:
+            return f"the same bits in {self.launches} launches on the same inputs"
+        return f"differs from launch to launch in up to {self.differing} of {self.elements} elements"
+
+
 class Comparison(ResultModel):
     """Challenger against incumbent, interleaved in one process on fresh data.
 
@@ -308,7 +329,9 @@ class Comparison(ResultModel):
         low: lower end of its 95 % bootstrap interval.
         high: upper end.
         pairs: number of pairs.
-        failure: why the challenger failed on the fresh data, if it did.
+        failure: why the challenger failed on the fresh data, or under a tool that watched it, if it did.
+        determinism: whether the challenger computes the same bits each time; None where it was not faster, or an
+            earlier version of the program compared.
     """
 
     ratio: float
@@ -318,3 +341,4 @@ class Comparison(ResultModel):
     incumbent: Timing | None = None
     challenger: Timing | None = None
     failure: Failure | None = None
+    determinism: Determinism | None = None

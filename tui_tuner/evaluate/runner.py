@@ -159,7 +159,7 @@ class Runner:
         def launch(data: LaunchData) -> WatchedLaunch:
             shape = executable.shapes[data.index]
             geometry = Geometry(shape.grid, shape.block, shape.shared_bytes)
-            return WatchedLaunch(data.label, data.arguments, frozenset(data.expected), geometry)
+            return WatchedLaunch(data.label, data.arguments, frozenset(data.expected), geometry, self._bench.poisoned)
 
         launches = map(launch, self._bench.small_data)
         return sorted(launches, key=lambda one: sum(argument.nbytes for argument in one.arguments))

@@ -151,12 +151,14 @@ class WatchedLaunch:
         arguments: in the kernel's order.
         outputs: which of them the kernel writes.
         geometry: of the launch.
+        poisoned: the outputs that start with nothing that a kernel may read.
     """
 
     label: str
     arguments: Sequence[KernelArgument]
     outputs: frozenset[int]
     geometry: Geometry
+    poisoned: frozenset[int] = frozenset()
 
 
 class CannotWatch(Exception):
