@@ -16,6 +16,10 @@ from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import with_lines
 from tui_tuner.problem.candidate import Geometry
 
+_KNOWS = """
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#error it knows
+#endif"""
 BOUNDS = """
 __device__ float first[8], second[8];
 __global__ void watched(float* x, int n, int which) {
@@ -93,7 +97,7 @@ _HONEST, _RACY = range(10), range(20, 27)
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
-    built = bench.compile(source, "watched", {}, [option])
+    built = bench.compile(f"{source}{_KNOWS}", "watched", {}, [option])
     assert built.ok, built.log
     return built.artifact, built.symbol
 
@@ -147,6 +151,11 @@ def test_a_race_is_named_with_both_of_its_lines(emulator: Bench, races: tuple[Pa
 def test_what_is_ordered_is_no_race(which: int, emulator: Bench, races: tuple[Path, str]) -> None:
     fault = _accused(emulator, races, "racecheck", 1, which)
     assert fault is None, fault
+
+
+def test_a_source_does_not_see_that_it_is_watched(bounds: tuple[Path, str], races: tuple[Path, str]) -> None:
+    assert bounds[0].exists()  # else it had not been built
+    assert races[0].exists()
 
 
 def test_an_artifact_that_cannot_be_loaded_accuses_nobody(emulator: Bench, tmp_path: Path) -> None:

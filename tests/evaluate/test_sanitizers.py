@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tui_tuner.evaluate import sanitizers
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
 from tui_tuner.evaluate.results import Build, Comparison, Failure, FailureKind
@@ -72,10 +73,13 @@ class Tools:
     answers: dict[str, SanitizeAnswer]
     told: list[str] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
+    unbuilt: tuple[str, ...] = ()
 
     async def build(
         self, candidate: Candidate, _: Configuration, options: Sequence[str]
     ) -> tuple[Build, Executable | None]:
+        if candidate.source in self.unbuilt:
+            return Build(key="", failure=Failure(kind=FailureKind.COMPILE, message="no")), None
         build = Build(key="", artifact=candidate.source, symbol="k")
         return build, Executable(artifact=candidate.source, symbol="k", shapes=[])
 
@@ -90,10 +94,10 @@ class Tools:
 
 
 def _accusations(tools: Tools, *names: str) -> list[Failure | None]:
-    sanitizers = tools.sanitizers("racecheck")
+    watching = tools.sanitizers("racecheck")
 
     async def all_of_them() -> list[Failure | None]:
-        return [await sanitizers.accusation(_named(name)) for name in names]
+        return [await watching.accusation(_named(name)) for name in names]
 
     return asyncio.run(all_of_them())
 
@@ -115,6 +119,31 @@ def test_a_tool_that_cannot_say_anything_is_told_once_and_accuses_nobody() -> No
     tools = Tools({name: SanitizeAnswer(unknown="it is not there") for name in ("one", "other")})
     assert _accusations(tools, "one", "other") == [None, None]
     assert tools.told == ["kernels are accepted without racecheck: it is not there"]
+
+
+def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_given_does_not_either() -> None:
+    (refused,) = _accusations(Tools({}, unbuilt=("hides",)), "hides")
+    assert refused is not None
+    assert refused.kind is FailureKind.COMPILE
+    tools = Tools({}, unbuilt=("hides", "given"))
+    assert _accusations(tools, "hides", "honest") == [None, None]
+    assert len(tools.told) == 1
+
+
+async def test_places_are_looked_up_a_few_times_whatever_a_kernel_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    async def line(place: str, *_: object) -> str:
+        looked.append(place)
+        return "7"
+
+    monkeypatch.setattr(sanitizers, "_line", line)
+    said = Failure(kind=FailureKind.RACE, message=" ".join(f"{{{n:x}}}" for n in range(300)))
+    told = await sanitizers.with_lines(said, tmp_path, Policy())
+    assert len(looked) == 4
+    assert told.message.startswith("7 7 7 7 ? ?")
 
 
 def _evaluator(problem: Problem, directory: Path, *tools: str) -> LocalEvaluator:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
-from tui_tuner.evaluate.results import Build, Failure
+from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate
@@ -73,8 +73,10 @@ class Sanitizers:
         built = await self.build(*kernel, [self.tools[tool]])
         if isinstance(built, Failure) or built[1] is None:
             why = built if isinstance(built, Failure) else built[0].failure
-            self._drop(tool, "it cannot be built for" if why is None else f"no build for it: {why.message}")
-            return None
+            if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
+                self._drop(tool, f"no build for it in time: {why.message}")
+                return None
+            return why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
         executable = built[1]
         try:
             answer = await self.ask(SanitizeRequest(executable=executable, tool=tool))

@@ -64,6 +64,9 @@ _WATCHED = {
     ),
 }
 """By the option that asks for it: what runs when the kernel touches memory, and how it is compiled to call that."""
+_SOURCE_LINE = f'#include "{SOURCE}"\n'
+_NOT_TOLD = "#undef __SANITIZE_ADDRESS__\n#undef __SANITIZE_THREAD__\n"
+"""A source that knew that it is watched could be another one."""
 _WITHOUT_THEIR_RUNTIME = ("-nodefaultlibs", "-lstdc++", "-lm", "-lgcc", "-lc")
 _COMPILING = tuple(option for option in _OPTIONS if option != "-shared" and not option.startswith("-Wl,"))
 _UNDERSTOOD = ("-I", "-std=c++", "-O")
@@ -127,6 +130,7 @@ class EmulatorCompiler:
     ) -> Recipe:
         """Compile the kernel to tell of every access to memory, and beside it the runtime, which does not."""
         runtime, flags, parameters = _WATCHED[option]
+        files = {**files, LAUNCH: files[LAUNCH].replace(_SOURCE_LINE, f"{_NOT_TOLD}{_SOURCE_LINE}")}
         sources = (*runtime_sources(), WATCHING / "report.cpp", WATCHING / runtime)
         told = (
             "-O1",
@@ -174,7 +178,7 @@ def _launch(kernel: str, source: str, tunables: str) -> str:
     """The file that is compiled: the emulator's headers before the tunables, whose names may be any."""
     headers = [*_OWN_HEADERS, *(name for name in _HEADERS if name in source)]
     includes = "".join(f"#include <{name}>\n" for name in headers)
-    return f'{includes}{tunables}#include "{SOURCE}"\nTUNER_EXPORT_LAUNCH({kernel})\n'
+    return f"{includes}{tunables}{_SOURCE_LINE}TUNER_EXPORT_LAUNCH({kernel})\n"
 
 
 _UNSUPPORTED_HEADERS = {
