@@ -167,7 +167,7 @@ def test_the_child_launches_what_it_is_told(
     cubin.write_bytes(b"cubin")
     arguments = [np.ones(4, np.float32), np.int32(4), np.zeros(4, np.float32)]
     launch = WatchedLaunch("n=4", arguments, frozenset({2}), Geometry((2, 1, 1), (4, 3, 1), 60000), frozenset({2}))
-    sanitizer.write_job(tmp_path, cubin, "k", [launch], "gpu-b")
+    sanitizer.write_job(tmp_path, cubin, "k", [launch, launch], "gpu-b", -1.0)  # no time but for the first
     assert json.loads((tmp_path / "job.json").read_text())["launches"][0]["unwritten"] == [2]
     sanitized_child.main()
     assert fake.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ def main() -> None:
     driver = Driver()
     driver.use_context(driver.device(driver.ordinal(job["unit"])))
     function = driver.function(driver.load_module(Path(job["cubin"]).read_bytes()), job["symbol"])
+    began = time.monotonic()
     for number, launch in enumerate(job["launches"]):
+        if number and time.monotonic() - began > job["last_start_s"]:
+            break  # the smaller ones must do
         _launch(
             driver, function, launch, [np.load(directory / f"{number}.{i}.npy") for i in range(launch["arguments"])]
         )

@@ -60,7 +60,7 @@ def launch_under(
     if program is None:
         raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
-        write_job(Path(directory), artifact, symbol, launches, unit)
+        write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
         child = (sys.executable, "-m", "tui_tuner.evaluate.devices.cuda.sanitized_child", directory)
         command = [str(program), "--tool", tool, *_COMMON, *_OPTIONS.get(tool, ()), *child]
         try:
@@ -76,8 +76,19 @@ def launch_under(
         raise CannotWatch(_complaint(done.stdout + done.stderr))
 
 
-def write_job(directory: Path, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], unit: str) -> None:
-    """What the child is to do: `job.json`, and a file for each argument of each launch."""
+def write_job(
+    directory: Path,
+    artifact: Path,
+    symbol: str,
+    launches: Sequence[WatchedLaunch],
+    unit: str,
+    last_start_s: float,
+) -> None:
+    """What the child is to do: `job.json`, and a file for each argument of each launch.
+
+    Args:
+        last_start_s: when the last launch but the first may begin, seconds.
+    """
     jobs = []
     for number, launch in enumerate(launches):
         for index, argument in enumerate(launch.arguments):
@@ -93,7 +104,8 @@ def write_job(directory: Path, artifact: Path, symbol: str, launches: Sequence[W
                 "unwritten": sorted(launch.poisoned),
             }
         )
-    job = {"unit": unit, "cubin": str(artifact.resolve()), "symbol": symbol, "launches": jobs}
+    cubin = str(artifact.resolve())
+    job = {"unit": unit, "cubin": cubin, "symbol": symbol, "launches": jobs, "last_start_s": last_start_s}
     (directory / "job.json").write_text(json.dumps(job))
 
 
