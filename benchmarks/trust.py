@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.trust.test_corpus import CORPUS, VARIANT
 from tui_tuner.checks.places import opened, pair_named
+from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
@@ -57,7 +58,7 @@ async def corpus_rows(device: str) -> AsyncIterator[str]:
         for variant, said in verdicts.items():
             kind = "honest" if expected[variant] == "accepted" else "cheat"
             counts[kind] += 1
-            if said.startswith(expected[variant]):
+            if said.startswith(tuple(expected[variant].split(" or "))):
                 counts[f"{kind} right"] += 1
             else:
                 wrong.append(f"  {variant}: {expected[variant]} expected, {said}")
@@ -76,6 +77,8 @@ async def _verdicts(evaluator: LocalEvaluator, given: Candidate, variants: list[
         failure = evaluation.failure
         if failure is None:
             failure = (await evaluator.compare((given, {}), (candidate, {}), 0.01)).failure
+        if failure is None:
+            failure = await evaluator.accusation(candidate, {})
         verdicts[variant] = "accepted" if failure is None else failure.in_words
     return verdicts
 
@@ -89,7 +92,7 @@ async def comparison_row(chosen: argparse.Namespace) -> str:
         first, other = ((one, one.default_configuration) for one in (given, pair.second))
         await machine.evaluator.evaluate(*other, best_ms=None)
         for _ in range(chosen.comparisons):
-            said[(await machine.evaluator.compare(first, other, chosen.delta)).verdict(chosen.delta)] += 1
+            said[verdict(await machine.evaluator.compare(first, other, chosen.delta), chosen.delta)] += 1
         device = machine.report.device.name
     counts = ", ".join(f"{count} {word}" for word, count in said.most_common())
     return f"| {chosen.other or chosen.kernel} against {chosen.kernel} | {device} | {chosen.comparisons} | {counts} |"

@@ -88,6 +88,9 @@ def _screens_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "wait_for_idle", until_idle)
 
 
+QUICK_SETTINGS = Path(__file__).parent / "quick_settings.toml"
+
+
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the user's settings or keys, or reaches a proxy."""
@@ -95,5 +98,5 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in (*KEYS, *ours):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "keyring", None)  # type: ignore[arg-type]  # as if it were not installed
-    monkeypatch.setenv("TUNER_TUI_CONFIG", os.devnull)
+    monkeypatch.setenv("TUNER_TUI_CONFIG", str(QUICK_SETTINGS))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

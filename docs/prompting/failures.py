@@ -30,6 +30,9 @@ _REASONS = {
         "the last 8 rows (behind whole tiles of 32)"
     ),
     FailureKind.ILLEGAL_ACCESS: "at n=17: an illegal memory access was encountered",
+    FailureKind.RACE: (
+        "racecheck: at n=33: a race between a write in line 59 and a read in line 62, with no barrier between"
+    ),
     FailureKind.TIMEOUT: "at n=512: no end after 20 s",
     FailureKind.CRASH: "at n=512: the process ended (SIGSEGV)",
     FailureKind.IMPLAUSIBLE: "0.01 ms is less than moving its bytes takes (0.05412 ms)",

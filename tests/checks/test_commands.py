@@ -13,6 +13,7 @@ from tests.checks.test_regression import cases
 from tui_tuner.checks import Code
 from tui_tuner.cli import main
 from tui_tuner.errors import ExitCode
+from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -42,12 +43,12 @@ def between(low: float, high: float) -> Comparison:
     ],
 )
 def test_a_verdict_needs_the_whole_interval(low: float, high: float, said: str) -> None:
-    assert between(low, high).verdict(0.01) == said
+    assert verdict(between(low, high), 0.01) == said
 
 
 def test_a_kernel_that_is_wrong_is_neither_fast_nor_slow() -> None:
     failure = Failure(kind=FailureKind.WRONG_RESULT, message="no")
-    assert between(2, 3).model_copy(update={"failure": failure}).verdict(0.01) == "WRONG"
+    assert verdict(between(2, 3).model_copy(update={"failure": failure}), 0.01) == "WRONG"
 
 
 @needs_compiler

@@ -15,6 +15,7 @@ from tui_tuner.checks.junit import Case, write_junit
 from tui_tuner.checks.regression import between, must_be_of
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ExitCode, ProblemError
+from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.results import Timing
 from tui_tuner.problem.load import load_problem
 from tui_tuner.report import SessionOutcome, problem_key
@@ -89,7 +90,7 @@ def test_the_interval_holds_all_that_the_two_allow() -> None:
     then, now = Timing(median=1, low=0.99, high=1.01, samples=9), Timing(median=1.05, low=1.03, high=1.07, samples=9)
     ratio = between(then, now)
     assert (ratio.low, ratio.high) == pytest.approx((0.99 / 1.07, 1.01 / 1.03))
-    assert [ratio.verdict(most) for most in (0.01, 0.03, 0.10)] == ["SLOW", "UNCLEAR", "SAME"]
+    assert [verdict(ratio, most) for most in (0.01, 0.03, 0.10)] == ["SLOW", "UNCLEAR", "SAME"]
 
 
 @pytest.mark.parametrize(

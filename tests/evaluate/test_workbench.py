@@ -194,6 +194,33 @@ def test_a_comparison_gives_the_ratio_with_its_interval(tmp_path: Path) -> None:
     assert comparison.pairs >= 8
 
 
+class LastBitsOfChance:
+    """Right within what is allowed, and now and then with other bits, as sums by atomic functions are."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        self.calls += 1
+        twice_as_fast(y, x, n)
+        y[:3] *= np.float32(1 + self.calls % 2 * 2**-23)
+        return 1.0
+
+
+def test_whether_the_bits_are_the_same_each_time_is_told_of_what_is_faster(tmp_path: Path) -> None:
+    device = NumpyDevice(given=as_given, fast=twice_as_fast, chance=LastBitsOfChance())
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    same = workbench.compare(executable("given"), executable("fast"), 0.01).comparison.determinism
+    assert same is not None
+    assert (same.launches, same.differing) == (5, 0)
+    assert same.in_words == "the same bits in 5 launches on the same inputs"
+    other = workbench.compare(executable("given"), executable("chance"), 0.01).comparison.determinism
+    assert other is not None
+    assert other.in_words == f"differs from launch to launch in up to 3 of {same.elements} elements"
+    assert workbench.compare(executable("given"), executable("given"), 0.01).comparison.determinism is None
+
+
 def test_a_challenger_that_is_wrong_on_fresh_data_fails_the_comparison(tmp_path: Path) -> None:
     workbench = bench(tmp_path, NumpyDevice(given=as_given, wrong=off_by_a_little))
     workbench.prepare(executable("given"))

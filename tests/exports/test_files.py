@@ -12,6 +12,7 @@ import pytest
 from tests.evaluate.test_bottleneck import H200
 from tests.session.fakes import new_run
 from tui_tuner.errors import JournalError, ProblemError
+from tui_tuner.evaluate.results import Determinism
 from tui_tuner.exports import ToldRun, told_run
 from tui_tuner.exports.blocks import as_markdown
 from tui_tuner.exports.launch_header import launch_header
@@ -145,6 +146,17 @@ def test_what_holds_the_best_back_is_told_where_it_is_known(told: ToldRun) -> No
     assert not [line for line in summary_lines(told) if line.startswith("held by")]
     assert [line for line in summary_lines(known) if line.startswith("held by   The grid has ")]
     assert "What holds the best back: The grid has " in as_markdown("", [*report_blocks(known)])
+
+
+def test_whether_the_best_computes_the_same_bits_each_time_is_told_where_it_is_known(told: ToldRun) -> None:
+    assert told.outcome.comparison is not None
+    varying = Determinism(launches=5, differing=3, elements=8)
+    comparison = told.outcome.comparison.model_copy(update={"determinism": varying})
+    known = dataclasses.replace(told, outcome=told.outcome.model_copy(update={"comparison": comparison}))
+
+    assert not [line for line in summary_lines(told) if line.startswith("bits")]
+    assert "bits      differs from launch to launch in up to 3 of 8 elements" in summary_lines(known)
+    assert "the best: differs from launch to launch in up to 3 of 8" in as_markdown("", [*report_blocks(known)])
 
 
 async def test_a_run_that_found_nothing_says_how_to_go_on(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ async def test_a_session_keeps_the_techniques_and_not_the_name_of_their_file(tmp
     ("text", "error", "words"),
     [
         (OWN.replace('when = ["l1"]', ""), SettingsError, "'my_swizzle' does not say in `when`"),
-        (OWN.replace('"latency"', '"bandwidth"'), ProblemError, "'bandwidth'|input should be"),
+        (OWN.replace('"l1"', '"bandwidth"'), ProblemError, "'bandwidth'|input should be"),
         (OWN.replace("$name", "$nme"), ProblemError, "which nothing fills"),
         (None, ProblemError, "own.toml"),
     ],

@@ -237,6 +237,7 @@ def local_options(options: SessionOptions, builds: Path, log: Path, settings: Se
         jobs=builds_at_once(settings),
         policy=Policy(allow_unconfined=options.allow_unconfined),
         nvcc=build.nvcc,
+        sanitizers=tuple(build.sanitizers),
         kept=KeptBuilds(build.place, build.cache_mb * MIB) if build.cache_mb else None,
         profile=build.profile,
     )

@@ -135,8 +135,9 @@ async def _trial(machine: OpenMachine, mutant: Mutant, done: Evaluation) -> Tria
         return Trial(mutant, Outcome.NO_CHANGE)  # the machine code of the kernel as given, or of another fault
     changed = (mutant.candidate, mutant.candidate.default_configuration)
     fresh = await machine.evaluator.compare((given, given.default_configuration), changed, DELTA)
-    if fresh.failure is not None:
-        return Trial(mutant, Outcome.NOTICED, fresh.failure.in_words)
+    noticed = fresh.failure or await machine.evaluator.accusation(*changed)
+    if noticed is not None:
+        return Trial(mutant, Outcome.NOTICED, noticed.in_words)
     return Trial(mutant, Outcome.MISSED)
 
 

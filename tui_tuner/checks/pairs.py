@@ -11,7 +11,7 @@ from tui_tuner.checks import Code
 from tui_tuner.checks.junit import Case
 from tui_tuner.checks.places import OpenMachine, opened, pair_named
 from tui_tuner.errors import ExitCode
-from tui_tuner.evaluate.evaluator import in_both_turns
+from tui_tuner.evaluate.evaluator import in_both_turns, verdict
 from tui_tuner.evaluate.results import Comparison, Failure, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -66,7 +66,8 @@ async def _fault(machine: OpenMachine, second: Candidate) -> Failure | None:
     if checked.failure is not None:
         return checked.failure
     first, other = ((one, one.default_configuration) for one in (given, second))
-    return (await machine.evaluator.compare(first, other, DELTA)).failure
+    compared = await machine.evaluator.compare(first, other, DELTA)
+    return compared.failure or await machine.evaluator.accusation(*other)
 
 
 async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
@@ -78,7 +79,7 @@ async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     pair = await asyncio.to_thread(pair_named, chosen.first, chosen.second)
     async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         comparison = await compared(machine, pair.second, chosen.delta)
-    said = comparison.verdict(chosen.delta)
+    said = verdict(comparison, chosen.delta)
     lines = [*_lines(chosen.first, chosen.second, comparison, said), f"on {machine.report.device.name}"]
     if chosen.json:
         names = {"first": str(chosen.first), "second": str(chosen.second), "verdict": said, "delta": chosen.delta}

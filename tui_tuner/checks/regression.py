@@ -13,6 +13,7 @@ from tui_tuner.checks.junit import Case
 from tui_tuner.checks.pairs import DELTA, timed
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
 from tui_tuner.errors import DeviceError, ExitCode, ProblemError, SettingsError
+from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
 from tui_tuner.problem.inputs import label_of
@@ -36,7 +37,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     if then is None or now is None:
         raise ProblemError("has no time of its best kernel", hint="tune the kernel again", file=chosen.baseline)
     ratio = between(then, now)
-    said = ratio.verdict(most)
+    said = verdict(ratio, most)
     lines = _lines(chosen, said, ratio, result, machine)
     if chosen.json:
         tell(json.dumps(_as_json(chosen, said, most, ratio, machine)))

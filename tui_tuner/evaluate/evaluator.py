@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.library import LibraryTime
@@ -125,3 +125,17 @@ async def in_both_turns(
             "pairs": there.pairs + back.pairs,
         }
     )
+
+
+ComparisonVerdict = Literal["FAST", "SAME", "SLOW", "UNCLEAR", "WRONG"]
+
+
+def verdict(comparison: Comparison, delta: float) -> ComparisonVerdict:
+    """FAST, SLOW or SAME: all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
+    if comparison.failure is not None:
+        return "WRONG"
+    if comparison.low > 1 + delta:
+        return "FAST"
+    if comparison.high < 1 / (1 + delta):
+        return "SLOW"
+    return "SAME" if comparison.low >= 1 / (1 + delta) and comparison.high <= 1 + delta else "UNCLEAR"

@@ -14,6 +14,7 @@ from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
+from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.library import named_library
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
@@ -27,18 +28,17 @@ from tui_tuner.evaluate.protocol import (
     EvaluationAnswer,
     EvaluationRequest,
     Executable,
-    LaunchShape,
     OpenRequest,
 )
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.evaluate.sanitizers import Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import Builds, Site
 from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
-from tui_tuner.problem.candidate import Candidate, Geometry, baseline, geometry
-from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.inputs import test_sizes
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 
@@ -57,6 +57,7 @@ class LocalEvaluator:
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
         self._troubles: list[str] = []
+        self._sanitizers: Sanitizers | None = None
         self._told_of_heat: set[str] = set()
         self._choice: tuple[DeviceSelection, str] | None = None
         self._first = ""
@@ -94,6 +95,14 @@ class LocalEvaluator:
         checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
         default = given.default_configuration
+        self._sanitizers = Sanitizers(
+            tools=chosen_tools(self._options.sanitizers, kind_named(self._device.kind).sanitizers),
+            given=(given, default),
+            build=lambda candidate, at, more: self._executable(candidate, at, self._problem, more),
+            ask=self._places.ask,
+            policy=self._options.policy,
+            tell=self._troubles.append,
+        )
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
         said += await self._places.join()
@@ -152,11 +161,24 @@ class LocalEvaluator:
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
-        """Time two configurations, interleaved; both were built before."""
-        return await _again(
+        """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
+        comparison = await _again(
             lambda: self._compare(incumbent, challenger, delta),
             lambda outcome: _is_implausible(outcome.failure),
             self._troubles.append,
+        )
+        if comparison.failure is not None or comparison.low <= 1 + delta:
+            return comparison
+        failure = await self.accusation(*challenger)
+        return comparison if failure is None else comparison.model_copy(update={"failure": failure})
+
+    async def accusation(self, candidate: Candidate, configuration: Configuration) -> Failure | None:
+        """What the tools find that watch what a kernel does to memory; None where it is fit to be accepted."""
+        if self._sanitizers is None:
+            return None
+        tools = self._sanitizers
+        return await _again(
+            lambda: tools.accusation((candidate, configuration)), lambda _: False, self._troubles.append
         )
 
     async def _compare(
@@ -199,14 +221,14 @@ class LocalEvaluator:
         return self._choice
 
     async def _executable(
-        self, candidate: Candidate, configuration: Configuration, problem: Problem
+        self, candidate: Candidate, configuration: Configuration, problem: Problem, more: Sequence[str] = ()
     ) -> Failure | tuple[Build, Executable | None]:
         if self._builder is None or self._device is None:
             raise RuntimeError("the evaluator is not started")
         shapes = launch_shapes(candidate, configuration, problem, self._device)
         if isinstance(shapes, Failure):
             return shapes
-        build = await self._builder.build(candidate, configuration, self._problem.kernel.compiler_options)
+        build = await self._builder.build(candidate, configuration, [*self._problem.kernel.compiler_options, *more])
         if build.artifact is None:
             return build, None
         return build, Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
@@ -312,35 +334,3 @@ async def _again(
 
 def _is_implausible(failure: Failure | None) -> bool:
     return failure is not None and failure.kind is FailureKind.IMPLAUSIBLE
-
-
-def launch_shapes(
-    candidate: Candidate, configuration: Configuration, problem: Problem, device: DeviceInfo
-) -> list[LaunchShape] | Failure:
-    """One launch for each test and, last, the timed size; a failure where the configuration is invalid."""
-    try:
-        for restriction in candidate.restrictions:
-            if not evaluate(restriction, {**problem.sizes, **configuration}):
-                return _invalid(f"breaks the restriction {restriction}")
-        launches = [geometry(candidate.launch, sizes, configuration) for sizes in test_sizes(problem)]
-    except ExpressionError as error:
-        return _invalid(str(error))
-    return _beyond_limits(launches[-1], device) or [
-        LaunchShape(grid=launch.grid, block=launch.block, shared_bytes=launch.shared_bytes) for launch in launches
-    ]
-
-
-def _beyond_limits(launch: Geometry, device: DeviceInfo) -> Failure | None:
-    if not kind_named(device.kind).has_blocks:
-        return None
-    threads = launch.block[0] * launch.block[1] * launch.block[2]
-    if device.max_threads_per_block is not None and threads > device.max_threads_per_block:
-        return _invalid(f"{threads} threads a block, the device has {device.max_threads_per_block}")
-    limit = device.shared_bytes_optin
-    if limit is not None and launch.shared_bytes > limit:
-        return _invalid(f"{launch.shared_bytes} bytes of shared memory a block, the device has {limit}")
-    return None
-
-
-def _invalid(message: str) -> Failure:
-    return Failure(kind=FailureKind.INVALID, message=message)

@@ -122,6 +122,14 @@ class ProfileRequest(Frame):
     launches: int
 
 
+class SanitizeRequest(Frame):
+    """Launch at the tests under a tool that watches what the kernel does to memory."""
+
+    type: Literal["sanitize"] = "sanitize"
+    executable: Executable
+    tool: str
+
+
 class Phase(Frame):
     """What the runner does now; it must say the next thing within `limit_s`.
 
@@ -176,6 +184,15 @@ class EvaluationAnswer(Frame):
     left_out: list[str] = []
 
 
+class SanitizeAnswer(Frame):
+    """What a tool found; `unknown` is why it cannot say."""
+
+    type: Literal["sanitized"] = "sanitized"
+    failure: Failure | None = None
+    unknown: str = ""
+    fatal: bool = False
+
+
 class ComparisonAnswer(Frame):
     """Outcome of compare."""
 
@@ -215,11 +232,19 @@ RunnerRequest = Annotated[
     | PreparationRequest
     | EvaluationRequest
     | ComparisonRequest
-    | ProfileRequest,
+    | ProfileRequest
+    | SanitizeRequest,
     Field(discriminator="type"),
 ]
 RunnerAnswer = Annotated[
-    Phase | DeviceAnswer | RehearsalAnswer | EvaluationAnswer | ComparisonAnswer | ProfileAnswer | UserErrorAnswer,
+    Phase
+    | DeviceAnswer
+    | RehearsalAnswer
+    | EvaluationAnswer
+    | ComparisonAnswer
+    | ProfileAnswer
+    | SanitizeAnswer
+    | UserErrorAnswer,
     Field(discriminator="type"),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, StrEnum, auto
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -84,6 +84,12 @@ class FailureKind(StrEnum):
         "illegal access",
         FailureStage.RUN,
         "Check every index at the sizes that are no multiples, alignment of vector accesses, and shared memory.",
+    )
+    RACE = (  # of threads of a block, as a tool found it: results were right
+        "race",
+        FailureStage.RUN,
+        "Two threads use the same memory with nothing between them that orders them. Put a barrier (__syncthreads, or "
+        "__syncwarp within a warp) between the lines that are named; results that are right now and then are luck.",
     )
     TIMEOUT = (
         "time-out",
@@ -294,7 +300,25 @@ class Evaluation(ResultModel):
         return self.failure is None or self.failure.kind.stage is not FailureStage.CHECK
 
 
-ComparisonVerdict = Literal["FAST", "SAME", "SLOW", "UNCLEAR", "WRONG"]
+class Determinism(ResultModel):
+    """Whether a kernel computed the same bits each time that it was launched on the same inputs.
+
+    Attributes:
+        launches: how many there were.
+        differing: most elements that had other bits than after the first of them.
+        elements: of all outputs.
+    """
+
+    launches: int
+    differing: int
+    elements: int
+
+    @property
+    def in_words(self) -> str:
+        """A phrase for people."""
+        if self.differing == 0:
+            return f"the same bits in {self.launches} launches on the same inputs"
+        return f"differs from launch to launch in up to {self.differing} of {self.elements} elements"
 
 
 class Comparison(ResultModel):
@@ -305,7 +329,8 @@ class Comparison(ResultModel):
         low: lower end of its 95 % bootstrap interval.
         high: upper end.
         pairs: number of pairs.
-        failure: why the challenger failed on the fresh data, if it did.
+        failure: why the challenger failed on the fresh data, or under a tool that watched it, if it did.
+        determinism: whether the challenger computes the same bits each time; None where that was not looked at.
     """
 
     ratio: float
@@ -315,16 +340,7 @@ class Comparison(ResultModel):
     incumbent: Timing | None = None
     challenger: Timing | None = None
     failure: Failure | None = None
-
-    def verdict(self, delta: float) -> ComparisonVerdict:
-        """FAST, SLOW or SAME: all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
-        if self.failure is not None:
-            return "WRONG"
-        if self.low > 1 + delta:
-            return "FAST"
-        if self.high < 1 / (1 + delta):
-            return "SLOW"
-        return "SAME" if self.low >= 1 / (1 + delta) and self.high <= 1 + delta else "UNCLEAR"
+    determinism: Determinism | None = None
 
 
 class Configured(ResultModel):

@@ -18,8 +18,9 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
+from tui_tuner.evaluate.datasets import LaunchData
 from tui_tuner.evaluate.device_lock import DeviceLock
-from tui_tuner.evaluate.devices.base import Device, DeviceChoice, DeviceFault
+from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceChoice, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.protocol import (
     CeilingsRequest,
@@ -29,6 +30,7 @@ from tui_tuner.evaluate.protocol import (
     DeviceAnswer,
     EvaluationAnswer,
     EvaluationRequest,
+    Executable,
     Frame,
     OpenRequest,
     Phase,
@@ -37,6 +39,8 @@ from tui_tuner.evaluate.protocol import (
     ProfileRequest,
     RehearsalRequest,
     RunnerRequest,
+    SanitizeAnswer,
+    SanitizeRequest,
     UserErrorAnswer,
     receive,
     send,
@@ -51,6 +55,8 @@ OPEN_LIMIT_S = 120.0
 CEILING_LIMIT_S = 60.0
 PROFILE_LIMIT_S = 120.0
 """A profiler runs each launch several times, and saves the arrays before."""
+SANITIZE_LIMIT_S = 60.0
+"""Of all launches under one tool, in which a kernel is many times slower."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0
@@ -133,10 +139,34 @@ class Runner:
                 return self._workbench.prepare(request.baseline)
             case EvaluationRequest():
                 return self._bench.evaluate(request.executable, request.best_ms)
-            case ProfileRequest():
-                return self._launch_only(request)
+            case ProfileRequest() | SanitizeRequest():
+                return self._launch_only(request) if isinstance(request, ProfileRequest) else self._sanitize(request)
             case ComparisonRequest():
                 return self._bench.compare(request.incumbent, request.challenger, request.delta)
+
+    def _sanitize(self, request: SanitizeRequest) -> SanitizeAnswer:
+        """Launch at the tests, the smallest first, as far as there is time."""
+        self._say(f"{request.tool} on small inputs", SANITIZE_LIMIT_S + OPEN_LIMIT_S)
+        run, launches = request.executable, self._watched_launches(request.executable)
+        try:
+            self._opened.launch_watched(request.tool, Path(run.artifact), run.symbol, launches, SANITIZE_LIMIT_S)
+        except CannotWatch as reason:
+            return SanitizeAnswer(unknown=str(reason))
+        except DeviceFault as fault:
+            failure = Failure(kind=fault.kind, message=f"{request.tool}: {fault.message}")
+            return SanitizeAnswer(failure=failure, fatal=fault.fatal)
+        return SanitizeAnswer()
+
+    def _watched_launches(self, executable: Executable) -> list[WatchedLaunch]:
+        """One at each test, the smallest first."""
+
+        def launch(data: LaunchData) -> WatchedLaunch:
+            shape = executable.shapes[data.index]
+            outputs = frozenset(data.expected)
+            return WatchedLaunch(data.label, data.arguments, outputs, shape.geometry, self._bench.poisoned)
+
+        launches = map(launch, self._bench.small_data)
+        return sorted(launches, key=lambda one: sum(argument.nbytes for argument in one.arguments))
 
     @property
     def _bench(self) -> Workbench:

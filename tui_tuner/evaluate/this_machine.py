@@ -38,6 +38,7 @@ class LocalOptions:
         kept: builds of all runs, None where none are kept.
         run: what others are told that wait for a device of this run.
         profile: whether kernels are profiled where there are tools for that.
+        sanitizers: tools that watch a kernel before it is accepted, as far as the device has them.
     """
 
     device: str
@@ -49,6 +50,7 @@ class LocalOptions:
     kept: KeptBuilds | None = None
     run: str = ""
     profile: bool = True
+    sanitizers: tuple[str, ...] = ()
 
 
 class ThisMachine:

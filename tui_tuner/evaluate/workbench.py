@@ -14,25 +14,13 @@ from statistics import median
 import numpy as np
 
 from tui_tuner.evaluate.datasets import DataSets, LaunchData
-from tui_tuner.evaluate.devices.base import (
-    Buffers,
-    Device,
-    DeviceFault,
-    Inspection,
-    KernelArgument,
-    LoadedKernel,
-)
+from tui_tuner.evaluate.determinism import LAUNCHES, determinism
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.kept_buffers import KeptBuffers, ResultMismatch
 from tui_tuner.evaluate.measure import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.protocol import (
-    ComparisonAnswer,
-    EvaluationAnswer,
-    Executable,
-    LaunchShape,
-    SayPhase,
-)
-from tui_tuner.evaluate.results import Comparison, Failure, FailureKind, Timing
-from tui_tuner.problem.inputs import array_bytes
+from tui_tuner.evaluate.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
+from tui_tuner.problem.inputs import array_bytes, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
 
@@ -40,8 +28,7 @@ FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
 REST_S = 0.1
 """A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
-LIMIT_S = 3.0
-LIMIT_FACTOR = 50.0
+LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 10
@@ -165,6 +152,16 @@ class Workbench:
         told, self._left_out_told = self._left_out_told, len(self._datasets.left_out)
         return self._datasets.left_out[told:]
 
+    @property
+    def poisoned(self) -> frozenset[int]:
+        """Outputs that start with values that no kernel computes."""
+        return frozenset(i for i in self._outputs if poisoned(self._problem.arguments[i]))
+
+    @property
+    def small_data(self) -> list[LaunchData]:
+        """Noise at each test; at the timed size where there are none."""
+        return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
+
     def _fresh_pair(self, index: int) -> list[LaunchData]:
         """Noise and, of the other textures that are checked there, one at random."""
         known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
@@ -186,8 +183,9 @@ class Workbench:
                 )
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
+                ratio, low, high = pairs.ratio
+                said = self._determinism(new, buffers, challenger) if low > 1 + delta else None
             self._verify(new, structured, challenger)
-        ratio, low, high = pairs.ratio
         comparison = Comparison(
             ratio=ratio,
             low=low,
@@ -195,8 +193,13 @@ class Workbench:
             pairs=len(pairs.times),
             incumbent=pairs.timing(0, cpu=cpu),
             challenger=self._cooling.marked(pairs.timing(1, cpu=cpu)),
+            determinism=said,
         )
         return ComparisonAnswer(comparison=comparison)
+
+    def _determinism(self, kernel: LoadedKernel, buffers: Buffers, executable: Executable) -> Determinism:
+        self._say("the same inputs again", self._limit_s * LAUNCHES)
+        return determinism(self._device, kernel, (buffers, executable.shapes[-1].geometry), self._limit_s)
 
     def _verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
@@ -265,7 +268,11 @@ class Workbench:
         if violation is not None:
             raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
         self._check_inputs(data, buffers)
-        return self._check_outputs(data, buffers)
+        device = self._device
+        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
+        if wrong is not None:
+            raise ResultMismatch(wrong, data)
+        return error
 
     def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
         for index in data.arrays.difference(self._outputs):
@@ -273,13 +280,6 @@ class Workbench:
                 raise ResultMismatch(
                     f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'", data
                 )
-
-    def _check_outputs(self, data: LaunchData, buffers: Buffers) -> float:
-        device = self._device
-        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
-        if wrong is not None:
-            raise ResultMismatch(wrong, data)
-        return error
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference

@@ -160,6 +160,8 @@ def _verified(told: ToldRun) -> Iterator[Block]:
     if comparison is not None and comparison.failure is None:
         words = factor_in_lines((comparison.ratio, comparison.low, comparison.high))
         yield Paragraph(f"At the end both were timed in turns on data new to them: {comparison.pairs} pairs, {words}.")
+    if comparison is not None and comparison.determinism is not None:
+        yield Paragraph(f"Launched again and again, the best: {comparison.determinism.in_words}.")
     if told.outcome.speedup_over_tuned is not None:
         words = factor_in_lines(told.outcome.speedup_over_tuned)
         yield Paragraph(f"Over the kernel as given with its own tunables tuned, timed in the same way: {words}.")

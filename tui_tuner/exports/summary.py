@@ -34,6 +34,8 @@ def summary_lines(told: ToldRun) -> Iterator[str]:
         yield f"{'library':<9} {outcome.library.against(outcome.best)}"
     if (found := told.diagnosis) is not None:
         yield f"{'held by':<9} {found.cause}"
+    if outcome.comparison is not None and outcome.comparison.determinism is not None:
+        yield f"{'bits':<9} {outcome.comparison.determinism.in_words}"
     if outcome.speedup_over_tuned is not None:
         yield f"{'':<9} {factor_in_lines(outcome.speedup_over_tuned)} over the kernel as given with its tunables tuned"
     yield from (f"{'step ' + str(step.id):<9} {step_words(step)}" for step in steps_of(told))

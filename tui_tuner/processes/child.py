@@ -276,24 +276,31 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def run_program(
-    command: Sequence[str], *, environment: Mapping[str, str], limit_s: float
+    command: Sequence[str], *, environment: Mapping[str, str], limit_s: float, dies_with_us: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that answers in little time and few words, as to `--version`, and wait for it.
+
+    Args:
+        dies_with_us: whether it is killed when this thread is: one that may run for ever.
 
     Raises:
         OSError: it cannot be started.
         TimeoutExpired: it did not end in time; it was killed with all that it started.
     """
-    with subprocess.Popen(  # noqa: S603 - callers name programs of the user's toolchain, or ours
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(environment),
-        start_new_session=True,
-        encoding="utf-8",
-        errors="replace",
-    ) as process:
+    with (
+        Path(os.devnull).open("wb") as nothing,
+        subprocess.Popen(  # noqa: S603 - callers name programs of the user's toolchain, or ours
+            [*_LAUNCHER, str(os.getpid()), str(nothing.fileno()), *command] if dies_with_us else command,
+            pass_fds=(nothing.fileno(),) if dies_with_us else (),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as process,
+    ):
         try:
             output, errors = process.communicate(timeout=limit_s)
         finally:

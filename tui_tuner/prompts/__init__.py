@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -29,7 +30,7 @@ ROOM = "tui_tuner.prompts"
 
 
 def render(name: str, /, room: str = ROOM, **values: object) -> str:
-    """The template `name`.md with its placeholders filled.
+    """The template `name`.md with its placeholders filled; what stands between tags as data closes none of them.
 
     Args:
         room: the package in which it is.
@@ -37,7 +38,9 @@ def render(name: str, /, room: str = ROOM, **values: object) -> str:
     Raises:
         KeyError: a placeholder has no value.
     """
-    return _template(room, name).substitute({key: str(value) for key, value in values.items()}).strip()
+    template, data, tags = _template(room, name), *_data(room, name)
+    texts = {key: tags.sub(r"<\\/\1>", str(value)) if key in data else str(value) for key, value in values.items()}
+    return template.substitute(texts).strip()
 
 
 def question(prompt: str, system: str = "system", room: str = ROOM) -> list[Message]:
@@ -53,6 +56,17 @@ def question(prompt: str, system: str = "system", room: str = ROOM) -> list[Mess
 @cache
 def _template(room: str, name: str) -> Template:
     return Template(files(room).joinpath(f"{name}.md").read_text(encoding="utf-8"))
+
+
+_OPENED = re.compile(r"^<(\w+)[^>\n]*>\n\$\{?(\w+)", re.MULTILINE)
+
+
+@cache
+def _data(room: str, name: str) -> tuple[frozenset[str], re.Pattern[str]]:
+    """Placeholders of a template that stand between tags, and what would close one of these."""
+    found = _OPENED.findall(_template(room, name).template)
+    words = "|".join(tag for tag, _ in found) or "(?!)"
+    return frozenset(placeholder for _, placeholder in found), re.compile(rf"</\s*({words})\s*>", re.IGNORECASE)
 
 
 SHOWN = 8

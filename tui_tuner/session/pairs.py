@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tuner.errors import UserError
+from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
@@ -63,7 +64,7 @@ class Pairs(Beside[Compare]):
                 first=wanted.first,
                 second=wanted.second,
                 comparison=found,
-                verdict=None if found is None else found.verdict(self._delta),
+                verdict=None if found is None else verdict(found, self._delta),
                 fault=result.get("fault", ""),
             )
         )

@@ -38,6 +38,9 @@ class ScreenSettings(_Section):
     keys: dict[str, str] = {}
 
 
+Sanitizer = Literal["memcheck", "racecheck", "initcheck", "synccheck"]
+
+
 class BuildSettings(_Section):
     """How kernels are built.
 
@@ -45,6 +48,7 @@ class BuildSettings(_Section):
         jobs: builds at once, None for one a core.
         nvcc: path of the CUDA compiler, None to look for it.
         cache_mb: size of the builds that are kept for later runs, MiB; 0 keeps none.
+        sanitizers: tools that watch what a kernel does to memory before it is accepted; none to leave that out.
         profile: whether the best kernels are profiled for the model, where nvdisasm or ncu is there.
     """
 
@@ -52,6 +56,7 @@ class BuildSettings(_Section):
     nvcc: Path | None = None
     cache_mb: int = Field(default=2048, ge=0)
     profile: bool = True
+    sanitizers: list[Sanitizer] = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
     @property
     def place(self) -> Path:

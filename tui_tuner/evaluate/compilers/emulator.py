@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -24,7 +24,15 @@ from tui_tuner.evaluate.compilers.base import (
     include_paths,
     macros,
 )
-from tui_tuner.evaluate.compilers.gnu import INCLUDE, RUNTIME, definitions, find_gnu, fingerprint, runtime_sources
+from tui_tuner.evaluate.compilers.gnu import (
+    INCLUDE,
+    RUNTIME,
+    WATCHING,
+    definitions,
+    find_gnu,
+    fingerprint,
+    runtime_sources,
+)
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -43,6 +51,23 @@ _OPTIONS = (
     # Device code reads one type as another, and never errno.
     *("-fno-strict-aliasing", "-fno-math-errno", "-fwrapv"),
 )
+_WATCHED = {
+    "-fsanitize=address": (
+        "bounds.cpp",
+        ("-fsanitize=kernel-address", "-fasan-shadow-offset=0x7fff8000", "-fno-sanitize-address-use-after-scope"),
+        ("asan-stack=1", "asan-globals=1", "asan-instrumentation-with-call-threshold=0"),
+    ),
+    "-fsanitize=thread": (
+        "races.cpp",
+        ("-fsanitize=thread",),
+        ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0"),
+    ),
+}
+"""By the option that asks for it: what runs when the kernel touches memory, and how it is compiled to call that."""
+_SOURCE_LINE = f'#include "{SOURCE}"\n'
+_NOT_TOLD = "#undef __SANITIZE_ADDRESS__\n#undef __SANITIZE_THREAD__\n"
+"""A source that knew that it is watched could be another one."""
+_WITHOUT_THEIR_RUNTIME = ("-nodefaultlibs", "-lstdc++", "-lm", "-lgcc", "-lc")
 _COMPILING = tuple(option for option in _OPTIONS if option != "-shared" and not option.startswith("-Wl,"))
 _UNDERSTOOD = ("-I", "-std=c++", "-O")
 """Beginnings of the options, beside `-D`, that mean the same to nvcc and to g++; the others are left out."""
@@ -80,6 +105,7 @@ class EmulatorCompiler:
         Raises:
             Refused: the source uses what the emulator cannot run.
         """
+        watched = next((option for option in options if option in _WATCHED), "")
         source = rewritten(candidate.source)
         given = [option for option in options if option.startswith("-D")]
         launch = _launch(checked_name(candidate.kernel), source, definitions([*given, *macros(configuration)]))
@@ -89,24 +115,47 @@ class EmulatorCompiler:
             *(str(self.program), *_OPTIONS, *understood, f"-I{INCLUDE}"),
             *(LAUNCH, *map(str, runtime_sources()), "-o", ARTIFACT),
         )
-        read = (INCLUDE, RUNTIME, *include_paths(understood))
+        read = (INCLUDE, RUNTIME, WATCHING, *include_paths(understood))
         ours = Headers((INCLUDE,), _OWN_HEADERS)
+        if watched:
+            return self._watched(watched, files, understood, read)
         if understood:  # may mean another runtime
             return Recipe(files, command, ARTIFACT, read, headers=ours)
-        shared = self._shared()
-        objects = [str(shared.directory / name) for name in _objects()]
-        header = ("-include", str(shared.directory / _HEADER))
-        quick = (str(self.program), *_OPTIONS, f"-I{INCLUDE}", *header, LAUNCH, *objects, "-o", ARTIFACT)
+        shared = self._shared(runtime_sources(), _COMPILING)
+        quick = self._quick(shared, _OPTIONS, runtime_sources())
         return Recipe(files, command, ARTIFACT, read, headers=ours, shared=shared, quick=quick)
 
-    def _shared(self) -> SharedPart:
-        """The runtime's objects and the emulator's headers, precompiled."""
+    def _watched(
+        self, option: str, files: Mapping[str, str], understood: Sequence[str], read: tuple[Path, ...]
+    ) -> Recipe:
+        """Compile the kernel to tell of every access to memory, and beside it the runtime, which does not."""
+        runtime, flags, parameters = _WATCHED[option]
+        files = {**files, LAUNCH: files[LAUNCH].replace(_SOURCE_LINE, f"{_NOT_TOLD}{_SOURCE_LINE}")}
+        sources = (*runtime_sources(), WATCHING / "report.cpp", WATCHING / runtime)
+        told = (
+            "-O1",
+            "-finline-small-functions",
+            "-g",
+            *flags,
+            *(word for one in parameters for word in ("--param", one)),
+            *understood,
+        )
+        shared = self._shared(sources, (*_COMPILING, *told))
+        quick = (*self._quick(shared, (*_OPTIONS, *told), sources), *_WITHOUT_THEIR_RUNTIME)
+        return Recipe(files, quick, ARTIFACT, read, shared=shared, quick=quick)
+
+    def _quick(self, shared: SharedPart, options: Sequence[str], sources: Sequence[Path]) -> tuple[str, ...]:
+        objects = [str(shared.directory / name) for name in _objects(sources)]
+        header = ("-include", str(shared.directory / _HEADER))
+        return (str(self.program), *options, f"-I{INCLUDE}", *header, LAUNCH, *objects, "-o", ARTIFACT)
+
+    def _shared(self, sources: Sequence[Path], options: Sequence[str]) -> SharedPart:
+        """The runtime's objects, and the emulator's headers, precompiled with the options of the kernel."""
         compiler = (str(self.program), *_COMPILING, f"-I{INCLUDE}")
         objects = tuple(
-            (*compiler, "-c", str(source), "-o", name)
-            for name, source in zip(_objects(), runtime_sources(), strict=True)
+            (*compiler, "-c", str(source), "-o", name) for name, source in zip(_objects(sources), sources, strict=True)
         )
-        header = (*compiler, "-x", "c++-header", _HEADER, "-o", f"{_HEADER}.gch")
+        header = (str(self.program), *options, f"-I{INCLUDE}", "-x", "c++-header", _HEADER, "-o", f"{_HEADER}.gch")
         content = json.dumps([self.toolchain, _HEADER_TEXT, objects, header])
         name = hashlib.sha256(content.encode()).hexdigest()[:16]
         directory = platformdirs.user_cache_path("tuner-tui") / "emulator" / name
@@ -121,15 +170,15 @@ class EmulatorCompiler:
         return Resources()
 
 
-def _objects() -> list[str]:
-    return [f"{source.stem}.o" for source in runtime_sources()]
+def _objects(sources: Sequence[Path]) -> list[str]:
+    return [f"{source.stem}.o" for source in sources]
 
 
 def _launch(kernel: str, source: str, tunables: str) -> str:
     """The file that is compiled: the emulator's headers before the tunables, whose names may be any."""
     headers = [*_OWN_HEADERS, *(name for name in _HEADERS if name in source)]
     includes = "".join(f"#include <{name}>\n" for name in headers)
-    return f'{includes}{tunables}#include "{SOURCE}"\nTUNER_EXPORT_LAUNCH({kernel})\n'
+    return f"{includes}{tunables}{_SOURCE_LINE}TUNER_EXPORT_LAUNCH({kernel})\n"
 
 
 _UNSUPPORTED_HEADERS = {

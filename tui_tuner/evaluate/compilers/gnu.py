@@ -75,6 +75,8 @@ class CCompiler:
 _HERE = Path(__file__).resolve().parents[1] / "emulator"
 INCLUDE = _HERE / "include"
 RUNTIME = _HERE / "runtime"
+WATCHING = _HERE / "watching"
+"""What a kernel calls that is compiled to tell of its accesses to memory."""
 FAULTS = RUNTIME / "faults.c"
 """Compiled into every native artifact: tells the parent process where a fault happened."""
 
@@ -88,7 +90,7 @@ def runtime_sources() -> tuple[Path, ...]:
 def fingerprint() -> str:
     """Eight hexadecimal digits that change with the emulator's C++."""
     digest = hashlib.sha256()
-    for path in sorted([*INCLUDE.rglob("*.h"), *RUNTIME.iterdir()]):
+    for path in sorted([*INCLUDE.rglob("*.h"), *RUNTIME.iterdir(), *WATCHING.iterdir()]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:8]
 

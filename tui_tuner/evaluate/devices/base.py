@@ -142,6 +142,29 @@ LaunchJob = tuple["Buffers", Geometry]
 """What a kernel is launched with."""
 
 
+@dataclass(frozen=True)
+class WatchedLaunch:
+    """A launch under a tool that watches what the kernel does to memory.
+
+    Attributes:
+        label: names it, as in "n=17".
+        arguments: in the kernel's order.
+        outputs: which of them the kernel writes.
+        geometry: of the launch.
+        poisoned: the outputs that start with nothing that a kernel may read.
+    """
+
+    label: str
+    arguments: Sequence[KernelArgument]
+    outputs: frozenset[int]
+    geometry: Geometry
+    poisoned: frozenset[int] = frozenset()
+
+
+class CannotWatch(Exception):
+    """A tool that is not there, does not work or was not done in time; nothing is known of the kernel."""
+
+
 class Device(ABC):
     """One device inside the runner process; used from one thread only.
 
@@ -228,6 +251,17 @@ class Device(ABC):
         for buffers, geometry in jobs:
             self.launch(kernel, buffers, geometry, timeout_s)
             yield
+
+    def launch_watched(
+        self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float
+    ) -> None:
+        """Launch a kernel that was built so that it, or a tool, finds what it does wrong; `timeout_s` is for all.
+
+        Raises:
+            DeviceFault: it was found to do something wrong.
+            CannotWatch: nothing can be said.
+        """
+        raise CannotWatch(f"{tool} cannot be had for this device")
 
     @abstractmethod
     def time(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui_tuner.errors import DeviceError
@@ -45,6 +46,8 @@ class DeviceKind:
         has_warps: whether blocks run in warps, of which occupancy is told.
         has_ceilings: whether its bandwidth and its peak are measured by the runner.
         is_emulated: whether it is so slow that a problem has other sizes there.
+        sanitizers: tools that watch what a kernel does to memory, by the option of the compiler that a build for them
+            needs; see `evaluate/sanitizers.py`.
         time_note: what is said of the unit over a column of times; may be empty.
         substitution: what the user is told where it replaces a device that is not there.
     """
@@ -60,6 +63,7 @@ class DeviceKind:
     has_warps = False
     has_ceilings = False
     is_emulated = False
+    sanitizers: Mapping[str, str] = MappingProxyType({})
     time_note = ""
     substitution = ""
 

@@ -7,6 +7,7 @@ What drives a device or builds for it is imported when it is needed, so that eve
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui_tuner.errors import DeviceError
@@ -37,6 +38,7 @@ class CudaKind(DeviceKind):
     has_several = True
     has_warps = True
     has_ceilings = True
+    sanitizers = MappingProxyType(dict.fromkeys(("memcheck", "racecheck", "initcheck", "synccheck"), "-lineinfo"))
 
     def backends(self) -> Iterable[str]:
         """Packages that can drive a CUDA device."""
@@ -181,6 +183,7 @@ class EmulatorKind(DeviceKind):
     address = Address.CORE
     has_several = True
     is_emulated = True
+    sanitizers = MappingProxyType({"memcheck": "-fsanitize=address", "racecheck": "-fsanitize=thread"})
     time_note = "emulator"
     substitution = "the emulator runs the kernel, and its times are CPU times"
 

@@ -35,16 +35,48 @@ _CALLS = {
         "execveat": 322,
         "setpgid": 109,
         "setsid": 112,
+        "kill": 62,
+        "tgkill": 234,
+        "rt_sigqueueinfo": 129,
+        "rt_tgsigqueueinfo": 297,
+        "prlimit64": 302,
+        "tkill": 200,
+        "pidfd_open": 434,
+        "ptrace": 101,
+        "process_vm_readv": 310,
+        "process_vm_writev": 311,
     },
-    "aarch64": {"clone": 220, "clone3": 435, "execve": 221, "execveat": 281, "setpgid": 154, "setsid": 157},
+    "aarch64": {
+        "clone": 220,
+        "clone3": 435,
+        "execve": 221,
+        "execveat": 281,
+        "setpgid": 154,
+        "setsid": 157,
+        "kill": 129,
+        "tgkill": 131,
+        "rt_sigqueueinfo": 138,
+        "rt_tgsigqueueinfo": 240,
+        "prlimit64": 261,
+        "tkill": 130,
+        "pidfd_open": 434,
+        "ptrace": 117,
+        "process_vm_readv": 270,
+        "process_vm_writev": 271,
+    },
 }
+_ON_ITSELF = ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64")
+"""Calls whose first argument is a process: its own, or 0 for itself or its group, which it is alone in."""
+_ON_OTHERS = ("tkill", "pidfd_open", "ptrace", "process_vm_readv", "process_vm_writev")
 
 _Instruction = tuple[int, int, int, int]
 """Code, instructions to skip where it holds and where not, and its number."""
 
 
 def refuse_processes(*, threads: bool) -> bool:
-    """Let this process start no other and become no other.
+    """Let this process start no other, become no other, and signal, stop, read or limit none but itself.
+
+    Landlock keeps it from other processes too, but from their signals since ABI 6 only.
 
     Args:
         threads: whether threads may be started.
@@ -59,6 +91,7 @@ def refuse_processes(*, threads: bool) -> bool:
         program += [(_EQUAL, 0, 4, calls["clone"]), (_LOAD, 0, 0, _FIRST_ARGUMENT), (_ANY_BIT, 0, 1, _CLONE_THREAD)]
         program += [_returns(_ALLOW), _fails(errno.EPERM)]
     program += _refusing(calls, ["clone3"], errno.ENOSYS)
+    program += _on_itself_alone(calls, os.getpid()) + _refusing(calls, _ON_OTHERS, errno.EPERM)
     return _install(program + _refusing(calls, ["clone", "fork", "vfork", "execve", "execveat"], errno.EPERM))
 
 
@@ -77,6 +110,15 @@ def _fails(error: int) -> _Instruction:
 
 def _refusing(calls: dict[str, int], names: Iterable[str], error: int) -> list[_Instruction]:
     return [step for name in names if name in calls for step in ((_EQUAL, 0, 1, calls[name]), _fails(error))]
+
+
+def _on_itself_alone(calls: dict[str, int], process: int) -> list[_Instruction]:
+    program: list[_Instruction] = []
+    for name in _ON_ITSELF:
+        if name in calls:
+            program += [(_EQUAL, 0, 5, calls[name]), (_LOAD, 0, 0, _FIRST_ARGUMENT), (_EQUAL, 1, 0, process)]
+            program += [(_EQUAL, 0, 1, 0), _returns(_ALLOW), _fails(errno.EPERM)]
+    return program
 
 
 def _install(refusals: list[_Instruction]) -> bool:

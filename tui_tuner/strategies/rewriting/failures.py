@@ -116,6 +116,12 @@ class IllegalAccess(RunFailed):
     kind = FailureKind.ILLEGAL_ACCESS
 
 
+class Raced(RunFailed):
+    """Its threads use the same memory in no order."""
+
+    kind = FailureKind.RACE
+
+
 class TimedOut(RunFailed):
     """It did not end in time."""
 

@@ -23,11 +23,13 @@ from tui_tuner.evaluate.devices.base import (
     Inspection,
     KernelArgument,
     LoadedKernel,
+    WatchedLaunch,
 )
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import OUT_OF_MEMORY, CudaError, code_in, fault_of, fell_off, lost
+from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
@@ -243,6 +245,12 @@ class CudaDevice(Device):
                 in_batches = self._checks is not None and inspect.reproducible
                 times += self._inspected(buffers, run, min(BATCH, launches - len(times)) if in_batches else 1, inspect)
         return times
+
+    def launch_watched(
+        self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float
+    ) -> None:
+        """Launch in a child under compute-sanitizer."""
+        launch_under(tool, artifact, symbol, launches, self.unit, timeout_s)
 
     def time_warm(
         self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float

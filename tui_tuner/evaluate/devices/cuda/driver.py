@@ -108,6 +108,8 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuDeviceTotalMem_v2": (POINTER(c_size_t), c_int),
     "cuDeviceGetPCIBusId": (c_char_p, c_int, c_int),
     "cuDeviceGetUuid_v2": (c_char_p, c_int),
+    "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
+    "cuCtxSetCurrent": (c_void_p,),
     "cuCtxSynchronize": (),
     "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
     "cuMemFree_v2": (c_uint64,),
@@ -187,6 +189,12 @@ class Driver:
                 f"there is no CUDA device {ordinal}", hint=f"devices here: {self.device_count()}"
             ) from error
         return handle.value
+
+    def use_context(self, device: int) -> None:
+        """Make the device's primary context the current one, for as long as the process lives."""
+        context = c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", byref(context), device)
+        self.call("cuCtxSetCurrent", context)
 
     def device_name(self, device: int) -> str:
         """The device's name."""

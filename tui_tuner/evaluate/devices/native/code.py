@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
-from tui_tuner.evaluate.devices.native.memory import MESSAGE_BYTES, GuardedSharedArray, LaunchReport
+from tui_tuner.evaluate.devices.native.memory import MESSAGE_BYTES, GuardedSharedArray, LaunchReport, WatchedArray
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 
@@ -89,6 +89,7 @@ def scalar(value: np.generic) -> object:
 def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
     function = library[symbol]
     function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
+    tell_arrays = getattr(library, "tuner_arrays", None)  # there where a build watches what the kernel does
 
     def bind(launch: NativeLaunch, report: LaunchReport) -> NativeCall:
         slots = [_slot(value) for value in launch.values]
@@ -99,8 +100,13 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
         )
         message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
 
+        arrays = [WatchedArray.of(v) if isinstance(v, GuardedSharedArray) else WatchedArray() for v in launch.values]
+        watched = (WatchedArray * len(arrays))(*arrays)
+
         def call() -> int:
             _ = slots  # the addresses are theirs
+            if tell_arrays is not None:
+                tell_arrays(watched, len(watched))
             status = int(function(numbers, addresses, message, MESSAGE_BYTES))
             if launch.alone:
                 library.tuner_atomics(ctypes.byref(report.atomics))

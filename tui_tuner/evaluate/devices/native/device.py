@@ -22,12 +22,14 @@ from tui_tuner.evaluate.compilers.gnu import Gnu, cpu_model, find_gnu
 from tui_tuner.evaluate.devices.base import (
     ALL,
     Buffers,
+    CannotWatch,
     Device,
     DeviceFault,
     Inspection,
     KernelArgument,
     LaunchJob,
     LoadedKernel,
+    WatchedLaunch,
     digest_of,
 )
 from tui_tuner.evaluate.devices.native.child import ChildTask, NativeChild
@@ -181,6 +183,39 @@ class NativeDevice(Device):
         """
         launches = [self._launch(job, order=secrets.randbits(31) | 1) for job in jobs]
         yield from self._paused(self._child(kernel.handle, launches, timeout_s), launches, timeout_s)
+
+    def launch_watched(
+        self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float
+    ) -> None:
+        """Launch a kernel that was built to watch itself; `timeout_s` is for all launches, of which one must be done.
+
+        Raises:
+            DeviceFault: it was found to do something wrong.
+            CannotWatch: nothing can be said.
+        """
+        end = time.monotonic() + timeout_s
+        try:
+            kernel = self.load(artifact, symbol)
+        except DeviceFault as fault:
+            raise CannotWatch(fault.message) from fault
+        for number, launch in enumerate(launches):
+            if number and time.monotonic() > end:
+                return
+            self._launch_watched(kernel, launch, end - time.monotonic(), must_end=number == 0)
+
+    def _launch_watched(self, kernel: LoadedKernel, launch: WatchedLaunch, left_s: float, *, must_end: bool) -> None:
+        buffers = self.allocate(launch.arguments, launch.outputs)
+        try:
+            for _ in self.launch_each(kernel, [(buffers, launch.geometry)], max(left_s, 0.0)):
+                pass
+        except DeviceFault as fault:
+            if fault.kind is FailureKind.TIMEOUT and not must_end:
+                return
+            if fault.kind is FailureKind.TIMEOUT:
+                raise CannotWatch(f"it was not done in time at {launch.label}") from fault
+            raise DeviceFault(fault.kind, f"at {launch.label}: {fault.message}") from fault
+        finally:
+            self.free(buffers)
 
     def time(
         self,

@@ -15,7 +15,7 @@ MESSAGE_BYTES = 1024
 
 
 class LaunchStatus(IntEnum):
-    """How far a child came; 1 to 5 are what the emulator's runtime returns."""
+    """How far a child came; 1 to 5 and 10 are what the emulator's runtime returns."""
 
     DONE = 0
     DEADLOCK = 2
@@ -26,6 +26,7 @@ class LaunchStatus(IntEnum):
     UNCONFINED = 7
     FAULTY = 8
     UNFINISHED = 9
+    RACED = 10
 
 
 class FaultNote(ctypes.Structure):
@@ -51,6 +52,17 @@ class FaultNote(ctypes.Structure):
     address: int | None
     placed: int
     place: ctypes.Array[ctypes.c_uint]
+
+
+class WatchedArray(ctypes.Structure):
+    """Laid out as `Array` in the emulator's report.h: where an array and what is reserved for it begin and end."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in ("reserved", "start", "end", "after"))
+
+    @classmethod
+    def of(cls, array: GuardedSharedArray) -> WatchedArray:
+        """The addresses of an array."""
+        return cls(array.reserved, array.start, array.end, array.reserved + 2 * array.guard + array.mapped)
 
 
 MOST_ATOMICS = 256

@@ -18,6 +18,7 @@ _KINDS = {
     LaunchStatus.TRAPPED: FailureKind.CRASH,
     LaunchStatus.OVERRUN: FailureKind.ILLEGAL_ACCESS,
     LaunchStatus.REFUSED: FailureKind.LAUNCH,
+    LaunchStatus.RACED: FailureKind.RACE,
     LaunchStatus.UNLOADABLE: FailureKind.LAUNCH,
     LaunchStatus.FAULTY: FailureKind.LAUNCH,
 }

@@ -9,6 +9,7 @@ static BarrierVote outcome;  // read by all before the next barrier can complete
 static void release_barrier() {
     outcome = arrived;
     arrived = {0, 0};
+    if (watch_barrier) watch_barrier();
     for (unsigned i = 0; i < block_threads(); i++)
         if (Thread& thread = thread_in_order(i); thread.waits == Wait::barrier) wake(thread);
 }
@@ -72,6 +73,7 @@ static bool all_arrived(const Thread* lanes, unsigned present, unsigned waiting,
 static bool complete(Warp& warp, Thread* lanes, unsigned mask, Exchange exchange) {
     unsigned present = mask & warp.live;
     if (!all_arrived(lanes, present, warp.waiting, mask, exchange)) return false;
+    if (watch_exchange) watch_exchange((unsigned)(lanes - threads), present);
     bool each = exchange == Exchange::shuffle || exchange == Exchange::match;
     bool none = exchange == Exchange::sync;
     unsigned long long whole = each || none ? 0 : whole_result(exchange, lanes, present);

@@ -10,7 +10,7 @@
 // Every `extern __shared__` array is this symbol. The page after it must not be touched.
 constexpr unsigned PAGE = 4096, SHARED_LIMIT = 232448, STATIC_LIMIT = 49152, MARGIN = 1024;
 extern "C" {
-alignas(PAGE) __attribute__((visibility("hidden"))) char tuner_dynamic_shared[234 * 1024];
+alignas(PAGE) __attribute__((visibility("hidden"))) char tuner_dynamic_shared[tuner_emulator::SHARED_ROOM];
 }
 static_assert(sizeof tuner_dynamic_shared >= SHARED_LIMIT + MARGIN, "the margin lies behind the largest array");
 
@@ -45,20 +45,18 @@ struct Atomics {
     const volatile void* addresses[MOST_ATOMICS];
 };
 static Atomics atomics;
-bool alone;
+static bool alone;
+bool atomics_are_told;
 
-void note_atomic(const volatile void* address, bool may_lock) {
+void note_atomic(const volatile void* address, size_t bytes, bool may_lock, const void* instruction) {
+    if (watch_atomic) watch_atomic(address, bytes, instruction);
+    if (!alone) return;
     if (may_lock) atomics.count = -1;
     for (int i = 0; i < atomics.count; i++)
         if (atomics.addresses[i] == address) return;
     if (atomics.count == MOST_ATOMICS) atomics.count = -1;
     if (atomics.count >= 0) atomics.addresses[atomics.count++] = address;
 }
-
-struct Shared {
-    char* start;
-    size_t bytes;
-};
 
 struct ModuleIndex {
     unsigned long module, offset;
@@ -77,26 +75,34 @@ static int find_storage(dl_phdr_info* info, size_t, void* result) {
     if (!is_this) return 0;
     if (storage) {
         ModuleIndex index = {info->dlpi_tls_modid, 0};
-        *(Shared*)result = {(char*)__tls_get_addr(&index), storage->p_memsz};
+        size_t first = (size_t)__tls_get_addr(&index);
+        *(Span*)result = {first, first + storage->p_memsz};
     }
     return 1;
 }
 
-static Shared static_shared() {
-    Shared shared = {nullptr, 0};
+Span static_shared() {
+    Span shared = {0, 0};
     dl_iterate_phdr(find_storage, &shared);
     return shared;
 }
 
-static bool fits(const Shared& variables, unsigned dynamic_bytes) {
+static unsigned dynamic_shared_bytes;
+
+Span dynamic_shared() {
+    size_t first = (size_t)tuner_dynamic_shared;
+    return {first, first + dynamic_shared_bytes};
+}
+
+static bool fits(size_t variable_bytes, unsigned dynamic_bytes) {
     unsigned long long block = (unsigned long long)blockDim.x * blockDim.y * blockDim.z;
     if (block == 0 || block > MAX_THREADS) {
         explain("%llu threads a block: a block has 1 to %u", block, MAX_THREADS);
         return false;
     }
-    if (variables.bytes > STATIC_LIMIT || variables.bytes + dynamic_bytes > SHARED_LIMIT) {
+    if (variable_bytes > STATIC_LIMIT || variable_bytes + dynamic_bytes > SHARED_LIMIT) {
         explain("%zu bytes of static and %u of dynamic shared memory: a block has at most %u and, together, %u",
-                variables.bytes, dynamic_bytes, STATIC_LIMIT, SHARED_LIMIT);
+                variable_bytes, dynamic_bytes, STATIC_LIMIT, SHARED_LIMIT);
         return false;
     }
     return true;
@@ -108,9 +114,10 @@ static bool margin_written(unsigned dynamic_bytes) {
     return false;
 }
 
-static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool descending, unsigned order) {
+static Status run_one(const Span& variables, unsigned dynamic_bytes, bool descending, unsigned order) {
     memset(tuner_dynamic_shared, POISON, dynamic_bytes);
-    if (variables.bytes) memset(variables.start, POISON, variables.bytes);
+    if (variables.first) memset((void*)variables.first, POISON, variables.after - variables.first);
+    if (watch_barrier) watch_barrier();
     Status status = run_block(descending, order);
     if (status == FINISHED && margin_written(dynamic_bytes)) {
         explain("block %u,%u,%u wrote past the end of its %u bytes of dynamic shared memory", blockIdx.x, blockIdx.y,
@@ -120,7 +127,7 @@ static Status run_one(const Shared& variables, unsigned dynamic_bytes, bool desc
     return status;
 }
 
-static Status run_grid(const Shared& variables, unsigned dynamic_bytes, unsigned order, unsigned only) {
+static Status run_grid(const Span& variables, unsigned dynamic_bytes, unsigned order, unsigned only) {
     // Neither blocks nor threads have an order. Unshuffled, that of the threads of neighbouring blocks is opposite, so
     // that a missing barrier shows.
     unsigned long long plane = (unsigned long long)gridDim.x * gridDim.y, count = plane * gridDim.z;
@@ -140,12 +147,18 @@ int run(const Launch& launch) {
     const unsigned* g = launch.geometry;
     gridDim = dim3(g[0], g[1], g[2]);
     blockDim = dim3(g[3], g[4], g[5]);
-    Shared variables = static_shared();
-    if (!fits(variables, g[6])) return REFUSED;
+    Span variables = static_shared();
+    if (!fits(variables.after - variables.first, g[6])) return REFUSED;
+    dynamic_shared_bytes = g[6];
     prepare_threads(blockDim, launch.thread, launch.arguments);
     memset(tuner_dynamic_shared + g[6], UNTOUCHED, MARGIN);
     alone = g[8] != 0;
+    atomics_are_told = alone || watch_atomic;
     atomics.count = 0;
+    if (watch_launch && !watch_launch()) {
+        explain("no memory to watch what the threads do");
+        return REFUSED;
+    }
     Status status = run_grid(variables, g[6], g[7], g[8]);
     return status == FINISHED ? 0 : status;
 }
@@ -158,7 +171,8 @@ extern "C" __attribute__((visibility("default"))) void tuner_atomics(void* note)
 }
 
 extern "C" __attribute__((visibility("default"))) unsigned tuner_static_shared() {
-    return (unsigned)tuner_emulator::static_shared().bytes;
+    tuner_emulator::Span variables = tuner_emulator::static_shared();
+    return (unsigned)(variables.after - variables.first);
 }
 
 /* Tells the fault handler which thread ran: block x, y, z, thread x, y, z. */

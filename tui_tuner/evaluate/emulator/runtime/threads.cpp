@@ -64,6 +64,7 @@ static void run_thread(unsigned number) {
     thread->waits = Wait::none;
     enter(thread);
     thread_body(thread_arguments);
+    if (watch_exit) watch_exit();
     unsigned position = (unsigned)(running - threads);
     Warp& warp = warps[position / WARP];
     warp.live &= ~(1u << position % WARP);
@@ -86,14 +87,20 @@ static void work() {
     }
 }
 
+Span stacks() {
+    constexpr size_t ALL = (size_t)MAX_THREADS * (STACK_BYTES + GUARD_BYTES);
+    constexpr int FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    static void* const reserved = mmap(nullptr, ALL, PROT_NONE, FLAGS, -1, 0);
+    return reserved == MAP_FAILED ? Span{0, 0} : Span{(size_t)reserved, (size_t)reserved + ALL};
+}
+
 static void* new_stack() {
-    size_t bytes = STACK_BYTES + GUARD_BYTES;
-    void* memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED || mprotect((char*)memory + GUARD_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) {
+    char* memory = (char*)stacks().first + worker_count * (size_t)(STACK_BYTES + GUARD_BYTES) + GUARD_BYTES;
+    if (stacks().first == 0 || mprotect(memory, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) {
         explain("no memory for the stacks of %u threads", worker_count + 1);
         stop(REFUSED);
     }
-    return (char*)memory + GUARD_BYTES;
+    return memory;
 }
 
 [[noreturn]] static void start_worker() {

@@ -2,12 +2,13 @@
 // another stack come into use, so that a block without barriers is a loop on a single stack.
 #pragma once
 #include <setjmp.h>
+#include <stddef.h>
 
 #include <tuner_emulator/runtime.h>
 
 namespace tuner_emulator {
 
-constexpr unsigned MAX_THREADS = 1024, WARP = 32;
+constexpr unsigned MAX_THREADS = 1024, WARP = 32, SHARED_ROOM = 234 * 1024;
 
 enum class Wait { none, barrier, exchange, active_mask };
 
@@ -29,7 +30,7 @@ struct Warp {
 };
 
 // How a block ends; what `run` returns, and what setjmp gives, where 0 stands for the first return.
-enum Status { FINISHED = 1, DEADLOCK = 2, TRAPPED = 3, OVERRUN = 4, REFUSED = 5 };
+enum Status { FINISHED = 1, DEADLOCK = 2, TRAPPED = 3, OVERRUN = 4, REFUSED = 5, RACED = 10 };
 
 extern Thread threads[MAX_THREADS];
 extern Warp warps[MAX_THREADS / WARP];
@@ -70,6 +71,24 @@ Thread& thread_in_order(unsigned number);
 
 unsigned live_threads();
 unsigned block_threads();
+
+/* The stacks of all threads: first address and the one behind the last; none before a thread has run. */
+struct Span {
+    size_t first, after;
+    bool holds(size_t address) const { return address - first < after - first; }
+};
+Span stacks();
+
+/* The shared memory of a block that is declared with a size, and that which the launch adds. */
+Span static_shared();
+Span dynamic_shared();
+
+/* What a build that watches every access is told; absent from others. */
+__attribute__((weak)) bool watch_launch();  // whether there is memory for it
+__attribute__((weak)) void watch_barrier();
+__attribute__((weak)) void watch_exchange(unsigned first_thread, unsigned lanes);
+__attribute__((weak)) void watch_exit();
+__attribute__((weak)) void watch_atomic(const volatile void* address, size_t bytes, const void* instruction);
 
 /* Why the last launch failed. */
 void explain(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -23,7 +23,11 @@
 // Thread-local storage is one stretch of memory that the runtime can find and poison,
 // whatever template or inline function the variables belong to. Extern declarations are
 // rewritten before the compiler sees them.
+#ifdef __SANITIZE_ADDRESS__
+#define __shared__ static  // the compiler leaves gaps between variables of this kind alone
+#else
 #define __shared__ static thread_local
+#endif
 
 // Device code means PTX by `asm`. The system's headers write `__asm__`.
 #define asm _Pragma("GCC error \"the emulator cannot run inline PTX: use a CUDA GPU\"") __asm__

@@ -1,7 +1,12 @@
 // What a running thread asks of the runtime, which is compiled on its own: to the kernel's
 // compiler these are calls that may change any memory, as barriers must be.
 #pragma once
+#include <stddef.h>
+
 #include "vectors.h"
+
+// What a build that watches every access for races does not watch: the accesses of atomic functions, which are told.
+#define TUNER_UNWATCHED __attribute__((no_sanitize("thread")))
 
 #pragma GCC visibility push(hidden)
 
@@ -31,9 +36,9 @@ unsigned active_mask(int line);
 /* Lets the block's other threads run before this one goes on. */
 void yield();
 
-/* Whether one block runs alone, and every atomic function tells where it works. */
-extern bool alone;
-void note_atomic(const volatile void* address, bool may_lock);
+/* Whether every atomic function tells where it works, before it does. */
+extern bool atomics_are_told;
+void note_atomic(const volatile void* address, size_t bytes, bool may_lock, const void* instruction);
 
 /* Ends the launch as failed. */
 [[noreturn]] void trap(const char* reason, int line);

@@ -62,6 +62,11 @@ struct __attribute__((aligned(4))) SmallPair {
     SmallPair operator-() const { return {-x, -y}; }
 };
 
+template <class Codec>
+struct IsSmallFloat<SmallFloat<Codec>> { static constexpr bool value = true; };
+template <class Scalar>
+struct IsSmallFloat<SmallPair<Scalar>> { static constexpr bool value = true; };
+
 }  // namespace tuner_emulator
 
 // The intrinsics of one 16-bit type and its pair; `name` as in __float2half.

@@ -1,0 +1,224 @@
+"""compute-sanitizer: what it prints is told in one line; without it nobody is accused. The format is its manual's."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.devices.fake_cuda import FakeDriver
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceChoice, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.choose import compiler_for
+from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer
+from tui_tuner.evaluate.devices.cuda.sanitizer import first_finding, launch_under
+from tui_tuner.evaluate.devices.probe import DeviceReport
+from tui_tuner.evaluate.results import DeviceInfo, FailureKind
+from tui_tuner.problem.candidate import Candidate, Geometry
+from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
+
+MEMCHECK = """========= COMPUTE-SANITIZER
+words of the program itself
+========= Invalid __global__ read of size 4 bytes
+=========     at matmul(float *, const float *, int)+0x4f0 in /tmp/work/kernel.cu:44
+=========     by thread (126,0,0) in block (2,0,0)
+=========     Address 0x7f2f3ba00d44 is out of bounds
+=========     and is 325 bytes after the nearest allocation at 0x7f2f3ba00c00 of size 3,108 bytes
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========     Host Frame: [0x333ef0]
+=========                in /usr/lib/x86_64-linux-gnu/libcuda.so.1
+=========
+========= Target application returned an error
+========= ERROR SUMMARY: 1 error
+"""
+RACECHECK = """========= COMPUTE-SANITIZER
+========= Warning: Race reported between Read access at scan(float *)+0x10 in kernel.cu:12
+=========     and Write access at scan(float *)+0x90 in kernel.cu:14 [8 hazards]
+=========
+========= Error: Race reported between Write access at scan(float *)+0x330 in kernel.cu:70
+=========     and Read access at scan(float *)+0x490 in kernel.cu:72 [12160 hazards]
+=========     and Read access at scan(float *)+0x4a0 in kernel.cu:73 [12160 hazards]
+=========
+========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
+"""
+OLDER = """========= Uninitialized __global__ memory read of size 4 bytes
+=========     at 0x160 in kernel.cu:34:vectors(int *, int *)
+=========     by thread (65,0,0) in block (0,0,0)
+=========     Address 0x7f9e2b000104
+"""
+SYNCCHECK = """========= Barrier error detected. Divergent thread(s) in block.
+=========     at halves(float *)+0xa0
+=========     by thread (32,0,0) in block (0,0,0)
+"""
+NOTHING = """========= COMPUTE-SANITIZER
+tuner: all was launched
+========= ERROR SUMMARY: 0 errors
+"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        (
+            MEMCHECK,
+            "invalid __global__ read of size 4 bytes in line 44 325 bytes after the nearest allocation at "
+            "0x7f2f3ba00c00 of size 3,108 bytes (block (2,0,0), thread (126,0,0))",
+        ),
+        (RACECHECK, "a race between a write in line 70 and a read in line 72, with no barrier between"),
+        (OLDER, "uninitialized __global__ memory read of size 4 bytes in line 34 (block (0,0,0), thread (65,0,0))"),
+        (
+            SYNCCHECK,
+            "barrier error detected. Divergent thread(s) in block. in halves(float *)+0xa0 "
+            "(block (0,0,0), thread (32,0,0))",
+        ),
+        (NOTHING, None),
+        ("", None),
+        ("=" * 5000 + " \x1b[31m", None),
+    ],
+)
+def test_what_it_prints_is_told_in_one_line(printed: str, told: str | None) -> None:
+    assert first_finding(printed) == told
+
+
+def test_what_it_prints_cannot_steer_a_terminal_or_go_on_for_ever() -> None:
+    told = first_finding(f"========= Invalid __global__ read \x1b[2J{'x' * 10_000}\n")
+    assert told is not None
+    assert "\x1b" not in told
+    assert len(told) <= 400
+
+
+def _tool(directory: Path, script: str) -> None:
+    program = directory / "bin" / "compute-sanitizer"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!{sys.executable}\n{script}")
+    program.chmod(0o755)
+
+
+LAUNCHES = [WatchedLaunch("n=4", [np.ones(4, np.float32)], frozenset({0}), Geometry((1, 1, 1), (4, 1, 1)))]
+
+
+def _launch(tool: str, directory: Path, timeout_s: float = 30) -> None:
+    cubin = directory / "k.cubin"
+    cubin.write_bytes(b"cubin")
+    launch_under(tool, cubin, "k", LAUNCHES, "gpu-a", timeout_s)
+
+
+def test_what_the_tool_finds_is_the_kernels_fault_and_no_tool_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    _tool(tmp_path, f"print({RACECHECK!r})")
+    with pytest.raises(DeviceFault) as fault:
+        _launch("racecheck", tmp_path)
+    assert fault.value.kind is FailureKind.RACE
+    _tool(tmp_path, f"print({NOTHING!r})")
+    _launch("racecheck", tmp_path)
+    _tool(tmp_path, "print('========= Error: Device not supported')")
+    with pytest.raises(CannotWatch, match="Device not supported"):
+        _launch("racecheck", tmp_path)
+    _tool(tmp_path, "import time; time.sleep(60)")
+    with pytest.raises(CannotWatch, match="not done"):
+        _launch("racecheck", tmp_path, 0.2)
+
+
+def test_without_the_toolkit_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sanitizer, "find_sanitizer", lambda: None)
+    with pytest.raises(CannotWatch, match="no compute-sanitizer"):
+        _launch("memcheck", tmp_path)
+
+
+class OneContext(FakeDriver):
+    """Keeps what is launched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.launched: list[tuple[object, ...]] = []
+
+    def load_module(self, image: bytes) -> int:
+        return 5
+
+    def function(self, module: int, name: str) -> int:
+        return 7
+
+    def ordinal(self, uuid: str) -> int:
+        return self.uuids.index(uuid)
+
+    def call(self, name: str, *arguments: object) -> None:
+        if name == "cuLaunchKernel":
+            self.launched.append(arguments[:8])
+        elif name == "cuFuncSetAttribute":
+            self.launched.append(("shared", *arguments))
+        elif name not in ("cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"):
+            super().call(name, *arguments)
+
+
+def test_the_child_launches_what_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fake = OneContext()
+    monkeypatch.setattr(driver, "Driver", lambda: fake)
+    monkeypatch.setattr(sanitized_child, "die_with_parent", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
+    cubin = tmp_path / "k.cubin"
+    cubin.write_bytes(b"cubin")
+    arguments = [np.ones(4, np.float32), np.int32(4), np.zeros(4, np.float32)]
+    launch = WatchedLaunch("n=4", arguments, frozenset({2}), Geometry((2, 1, 1), (4, 3, 1), 60000), frozenset({2}))
+    sanitizer.write_job(tmp_path, cubin, "k", [launch, launch], "gpu-b", -1.0)  # no time but for the first
+    assert json.loads((tmp_path / "job.json").read_text())["launches"][0]["unwritten"] == [2]
+    sanitized_child.main()
+    assert fake.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
+    assert sanitized_child.LAUNCHED in capfd.readouterr().out
+
+
+FAULTY = """__global__ void watched(float* x, int which) {
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = x[t];
+    if (which != 1) __syncthreads();
+    float other = tile[t ^ 33];
+    if (which == 2) other += x[t + 64];
+    x[t] = other;
+}
+"""
+FAULTS = [("racecheck", 1, "line 4"), ("memcheck", 2, "line 7"), ("racecheck", 0, ""), ("memcheck", 0, ""),
+          ("initcheck", 0, ""), ("initcheck", 3, "line 4"), ("synccheck", 0, "")]  # fmt: skip
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("tool", "which", "place"), FAULTS)
+def test_faults_of_a_kernel_on_a_gpu(
+    tool: str, which: int, place: str, report: DeviceReport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Run with `-s` to see what the tool says."""
+    if report.no_cuda:
+        pytest.skip(report.no_cuda)
+    if sanitizer.find_sanitizer() is None:
+        pytest.skip("no compute-sanitizer")
+    architecture = re.search(r"\((sm_\d+)\)", report.cuda_devices[0])
+    assert architecture is not None
+    info = DeviceInfo(kind="cuda", name="", backend="", architecture=architecture[1])
+    arguments = [Argument(name="a", dtype="int32", value=1)]
+    problem = Problem(kernel=Kernel(source=Path("k.cu"), name="k"), launch=Launch(), arguments=arguments)
+    compiler = compiler_for(DeviceChoice(kind="cuda"), info, problem)
+    candidate = Candidate(source=FAULTY, kernel="watched", launch=Launch())
+    recipe = compiler.recipe(candidate, {}, ["-lineinfo"])
+    for name, text in recipe.files.items():
+        (tmp_path / name).write_text(text)
+    built = subprocess.run(recipe.command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    unit = driver.Driver().uuid(driver.Driver().device(0))
+    unwritten = frozenset({0}) if which == 3 else frozenset[int]()
+    values = [np.ones(64, np.float32), np.int32(which)]
+    launch = WatchedLaunch("n=64", values, frozenset({0}), Geometry((1, 1, 1), (64, 1, 1)), unwritten)
+    symbol = compiler.symbol(candidate, built.stdout + built.stderr)
+    said = ""
+    try:
+        launch_under(tool, tmp_path / recipe.artifact, symbol, [launch], unit, 100)
+    except DeviceFault as fault:
+        said = fault.message
+    with capsys.disabled():
+        sys.stdout.write(f"\n{tool}, {which}: {said}\n")
+    assert re.search(place, said) if place else said == ""

@@ -1,0 +1,180 @@
+"""Builds that watch every access: what leaves an object or races is accused with its line, and nothing honest is."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulator.bench import Bench
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.sanitizers import with_lines
+from tui_tuner.problem.candidate import Geometry
+
+_KNOWS = """
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#error it knows
+#endif"""
+BOUNDS = """
+__device__ float first[8], second[8];
+__global__ void watched(float* x, int n, int which) {
+    __shared__ float tile[64], other[64];
+    extern __shared__ float more[];
+    float mine[4] = {};
+    int t = threadIdx.x;
+    other[t] = tile[t] = more[t] = x[t];
+    first[t % 8] = second[t % 8] = 1;
+    switch (which) {
+        case 0: x[t] = tile[t + n - 1] + other[t] + mine[t % 4] + more[t]; break;
+        case 1: x[t] = tile[t + n]; break;                              // LINE 1
+        case 2: other[t + n] = 1; x[t] = other[t]; break;               // LINE 2
+        case 3: more[t + n] = 1; x[t] = more[t]; break;                 // LINE 3
+        case 4: mine[t % 4 + n] = 1; x[t] = mine[t % 4]; break;         // LINE 4
+        case 5: x[t + n] = 1; break;                                    // LINE 5
+        case 6: x[t] = x[t - n]; break;                                 // LINE 6
+        case 7: x[t] = first[t % 8 + n]; break;                         // LINE 7
+    }
+}
+"""
+_BEYOND = {
+    1: "reads 4 bytes past the end of 'tile'",
+    2: "writes 4 bytes past the end of 'other'",
+    3: "writes past the 256 bytes of dynamic shared memory",
+    4: "writes outside of a local array",
+    5: "writes 4 bytes past the end of argument 1",
+    6: "reads 4 bytes before the start of argument 1",
+    7: "reads 4 bytes past the end of 'first'",
+}
+RACES = """
+__global__ void watched(float* x, int n, int which) {
+    __shared__ float tile[64];
+    __shared__ int counts[64], lock, best, ready;
+    int t = threadIdx.x;
+    switch (which) {
+        case 0: tile[t] = x[t]; __syncthreads(); x[t] = tile[t ^ 33]; break;
+        case 1: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 3]; break;
+        case 2: counts[t] = 0; __syncthreads(); atomicAdd(&counts[t % 5], 1); __syncthreads(); x[t] = counts[t]; break;
+        case 3: lock = 7; __syncthreads(); x[t] = lock; break;  // all write the same
+        case 4:  // the last to come reads what the others wrote
+            if (t == 0) ready = 0;
+            __syncthreads();
+            tile[t] = x[t];
+            __threadfence();
+            if (atomicAdd(&ready, 1) == 63) for (int i = 0; i < 64; i++) x[i] = tile[63 - i];
+            break;
+        case 5:  // looks before it updates
+            if (t == 0) best = -1;
+            __syncthreads();
+            if (best < t) atomicMax(&best, t);
+            break;
+        case 6:  // a lock
+            if (t == 0) lock = best = 0;
+            __syncthreads();
+            while (atomicCAS(&lock, 0, 1) != 0) {}
+            best += t;
+            atomicExch(&lock, 0);
+            break;
+        case 7: ((unsigned char*)tile)[t] = (unsigned char)t; __syncthreads(); x[t] = tile[t / 4]; break;
+        case 8: tile[t] = __shfl_xor_sync(~0u, x[t], 1); __syncthreads(); x[t] = tile[t / 2]; break;
+        case 9: x[t] = 1; __syncthreads(); x[t] += x[t ^ 1] * 0; break;
+
+        case 20: tile[t] = x[t]; x[t] = tile[t ^ 33]; break;
+        case 21: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 33]; break;
+        case 22: counts[t] = 0; atomicAdd(&counts[t % 5], 1); break;
+        case 23: counts[t] = 0; __syncthreads(); atomicAdd(&counts[t % 5], 1); x[t] = counts[t % 7]; break;
+        case 24: lock = t; break;
+        case 25: tile[t] = x[t]; __syncthreads(); x[t] = tile[t ^ 33]; tile[t] = 0; break;
+        case 26: x[t] = x[(t + 1) % 64] + 1; break;
+    }
+}
+"""
+_HONEST, _RACY = range(10), range(20, 27)
+
+
+def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
+    built = bench.compile(f"{source}{_KNOWS}", "watched", {}, [option])
+    assert built.ok, built.log
+    return built.artifact, built.symbol
+
+
+@pytest.fixture(scope="module")
+def bounds(emulator: Bench) -> tuple[Path, str]:
+    return _watch(emulator, BOUNDS, "-fsanitize=address")
+
+
+@pytest.fixture(scope="module")
+def races(emulator: Bench) -> tuple[Path, str]:
+    return _watch(emulator, RACES, "-fsanitize=thread")
+
+
+def _accused(bench: Bench, built: tuple[Path, str], tool: str, n: int, which: int) -> DeviceFault | None:
+    arguments = (np.arange(1, 65, dtype=np.float32), np.int32(n), np.int32(which))
+    launch = WatchedLaunch("n=64", arguments, frozenset({0}), Geometry((2, 1, 1), (64, 1, 1), 256))
+    try:
+        bench.device.launch_watched(tool, *built, [launch], 60)
+    except DeviceFault as fault:
+        return fault
+    return None
+
+
+def test_an_access_beyond_its_object_is_named_with_its_line(emulator: Bench, bounds: tuple[Path, str]) -> None:
+    assert _accused(emulator, bounds, "memcheck", 1, 0) is None  # all the same statements inside of their arrays
+    found = {which: _accused(emulator, bounds, "memcheck", 1 if which != 4 else 4, which) for which in _BEYOND}
+    told = {which: fault and re.sub(r"line \{\w+\} | \(block.*", "", fault.message) for which, fault in found.items()}
+    assert told == {which: f"at n=64: {words}" for which, words in _BEYOND.items()}
+    assert {fault.kind for fault in found.values() if fault} == {FailureKind.ILLEGAL_ACCESS}
+    first = found[1]
+    assert first is not None
+    failure = Failure(kind=first.kind, message=first.message)
+    line = 1 + BOUNDS[: BOUNDS.index("// LINE 1")].count("\n")
+    assert f"line {line} reads" in asyncio.run(with_lines(failure, bounds[0], Policy())).message
+
+
+def test_a_race_is_named_with_both_of_its_lines(emulator: Bench, races: tuple[Path, str]) -> None:
+    found = {which: _accused(emulator, races, "racecheck", 1, which) for which in _RACY}
+    assert {which: fault and fault.kind for which, fault in found.items()} == dict.fromkeys(_RACY, FailureKind.RACE)
+    first = found[20]
+    assert first is not None
+    assert len(re.findall(r"line \{\w+\}", first.message)) == 2
+    assert "shared memory" in first.message
+    there = found[26]
+    assert there is not None
+    assert "argument 1" in there.message
+
+
+@pytest.mark.parametrize("which", _HONEST)
+def test_what_is_ordered_is_no_race(which: int, emulator: Bench, races: tuple[Path, str]) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is None, fault
+
+
+def test_a_source_does_not_see_that_it_is_watched(bounds: tuple[Path, str], races: tuple[Path, str]) -> None:
+    assert bounds[0].exists()  # else it had not been built
+    assert races[0].exists()
+
+
+def test_an_artifact_that_cannot_be_loaded_accuses_nobody(emulator: Bench, tmp_path: Path) -> None:
+    (tmp_path / "none.so").write_bytes(b"nothing")
+    with pytest.raises(CannotWatch):
+        emulator.device.launch_watched("memcheck", tmp_path / "none.so", "tuner_launch", [], 10)
+
+
+def test_atomic_functions_have_the_types_that_nvcc_has(emulator: Bench) -> None:
+    wrong = """__global__ void k(unsigned char* a, short* b, unsigned long* c, double* d, int* e, unsigned* f) {
+    atomicAdd(a, 1);
+    atomicAdd(b, 1);
+    atomicAdd(c, 1);
+    atomicMax(d, 1.0);
+    atomicInc(e, 1);
+    atomicAdd(f, 1); atomicAdd(d, 1); atomicAdd((float*)f, 1); atomicOr((unsigned long long*)c, 1);
+}"""
+    built = emulator.compile(wrong, "k")
+    assert not built.ok
+    assert re.findall(r"kernel\.cu:(\d+):\d+: error: no matching function for call to .atomic", built.log) == list(
+        "23456"
+    )

@@ -1,0 +1,190 @@
+"""Kernels that are watched before they are accepted: who is accused, and who is told that nothing can be said."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.evaluate import sanitizers
+from tui_tuner.evaluate.local import LocalEvaluator
+from tui_tuner.evaluate.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.results import Build, Comparison, Failure, FailureKind
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.sanitizers import Sanitizers
+from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Configuration, Launch, Problem
+
+RACE = Failure(kind=FailureKind.RACE, message="racecheck: a race")
+KERNEL = """__global__ void shift(float* y, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] + 1;
+}
+"""
+PROBLEM = """
+[kernel]
+source = "shift.cu"
+name = "shift"
+[sizes]
+n = 300
+[launch]
+problem_size = ["n"]
+block_size = [64]
+grid_div_x = [64]
+[[arguments]]
+name = "y"
+dtype = "float32"
+shape = ["n"]
+output = true
+[[arguments]]
+name = "x"
+dtype = "float32"
+shape = ["n"]
+[[arguments]]
+name = "n"
+dtype = "int32"
+value = "n"
+[[tests]]
+sizes = { n = 100 }
+"""
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    (tmp_path / "shift.cu").write_text(KERNEL)
+    (tmp_path / "shift.toml").write_text(PROBLEM)
+    return load_problem(tmp_path / "shift.toml")
+
+
+def _named(name: str) -> tuple[Candidate, Configuration]:
+    return Candidate(source=name, kernel="k", launch=Launch()), {}
+
+
+@dataclass
+class Tools:
+    """A builder and a runner that answer by the kernel's source."""
+
+    answers: dict[str, SanitizeAnswer]
+    told: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    unbuilt: tuple[str, ...] = ()
+
+    async def build(
+        self, candidate: Candidate, _: Configuration, options: Sequence[str]
+    ) -> tuple[Build, Executable | None]:
+        if candidate.source in self.unbuilt:
+            return Build(key="", failure=Failure(kind=FailureKind.COMPILE, message="no")), None
+        build = Build(key="", artifact=candidate.source, symbol="k")
+        return build, Executable(artifact=candidate.source, symbol="k", shapes=[])
+
+    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
+        assert isinstance(request, SanitizeRequest)
+        self.asked.append((request.tool, request.executable.artifact))
+        return self.answers.get(request.executable.artifact, SanitizeAnswer())
+
+    def sanitizers(self, *tools: str) -> Sanitizers:
+        options = dict.fromkeys(tools, "-lineinfo")
+        return Sanitizers(options, _named("given"), self.build, self.ask, Policy(), self.told.append)
+
+
+def _accusations(tools: Tools, *names: str) -> list[Failure | None]:
+    watching = tools.sanitizers("racecheck")
+
+    async def all_of_them() -> list[Failure | None]:
+        return [await watching.accusation(_named(name)) for name in names]
+
+    return asyncio.run(all_of_them())
+
+
+def test_who_is_found_guilty_is_accused_and_looked_at_once() -> None:
+    tools = Tools({"racy": SanitizeAnswer(failure=RACE)})
+    assert _accusations(tools, "racy", "honest", "racy") == [RACE, None, RACE]
+    assert tools.asked == [("racecheck", name) for name in ("racy", "given", "honest")]
+    assert tools.told == []
+
+
+def test_a_tool_that_accuses_the_kernel_as_given_judges_nobody() -> None:
+    tools = Tools({"racy": SanitizeAnswer(failure=RACE), "given": SanitizeAnswer(failure=RACE)})
+    assert _accusations(tools, "racy", "racy") == [None, None]
+    assert tools.told == ["the kernel as given does not pass racecheck: a race: others are not judged by racecheck"]
+
+
+def test_a_tool_that_cannot_say_anything_is_told_once_and_accuses_nobody() -> None:
+    tools = Tools({name: SanitizeAnswer(unknown="it is not there") for name in ("one", "other")})
+    assert _accusations(tools, "one", "other") == [None, None]
+    assert tools.told == ["kernels are accepted without racecheck: it is not there"]
+
+
+def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_given_does_not_either() -> None:
+    (refused,) = _accusations(Tools({}, unbuilt=("hides",)), "hides")
+    assert refused is not None
+    assert refused.kind is FailureKind.COMPILE
+    tools = Tools({}, unbuilt=("hides", "given"))
+    assert _accusations(tools, "hides", "honest") == [None, None]
+    assert len(tools.told) == 1
+
+
+async def test_places_are_looked_up_a_few_times_whatever_a_kernel_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    async def line(place: str, *_: object) -> str:
+        looked.append(place)
+        return "7"
+
+    monkeypatch.setattr(sanitizers, "_line", line)
+    said = Failure(kind=FailureKind.RACE, message=" ".join(f"{{{n:x}}}" for n in range(300)))
+    told = await sanitizers.with_lines(said, tmp_path, Policy())
+    assert len(looked) == 4
+    assert told.message.startswith("7 7 7 7 ? ?")
+
+
+def _evaluator(problem: Problem, directory: Path, *tools: str) -> LocalEvaluator:
+    options = LocalOptions("emulator", directory / "builds", directory / "log", 1, Policy(), sanitizers=tools)
+    return LocalEvaluator(problem, options)
+
+
+@pytest.mark.parametrize(("low", "failure"), [(2.0, RACE), (1.0, None)])
+def test_what_would_be_accepted_is_watched_first(
+    low: float, failure: Failure | None, problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluator = _evaluator(problem, tmp_path)
+
+    async def compared(*_: object) -> Comparison:
+        return Comparison(ratio=2.0, low=low, high=3.0, pairs=9)
+
+    async def accused(*_: object) -> Failure:
+        return RACE
+
+    monkeypatch.setattr(evaluator, "_compare", compared)
+    monkeypatch.setattr(evaluator, "accusation", accused)
+    assert asyncio.run(evaluator.compare(_named("a"), _named("b"), 0.01)).failure == failure
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_a_race_that_does_no_harm_today_is_found_with_its_lines(problem: Problem, tmp_path: Path) -> None:
+    async def found() -> Failure | None:
+        evaluator = _evaluator(problem, tmp_path, "racecheck")
+        try:
+            await evaluator.start()
+            given = baseline(problem)
+            racy = given.source.replace(
+                "{", "{\n__shared__ int last; if (last == 99999) return; last = threadIdx.x;", 1
+            )
+            assert await evaluator.accusation(given, given.default_configuration) is None
+            changed = given.model_copy(update={"source": racy})
+            return await evaluator.accusation(changed, changed.default_configuration)
+        finally:
+            await evaluator.close()
+
+    failure = asyncio.run(found())
+    assert failure is not None
+    assert failure.kind is FailureKind.RACE
+    assert failure.message.count("line 2") == 2

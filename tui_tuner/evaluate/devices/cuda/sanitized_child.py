@@ -1,0 +1,69 @@
+"""Launches a cubin a few times by the driver alone: what compute-sanitizer watches.
+
+Started as `python -m tui_tuner.evaluate.devices.cuda.sanitized_child DIRECTORY`, where `sanitizer.write_job` has put
+what to do. Arrays lie in allocations of their own; outputs that start with nothing are not written, so that initcheck
+knows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.processes.parent import die_with_parent
+
+LAUNCHED = "tuner: all was launched"
+_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+_USUAL_SHARED_BYTES = 48 * 1024
+
+
+def main() -> None:
+    """Launch all and say so; an error of the driver ends it, since the tool has told why by then."""
+    die_with_parent()
+    from tui_tuner.evaluate.devices.cuda.driver import Driver
+
+    directory = Path(sys.argv[1])
+    job = json.loads((directory / "job.json").read_text())
+    driver = Driver()
+    driver.use_context(driver.device(driver.ordinal(job["unit"])))
+    function = driver.function(driver.load_module(Path(job["cubin"]).read_bytes()), job["symbol"])
+    began = time.monotonic()
+    for number, launch in enumerate(job["launches"]):
+        if number and time.monotonic() - began > job["last_start_s"]:
+            break  # the smaller ones must do
+        _launch(
+            driver, function, launch, [np.load(directory / f"{number}.{i}.npy") for i in range(launch["arguments"])]
+        )
+    sys.stdout.write(f"{LAUNCHED}\n")
+
+
+def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.ndarray]) -> None:  # noqa: ANN401
+    slots: list[Any] = []
+    allocated: list[int] = []
+    for index, value in enumerate(values):
+        if index not in launch["arrays"]:
+            slots.append(ctypes.create_string_buffer(value.tobytes(), max(16, value.nbytes)))
+            continue
+        address = driver.allocate(max(value.nbytes, 1))
+        allocated.append(address)
+        if value.nbytes and index not in launch["unwritten"]:
+            driver.upload(address, value)
+        slots.append(ctypes.c_uint64(address))
+    shared = launch["shared_bytes"]
+    if shared > _USUAL_SHARED_BYTES:
+        driver.call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+    pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
+    driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
+    driver.synchronize()
+    for address in allocated:
+        driver.free(address)
+
+
+if __name__ == "__main__":
+    main()

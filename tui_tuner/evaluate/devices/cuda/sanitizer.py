@@ -1,0 +1,178 @@
+"""compute-sanitizer of the CUDA toolkit: a child launches the kernel under it, and what it prints is data.
+
+The child (`sanitized_child.py`) has a context and allocations of its own, by the driver alone, so that the tool knows
+how long each array is. The kernel is device code; the child is started as the runner is, without keys.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.cuda.sanitized_child import LAUNCHED
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.processes import driver_environment
+from tui_tuner.processes.child import run_program
+from tui_tuner.text import clean
+
+_OPTIONS = {"memcheck": ("--padding", "256"), "racecheck": ("--racecheck-report", "analysis")}
+_COMMON = ("--report-api-errors", "no", "--print-limit", "20")
+_KINDS = {
+    "memcheck": FailureKind.ILLEGAL_ACCESS,
+    "racecheck": FailureKind.RACE,
+    "initcheck": FailureKind.ILLEGAL_ACCESS,
+    "synccheck": FailureKind.RACE,
+}
+
+
+def find_sanitizer() -> Path | None:
+    """The program of the toolkit: in CUDA_HOME, PATH or the usual place."""
+    homes = [Path(home) for name in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(name))]
+    found = shutil.which("compute-sanitizer")
+    places = [home / "bin" / "compute-sanitizer" for home in homes]
+    places += [*([Path(found)] if found else []), Path("/usr/local/cuda/bin/compute-sanitizer")]
+    return next((place for place in places if place.is_file()), None)
+
+
+def launch_under(
+    tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], unit: str, timeout_s: float
+) -> None:
+    """Launch a cubin under a tool.
+
+    Args:
+        unit: UUID of the device.
+
+    Raises:
+        DeviceFault: the tool found something.
+        CannotWatch: the tool is not there, does not work or takes too long.
+    """
+    program = find_sanitizer()
+    if program is None:
+        raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
+    with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
+        write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
+        child = (sys.executable, "-m", "tui_tuner.evaluate.devices.cuda.sanitized_child", directory)
+        command = [str(program), "--tool", tool, *_COMMON, *_OPTIONS.get(tool, ()), *child]
+        try:
+            done = run_program(command, environment=driver_environment(), limit_s=timeout_s, dies_with_us=True)
+        except subprocess.TimeoutExpired:
+            raise CannotWatch(f"it was not done within {timeout_s:g} s") from None
+        except OSError as error:
+            raise CannotWatch(f"{program} cannot be started: {error.strerror}") from error
+    finding = first_finding(done.stdout)
+    if finding is not None:
+        raise DeviceFault(_KINDS[tool], finding)
+    if LAUNCHED not in done.stdout.splitlines():
+        raise CannotWatch(_complaint(done.stdout + done.stderr))
+
+
+def write_job(
+    directory: Path,
+    artifact: Path,
+    symbol: str,
+    launches: Sequence[WatchedLaunch],
+    unit: str,
+    last_start_s: float,
+) -> None:
+    """What the child is to do: `job.json`, and a file for each argument of each launch.
+
+    Args:
+        last_start_s: when the last launch but the first may begin, seconds.
+    """
+    jobs = []
+    for number, launch in enumerate(launches):
+        for index, argument in enumerate(launch.arguments):
+            np.save(directory / f"{number}.{index}.npy", np.ascontiguousarray(argument), allow_pickle=False)
+        geometry = launch.geometry
+        jobs.append(
+            {
+                "grid": geometry.grid,
+                "block": geometry.block,
+                "shared_bytes": geometry.shared_bytes,
+                "arguments": len(launch.arguments),
+                "arrays": [i for i, argument in enumerate(launch.arguments) if isinstance(argument, np.ndarray)],
+                "unwritten": sorted(launch.poisoned),
+            }
+        )
+    cubin = str(artifact.resolve())
+    job = {"unit": unit, "cubin": cubin, "symbol": symbol, "launches": jobs, "last_start_s": last_start_s}
+    (directory / "job.json").write_text(json.dumps(job))
+
+
+_HEADLINE = re.compile(
+    r"(?:Error: )?(?:Race reported between|Potential (?:RAW|WAR|WAW) hazard|Invalid |Misaligned |Uninitialized "
+    r"|Barrier error|Stack overflow|Unused memory|Leaked ).*"
+)
+_IGNORED = ("Warning:", "Unused memory", "Leaked ")
+"""A warning of racecheck is what a program may well mean to do, as its manual says."""
+_LINE = re.compile(r" in (?:[^\s:]*/)?kernel\.cu:(\d+)")
+_RACE = re.compile(r"Race reported between (\w+) access at (.*)")
+_OTHER = re.compile(r"and (\w+) access at (.*)")
+_THREAD = re.compile(r"by thread (\([\d,]+\)) in block (\([\d,]+\))")
+_BESIDE = re.compile(r"and is ([\d,]+ bytes (?:after|before|inside) .*)")
+_MOST_CHARACTERS = 400
+
+
+def first_finding(output: str) -> str | None:
+    """The first thing that a tool accuses the kernel of, in one line; None for nothing.
+
+    Args:
+        output: all that the tool printed, mixed with what the program itself printed.
+    """
+    for headline, details in _reports(output):
+        if _HEADLINE.fullmatch(headline) and not headline.startswith(_IGNORED):
+            return clean(_in_words(headline, details))[:_MOST_CHARACTERS]
+    return None
+
+
+def _reports(output: str) -> Iterator[tuple[str, list[str]]]:
+    """A headline with what stands below it, further in."""
+    headline, details = "", list[str]()
+    for line in output.splitlines():
+        mark, _, text = line.partition(" ")
+        if len(mark) < len("=====") or mark.strip("="):
+            continue
+        if text.startswith("  "):
+            details.append(text.strip())
+            continue
+        if headline:
+            yield headline, details
+        headline, details = text.strip(), []
+    if headline:
+        yield headline, details
+
+
+def _in_words(headline: str, details: Sequence[str]) -> str:
+    race = _RACE.search(headline)
+    if race is not None:
+        others = [f"a {found[1].lower()} in {_line_of(found[2])}" for text in details if (found := _OTHER.search(text))]
+        one = f"a {race[1].lower()} in {_line_of(race[2])}"
+        return f"a race between {' and '.join([one, *others[:1]])}, with no barrier between"
+    words = [f"{headline[:1].lower()}{headline[1:]}"]
+    words += [f"in {_line_of(text)}" for text in details if text.startswith("at ")][:1]
+    words += [found[1] for text in details if (found := _BESIDE.search(text))][:1]
+    words += [f"(block {found[2]}, thread {found[1]})" for text in details if (found := _THREAD.search(text))][:1]
+    return " ".join(words)
+
+
+def _line_of(place: str) -> str:
+    """The line of the kernel; the place as the tool tells it where it names none."""
+    found = _LINE.search(f" {place}")
+    return f"line {found[1]}" if found else place.removeprefix("at ")
+
+
+def _complaint(output: str) -> str:
+    """The last thing that was said, where nothing was launched."""
+    lines = [clean(line).strip("= ") for line in output.splitlines()]
+    told = [line for line in lines if line and "SUMMARY" not in line]
+    return f"it does not work here: {told[-1][:200]}" if told else "it does not work here, and does not say why"

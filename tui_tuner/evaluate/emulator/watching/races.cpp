@@ -1,0 +1,302 @@
+// The runtime of -fsanitize=thread: accesses of two threads of a block to the same bytes, one of which changes them, must
+// have a barrier between them, an exchange of their warp, or an atomic function at an address that both used. A thread
+// runs until it must wait, so the accesses come one after the other, and what may race was never at once.
+#include <stdio.h>
+#include <string.h>
+
+#include "report.h"
+
+namespace tuner_emulator {
+
+struct Access {
+    unsigned epoch;  // 0 for none
+    int clock;       // of its thread
+    unsigned instruction;
+    unsigned short thread;
+    unsigned char bytes;  // of the four, a bit each
+    bool is_atomic;
+    bool changes;  // of a write, whether other bytes were there before
+};
+
+// What is known of four bytes of memory; which four, since many share a cell and the last one has it. Forgetting
+// something hides a race and never makes one.
+struct Cell {
+    size_t word;
+    Access write, reads[2];
+};
+constexpr unsigned CELLS = 1u << 18;
+static Cell cells[CELLS];
+
+static unsigned epoch = 1;  // of the block, between two barriers
+// What a thread did at clock c is ordered before another if that has seen c.
+struct Knowledge {
+    unsigned epoch;
+    int seen[MAX_THREADS];
+};
+static int clocks[MAX_THREADS];
+static Knowledge known[MAX_THREADS];
+constexpr unsigned LOCKS = 1024;  // addresses of atomic functions; those that share one count as the same
+static Knowledge locks[LOCKS];
+
+static unsigned me() { return (unsigned)(running - threads); }
+
+static void learn(Knowledge& to, const Knowledge& from) {
+    if (from.epoch != epoch) return;
+    if (to.epoch != epoch) memset(to.seen, 0, block_threads() * sizeof *to.seen);
+    to.epoch = epoch;
+    for (unsigned i = 0; i < block_threads(); i++)
+        if (to.seen[i] < from.seen[i]) to.seen[i] = from.seen[i];
+}
+
+static void learn_of(Knowledge& to, unsigned thread) {
+    learn(to, known[thread]);
+    if (to.epoch != epoch) memset(to.seen, 0, block_threads() * sizeof *to.seen);
+    to.epoch = epoch;
+    if (to.seen[thread] < clocks[thread]) to.seen[thread] = clocks[thread];
+}
+
+static bool is_ordered(const Access& access, unsigned thread) {
+    if (access.epoch != epoch || access.thread == thread) return true;
+    return known[thread].epoch == epoch && known[thread].seen[access.thread] >= access.clock;
+}
+
+// A write is told before it is done. What it changes is known at the next thing that is told.
+struct Pending {
+    size_t address;
+    unsigned bytes;
+    Access access;
+    unsigned char before[64];
+};
+static Pending pending;
+
+// Where threads look before they use an atomic function there, as in `if (best < mine) atomicMax(&best, mine)`: what they
+// see may be old, and they know.
+constexpr unsigned MOST_LOOKS = 64;
+static unsigned looks[MOST_LOOKS], look_count;
+
+static bool only_looks(const Access& read) {
+    for (unsigned i = 0; i < look_count; i++)
+        if (looks[i] == read.instruction) return true;
+    return false;
+}
+
+// The last that a thread read: it looks there, where it uses an atomic function next.
+struct LastRead {
+    size_t word;
+    unsigned instruction;
+};
+static LastRead last_reads[MAX_THREADS];
+
+static void note_look(size_t word) {
+    const LastRead& last = last_reads[me()];
+    if (last.word != word || look_count == MOST_LOOKS) return;
+    Access read = {};
+    read.instruction = last.instruction;
+    if (!only_looks(read)) looks[look_count++] = last.instruction;
+}
+
+// A thread that read what an atomic function changed, and may yet use one there itself.
+struct Suspicion {
+    size_t word;
+    Access reading, writing;
+};
+static Suspicion suspicions[MAX_THREADS];
+
+static const char* name_of(size_t address, char (&text)[40]) {
+    Span fixed = static_shared(), dynamic = dynamic_shared();
+    if (fixed.holds(address) || dynamic.holds(address)) return "shared memory";
+    unsigned argument = argument_at(address);
+    if (argument == 0) return "memory";
+    snprintf(text, sizeof text, "argument %u", argument);
+    return text;
+}
+
+[[noreturn]] static void accuse_of_race(size_t address, const Access& one, const Access& other, const char* one_does,
+                                        const char* other_does) {
+    char name[40], text[400];
+    uint3 a = threads[one.thread].index, b = threads[other.thread].index;
+    snprintf(text, sizeof text,
+             "thread %u,%u,%u %s %s in line {%x}, thread %u,%u,%u %s the same in line {%x}, and no barrier is between",
+             a.x, a.y, a.z, one_does, name_of(address, name), one.instruction, b.x, b.y, b.z, other_does,
+             other.instruction);
+    explain("%s (block %u,%u,%u)", text, blockIdx.x, blockIdx.y, blockIdx.z);
+    stop(RACED);
+}
+
+static Cell& cell_of(size_t word) {
+    Cell& cell = cells[(word * 0x9e3779b97f4a7c15ull >> 32) % CELLS];
+    if (cell.word != word) cell = Cell{word, {}, {}};
+    return cell;
+}
+
+// What changes nothing harms nobody: threads may all write the same.
+static void note_write(size_t word, const Access& access) {
+    Cell& cell = cell_of(word);
+    const Access& before = cell.write;
+    bool atomic = access.is_atomic && before.is_atomic;
+    if (access.changes) {
+        if (before.bytes & access.bytes && !atomic && !is_ordered(before, access.thread))
+            accuse_of_race(word * 4, before, access, "writes", "writes");
+        for (const Access& read : cell.reads)
+            if (read.bytes & access.bytes && !is_ordered(read, access.thread) && !(access.is_atomic && only_looks(read)))
+                accuse_of_race(word * 4, read, access, "reads", "writes");
+    }
+    if (access.changes || !before.changes || before.epoch != epoch) cell.write = access;
+    if (access.is_atomic)
+        for (Access& read : cell.reads)
+            if (read.thread == access.thread) read.epoch = 0;
+}
+
+static void settle() {
+    if (pending.bytes == 0) return;
+    const unsigned char* now = (const unsigned char*)pending.address;
+    size_t first = pending.address / 4, last = (pending.address + pending.bytes - 1) / 4;
+    unsigned bytes = pending.bytes;
+    pending.bytes = 0;
+    for (size_t word = first; word <= last; word++) {
+        Access access = pending.access;
+        access.bytes = 0;
+        for (unsigned i = 0; i < 4; i++) {
+            size_t at = word * 4 + i - pending.address;
+            if (at >= bytes) continue;
+            access.bytes |= (unsigned char)(1u << i);
+            access.changes |= now[at] != pending.before[at];
+        }
+        note_write(word, access);
+    }
+}
+
+static void note_read(size_t word, const Access& access) {
+    Cell& cell = cell_of(word);
+    if (cell.write.changes && cell.write.bytes & access.bytes && !is_ordered(cell.write, access.thread)) {
+        if (!cell.write.is_atomic) accuse_of_race(word * 4, cell.write, access, "writes", "reads");
+        if (suspicions[access.thread].word == 0) suspicions[access.thread] = {word, access, cell.write};
+    }
+    Access* place = &cell.reads[0];
+    if (place->epoch == epoch && place->thread != access.thread) place = &cell.reads[1];
+    bool again = place->epoch == epoch && place->thread == access.thread && place->clock == access.clock;
+    unsigned char bytes = again ? place->bytes : 0;
+    *place = access;
+    place->bytes |= bytes;
+}
+
+static bool is_watched(size_t address) { return running && !stacks().holds(address); }
+
+static Access access_by(const void* instruction) {
+    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false};
+}
+
+static void read(size_t address, unsigned bytes, const void* instruction) {
+    settle();
+    if (!is_watched(address)) return;
+    Access access = access_by(instruction);
+    for (size_t word = address / 4; word <= (address + bytes - 1) / 4; word++) {
+        size_t from = word * 4 < address ? address % 4 : 0;
+        size_t to = word * 4 + 4 > address + bytes ? (address + bytes) % 4 : 4;
+        access.bytes = (unsigned char)((1u << to) - (1u << from));
+        note_read(word, access);
+    }
+    last_reads[me()] = {address / 4, access.instruction};
+}
+
+static void write(size_t address, unsigned bytes, const void* instruction) {
+    settle();
+    if (!is_watched(address) || bytes > sizeof pending.before) return;
+    pending.address = address;
+    pending.bytes = bytes;
+    pending.access = access_by(instruction);
+    memcpy(pending.before, (const void*)address, bytes);
+}
+
+static void dispel(unsigned thread) {
+    const Suspicion& one = suspicions[thread];
+    if (one.word && one.reading.epoch == epoch && !only_looks(one.reading))
+        accuse_of_race(one.word * 4, one.writing, one.reading, "changes", "reads");
+}
+
+bool watch_launch() {
+    epoch++;
+    pending.bytes = 0;
+    return true;
+}
+
+void watch_exit() {
+    settle();
+    dispel(me());
+    suspicions[me()].word = 0;
+}
+
+void watch_barrier() {
+    settle();
+    for (unsigned i = 0; i < block_threads(); i++) dispel(i);
+    for (unsigned i = 0; i < block_threads(); i++) suspicions[i].word = 0;
+    epoch++;
+}
+
+void watch_exchange(unsigned first_thread, unsigned lanes) {
+    static Knowledge all;
+    settle();
+    all.epoch = 0;
+    for (unsigned i = 0; i < WARP; i++)
+        if (lanes >> i & 1) learn_of(all, first_thread + i);
+    for (unsigned i = 0; i < WARP; i++) {
+        if (!(lanes >> i & 1)) continue;
+        learn(known[first_thread + i], all);
+        clocks[first_thread + i]++;
+    }
+}
+
+void watch_atomic(const volatile void* memory, size_t bytes, const void* instruction) {
+    settle();
+    size_t address = (size_t)memory;
+    Knowledge& lock = locks[(address / 4 * 0x9e3779b97f4a7c15ull >> 32) % LOCKS];
+    Suspicion& suspicion = suspicions[me()];
+    learn(known[me()], lock);
+    if (suspicion.word == address / 4) suspicion.word = 0;
+    note_look(address / 4);
+    write(address, (unsigned)bytes, instruction);
+    pending.access.is_atomic = true;
+    learn_of(lock, me());
+    clocks[me()]++;
+}
+
+}  // namespace tuner_emulator
+
+using namespace tuner_emulator;
+
+#pragma GCC visibility push(hidden)
+extern "C" {
+#define TUNER_ACCESS(name, bytes)                                                                    \
+    void __tsan_##name##read##bytes(void* memory) { read((size_t)memory, bytes, __builtin_return_address(0)); } \
+    void __tsan_##name##write##bytes(void* memory) { write((size_t)memory, bytes, __builtin_return_address(0)); }
+// What is volatile is left alone: threads wait for each other by it.
+#define TUNER_VOLATILE(bytes)                              \
+    void __tsan_volatile_read##bytes(void*) { settle(); }  \
+    void __tsan_volatile_write##bytes(void*) { settle(); }
+#define TUNER_ACCESSES(bytes)         \
+    TUNER_ACCESS(, bytes)             \
+    TUNER_VOLATILE(bytes)
+#define TUNER_UNALIGNED(bytes)        \
+    TUNER_ACCESS(unaligned_, bytes)   \
+    void __tsan_unaligned_volatile_read##bytes(void*) { settle(); }  \
+    void __tsan_unaligned_volatile_write##bytes(void*) { settle(); }
+TUNER_ACCESSES(1)
+TUNER_ACCESSES(2)
+TUNER_ACCESSES(4)
+TUNER_ACCESSES(8)
+TUNER_ACCESSES(16)
+TUNER_UNALIGNED(2)
+TUNER_UNALIGNED(4)
+TUNER_UNALIGNED(8)
+TUNER_UNALIGNED(16)
+void __tsan_read_range(void* memory, size_t bytes) {
+    if (bytes) read((size_t)memory, (unsigned)bytes, __builtin_return_address(0));
+}
+void __tsan_write_range(void* memory, size_t bytes) {
+    if (bytes) write((size_t)memory, (unsigned)bytes, __builtin_return_address(0));
+}
+void __tsan_init() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+}
+#pragma GCC visibility pop

@@ -1,0 +1,133 @@
+"""Tools that watch what a kernel does to memory, before it is accepted: right results may be luck.
+
+A build of its own is launched at the tests. On an NVIDIA GPU that is done under compute-sanitizer; for the emulator the
+kernel is compiled to tell our own runtime of every access (`evaluate/emulator/watching`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_tuner.errors import UserError
+from tui_tuner.evaluate.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.results import Build, Failure, FailureKind
+from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.evaluate.supervisor import RunnerDied
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
+
+Kernel = tuple[Candidate, Configuration]
+BuildWith = Callable[[Candidate, Configuration, Sequence[str]], Awaitable[Failure | tuple[Build, Executable | None]]]
+"""Builds a configuration with more options of the compiler."""
+
+
+@dataclass
+class Sanitizers:
+    """The tools of one session.
+
+    Attributes:
+        tools: by the option of the compiler that a build for them needs; one that is of no use is dropped.
+        given: the kernel as given: what a tool says of that one too is no reason to refuse another.
+        build: makes the builds.
+        ask: the runner.
+        tell: the user, once for each tool that is of no use.
+    """
+
+    tools: dict[str, str]
+    given: Kernel
+    build: BuildWith
+    ask: Callable[[RunnerRequest], Awaitable[RunnerAnswer]]
+    policy: Policy
+    tell: Callable[[str], None]
+    _known: dict[tuple[str, str, str], Failure | None] = field(default_factory=dict)
+
+    async def accusation(self, kernel: Kernel) -> Failure | None:
+        """What the first tool finds that finds something in this kernel and nothing in the kernel as given."""
+        for tool in list(self.tools):
+            failure = await self._found(tool, kernel)
+            if failure is None:
+                continue
+            excuse = await self._found(tool, self.given)
+            if excuse is None and tool in self.tools:
+                return failure
+            if excuse is not None and self.tools.pop(tool, ""):
+                self.tell(f"the kernel as given does not pass {excuse.message}: others are not judged by {tool}")
+        return None
+
+    async def _found(self, tool: str, kernel: Kernel) -> Failure | None:
+        candidate, configuration = kernel
+        key = (tool, candidate.id, repr(sorted(configuration.items())))
+        if key not in self._known:
+            self._known[key] = await self._looked(tool, kernel)
+        return self._known[key]
+
+    async def _looked(self, tool: str, kernel: Kernel) -> Failure | None:
+        if tool not in self.tools:  # dropped meanwhile
+            return None
+        built = await self.build(*kernel, [self.tools[tool]])
+        if isinstance(built, Failure) or built[1] is None:
+            why = built if isinstance(built, Failure) else built[0].failure
+            if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
+                self._drop(tool, f"no build for it in time: {why.message}")
+                return None
+            return why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
+        executable = built[1]
+        try:
+            answer = await self.ask(SanitizeRequest(executable=executable, tool=tool))
+        except RunnerDied as died:
+            return died.failure
+        if not isinstance(answer, SanitizeAnswer):
+            raise RuntimeError(f"unexpected answer to sanitize: {answer!r}")
+        if answer.unknown:
+            self._drop(tool, answer.unknown)
+            return None
+        return answer.failure and await with_lines(answer.failure, Path(executable.artifact), self.policy)
+
+    def _drop(self, tool: str, why: str) -> None:
+        if self.tools.pop(tool, ""):
+            self.tell(f"kernels are accepted without {tool}: {why}")
+
+
+_PLACE = re.compile(r"\{([0-9a-f]{1,16})\}")
+_LOOKUP_LIMIT_S, _MOST_PLACES = 20.0, 4
+_USERS, _OURS = re.compile(r"kernel\.cu:(\d+)"), re.compile(r"launch\.cpp:(\d+)")
+"""The latter includes the former, and takes some of its lines for its own."""
+
+
+async def with_lines(failure: Failure, artifact: Path, policy: Policy) -> Failure:
+    """The failure with lines of the kernel where the emulator's runtime named places in the machine code."""
+    places = [*dict.fromkeys(_PLACE.findall(failure.message))][:_MOST_PLACES]
+    if not places:
+        return failure
+    lines = await asyncio.gather(*(_line(place, artifact, policy) for place in places))
+    known = dict(zip(places, lines, strict=True))
+    message = _PLACE.sub(lambda place: known.get(place[1], "?"), failure.message)
+    return failure.model_copy(update={"message": message})
+
+
+async def _line(place: str, artifact: Path, policy: Policy) -> str:
+    """The line of the kernel that an instruction was made from; a question mark where that is not known."""
+    program = shutil.which("addr2line")
+    if program is None or not artifact.is_file():
+        return "?"
+    with tempfile.TemporaryDirectory(prefix="tuner-line-") as directory:
+        command = (program, "-i", "-e", str(artifact), place)
+        try:
+            done = await run_confined(
+                command, directory=Path(directory), policy=policy, read=[artifact], timeout_s=_LOOKUP_LIMIT_S
+            )
+        except UserError:
+            return "?"
+    found = _USERS.search(done.output) or _OURS.search(done.output)
+    return found[1] if found else "?"
+
+
+def chosen_tools(wanted: Sequence[str], offered: Mapping[str, str]) -> dict[str, str]:
+    """Those of a device that the user wants, in the user's order."""
+    return {tool: offered[tool] for tool in wanted if tool in offered}
