@@ -21,14 +21,15 @@ from tests.end_to_end.answers import Answer
 from tui_tuner.cli import main
 
 TUNER_TUI = str(Path(sys.executable).with_name("tuner-tui"))
+QUICK_SETTINGS = Path(__file__).parents[1] / "quick_settings.toml"
 MODEL_DOUBLE = Path(__file__).with_name("model_double.py")
 LIMIT_S = 240.0
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Of a user without settings whose terminal is wide and has no colours."""
-    return {**os.environ, "TUNER_TUI_CONFIG": os.devnull, "NO_COLOR": "1", "COLUMNS": "200", **changes}
+    """Of a user whose kernels are not watched, without other settings; the terminal is wide and has no colours."""
+    return {**os.environ, "TUNER_TUI_CONFIG": str(QUICK_SETTINGS), "NO_COLOR": "1", "COLUMNS": "200", **changes}
 
 
 def start(*arguments: object, cwd: Path, program: str = TUNER_TUI, **changes: str) -> subprocess.Popen[str]:

@@ -142,7 +142,8 @@ class EmulatorCompiler:
         )
         shared = self._shared(sources, (*_COMPILING, *told))
         quick = (*self._quick(shared, (*_OPTIONS, *told), sources), *_WITHOUT_THEIR_RUNTIME)
-        return Recipe(files, quick, ARTIFACT, read, shared=shared, quick=quick)
+        ours = Headers((INCLUDE,), _OWN_HEADERS)
+        return Recipe(files, quick, ARTIFACT, read, headers=ours, shared=shared, quick=quick)
 
     def _quick(self, shared: SharedPart, options: Sequence[str], sources: Sequence[Path]) -> tuple[str, ...]:
         objects = [str(shared.directory / name) for name in _objects(sources)]
