@@ -14,7 +14,7 @@ import pytest
 from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceChoice, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
-from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer
+from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer, toolkit_program
 from tui_tuner.evaluate.devices.cuda.sanitizer import first_finding, launch_under
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
@@ -126,7 +126,7 @@ def test_what_the_tool_finds_is_the_kernels_fault_and_no_tool_is_not(
 
 
 def test_without_the_toolkit_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sanitizer, "find_sanitizer", lambda: None)
+    monkeypatch.setattr(sanitizer, "toolkit_program", lambda _: None)
     with pytest.raises(CannotWatch, match="no compute-sanitizer"):
         _launch("memcheck", tmp_path)
 
@@ -196,7 +196,7 @@ def test_faults_of_a_kernel_on_a_gpu(
     """Run with `-s` to see what the tool says."""
     if report.no_cuda:
         pytest.skip(report.no_cuda)
-    if sanitizer.find_sanitizer() is None:
+    if toolkit_program("compute-sanitizer") is None:
         pytest.skip("no compute-sanitizer")
     architecture = re.search(r"\((sm_\d+)\)", report.cuda_devices[0])
     assert architecture is not None

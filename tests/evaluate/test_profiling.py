@@ -181,11 +181,12 @@ async def test_who_may_not_count_is_told_why(tmp_path: Path) -> None:
     assert "only administrators" in profile.missing[1]
 
 
-def test_the_tools_beside_nvcc_come_first(tmp_path: Path) -> None:
+def test_the_tools_beside_nvcc_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one/bin/ncu", "two/bin/ncu", "two/bin/nvdisasm"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch(mode=0o755)
-    found = Profiler.find(Policy(), tmp_path, tmp_path / "one/bin/nvcc", {"CUDA_HOME": str(tmp_path / "two")})
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "two"))
+    found = Profiler.find(Policy(), tmp_path, tmp_path / "one/bin/nvcc")
     assert found is not None
     assert (found.ncu, found.nvdisasm) == (tmp_path / "one/bin/ncu", tmp_path / "two/bin/nvdisasm")
 

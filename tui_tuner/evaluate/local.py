@@ -107,7 +107,7 @@ class LocalEvaluator:
         said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
         said += await self._places.join()
         library, why = None, ""
-        if choice.kind == "cuda" and tools.is_here:
+        if kind_named(choice.kind).has_toolkit and tools.is_here:
             library, why = await named_library(self._problem, self._first, self._options.log, self._options.run)
         return MachineReport(
             device=self._device,

@@ -105,7 +105,7 @@ class ThisMachine:
 
     def _profiler(self, choice: DeviceChoice, compiler: Compiler) -> Profiler | None:
         options = self._options
-        if choice.kind != "cuda" or not options.profile:
+        if not (kind_named(choice.kind).has_toolkit and options.profile):
             return None
         nvcc = compiler.program if isinstance(compiler, Nvcc) else options.nvcc
         return Profiler.find(options.policy, options.log, nvcc)

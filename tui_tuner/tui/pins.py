@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Configured
 from tui_tuner.format import counted, milliseconds, tunable_value
 from tui_tuner.session.events import PairAsked, PairCompared
@@ -51,7 +52,7 @@ def pair_words(pair: Pair, view_model: ViewModel) -> Content:
     verdict = Content.styled(f"{pair.verdict} ", _STYLES.get(pair.verdict, "bold $text-warning"))
     if found.failure is not None:
         return verdict + one_line(f"{second} on fresh inputs: {found.failure.in_words}")
-    is_record = view_model.device is not None and view_model.device.kind == "recorded"
+    is_record = view_model.device is not None and kind_named(view_model.device.kind).is_record
     how = "as recorded, nothing was measured" if is_record else f"{counted(found.pairs, 'pair')} in turns"
     ratio = f"{found.ratio:.3f}x [{found.low:.3f},{found.high:.3f}]"
     return verdict + one_line(f"{second} is {ratio} as fast as {first}, {how}")

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers import nvrtc_child
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Headers, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.symbols import kernel_resources, kernel_symbol
+from tui_tuner.evaluate.devices.cuda import toolkit_programs
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -59,7 +60,7 @@ class Nvcc:
         Raises:
             DeviceError: there is none, or it cannot build for this architecture.
         """
-        for found in [program] if program is not None else _programs():
+        for found in [program] if program is not None else toolkit_programs("nvcc"):
             if found.is_file():
                 return cls._at(found, architecture)
         where = "in CUDA_HOME, PATH or /usr/local/cuda" if program is None else f"at {program}"
@@ -113,15 +114,6 @@ class Nvcc:
 def _instantiation(kernel: str) -> str:
     """A file that takes the address of a kernel template's instance, which makes the compiler build it."""
     return f'#include "{SOURCE}"\nstatic auto* const tuned_instance = &{kernel};\n'
-
-
-def _programs() -> Iterator[Path]:
-    for variable in ("CUDA_HOME", "CUDA_PATH"):
-        if home := os.environ.get(variable):
-            yield Path(home, "bin", "nvcc")
-    if found := shutil.which("nvcc"):
-        yield Path(found)
-    yield Path("/usr/local/cuda/bin/nvcc")
 
 
 def _run(*command: Path | str) -> str:

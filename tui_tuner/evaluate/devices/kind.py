@@ -45,6 +45,7 @@ class DeviceKind:
         has_blocks: whether a launch is a grid of blocks of threads, with limits of the device.
         has_warps: whether blocks run in warps, of which occupancy is told.
         has_ceilings: whether its bandwidth and its peak are measured by the runner.
+        has_toolkit: whether NVIDIA's profilers and libraries in other processes can use it.
         is_emulated: whether it is so slow that a problem has other sizes there.
         sanitizers: tools that watch what a kernel does to memory, by the option of the compiler that a build for them
             needs; see `evaluate/sanitizers.py`.
@@ -62,6 +63,7 @@ class DeviceKind:
     has_blocks = True
     has_warps = False
     has_ceilings = False
+    has_toolkit = False
     is_emulated = False
     sanitizers: Mapping[str, str] = MappingProxyType({})
     time_note = ""

@@ -38,6 +38,7 @@ class CudaKind(DeviceKind):
     has_several = True
     has_warps = True
     has_ceilings = True
+    has_toolkit = True
     sanitizers = MappingProxyType(dict.fromkeys(("memcheck", "racecheck", "initcheck", "synccheck"), "-lineinfo"))
 
     def backends(self) -> Iterable[str]:

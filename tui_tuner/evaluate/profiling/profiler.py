@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import UserError
+from tui_tuner.evaluate.devices.cuda import toolkit_program
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
 from tui_tuner.evaluate.profiling.machine_code import MachineCode, read_machine_code
@@ -49,11 +47,10 @@ class Profiler:
     ncu: Path | None
 
     @classmethod
-    def find(
-        cls, policy: Policy, log: Path, nvcc: Path | None, environment: Mapping[str, str] = os.environ
-    ) -> Profiler | None:
+    def find(cls, policy: Policy, log: Path, nvcc: Path | None) -> Profiler | None:
         """That of the tools beside nvcc, in CUDA_HOME, on the search path or in /usr/local/cuda; None without any."""
-        nvdisasm, ncu = (_found(name, nvcc, environment) for name in ("nvdisasm", "ncu"))
+        found = (toolkit_program(name, nvcc) for name in ("nvdisasm", "ncu"))
+        nvdisasm, ncu = (program and program.resolve() for program in found)
         return None if nvdisasm is ncu is None else cls(policy, log, nvdisasm, ncu)
 
     async def profile(self, executable: Executable, problem: Problem, opening: OpenRequest) -> Profile:
@@ -122,15 +119,6 @@ class Profiler:
             *("--log-file", str(table), "--kernel-name-base", "mangled", "--kernel-name", symbol),
             *("--launch-skip", str(_LAUNCHES - 1), "--launch-count", "1", "--metrics", ",".join(METRICS)),
         )
-
-
-def _found(name: str, nvcc: Path | None, environment: Mapping[str, str]) -> Path | None:
-    places = [nvcc.with_name(name)] if nvcc is not None else []
-    places += [Path(home, "bin", name) for key in ("CUDA_HOME", "CUDA_PATH") if (home := environment.get(key))]
-    if on_path := shutil.which(name, path=environment.get("PATH")):
-        places.append(Path(on_path))
-    places.append(Path("/usr/local/cuda/bin", name))
-    return next((place.resolve() for place in places if place.is_file()), None)
 
 
 def _text_of(table: Path) -> str:

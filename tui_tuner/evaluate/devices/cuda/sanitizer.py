@@ -7,9 +7,7 @@ how long each array is. The kernel is device code; the child is started as the r
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.cuda import toolkit_program
 from tui_tuner.evaluate.devices.cuda.sanitized_child import LAUNCHED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.processes import driver_environment
@@ -35,15 +34,6 @@ _KINDS = {
 }
 
 
-def find_sanitizer() -> Path | None:
-    """The program of the toolkit: in CUDA_HOME, PATH or the usual place."""
-    homes = [Path(home) for name in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(name))]
-    found = shutil.which("compute-sanitizer")
-    places = [home / "bin" / "compute-sanitizer" for home in homes]
-    places += [*([Path(found)] if found else []), Path("/usr/local/cuda/bin/compute-sanitizer")]
-    return next((place for place in places if place.is_file()), None)
-
-
 def launch_under(
     tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], unit: str, timeout_s: float
 ) -> None:
@@ -56,7 +46,7 @@ def launch_under(
         DeviceFault: the tool found something.
         CannotWatch: the tool is not there, does not work or takes too long.
     """
-    program = find_sanitizer()
+    program = toolkit_program("compute-sanitizer")
     if program is None:
         raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
