@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words, factor_interval
 from tui_tuner.journal.recall import Recall
@@ -219,6 +219,8 @@ class SessionEffects(Talk):
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """What is known of a configuration that was measured, beside its time."""
+        if not self.bench.profiles:  # nor does a run that began without them count an operation for it
+            return NO_PROFILE
         self._inbox.effect_begins()
         profile = await self.bench.profile(candidate, configuration)
         for reason in profile.missing:

@@ -22,7 +22,7 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.evaluator import in_both_turns
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, Configured, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words
 from tui_tuner.journal.recall import Recall
@@ -125,6 +125,7 @@ class KernelBench:
             ones.
         given: the kernel as given, in its default configuration.
         library: what the library needs that the problem names.
+        profiles: whether more can be told of a configuration than its time.
         fastest: what was measured as fastest, the kernel as given apart; None before anything was.
         devices: how many measure side by side.
     """
@@ -145,6 +146,7 @@ class KernelBench:
         self.members: Sequence[Configuration] | None = machine.started.members
         self.given: Evaluation = machine.started.given
         self.library: LibraryTime | None = machine.started.library
+        self.profiles: bool = machine.started.profiles
         self.devices: int = max(1, len(machine.started.devices))
         self._at_once = max(BUILDING, machine.started.jobs) + WAITING * self.devices
         self._machine = machine
@@ -225,9 +227,7 @@ class KernelBench:
         return comparison
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
-        """What is known of a configuration that was measured, beside its time; nothing where no tool can tell."""
-        if not self._machine.started.profiles:
-            return NO_PROFILE
+        """What is known of a configuration that was measured, beside its time, where `profiles` says that it can be."""
         name = candidate.id, _name(configuration)
         if name in self._profiles:
             return self._profiles[name]

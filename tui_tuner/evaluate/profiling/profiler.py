@@ -12,7 +12,7 @@ from tui_tuner.evaluate.devices.cuda import toolkit_program
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
 from tui_tuner.evaluate.profiling.machine_code import MachineCode, read_machine_code
-from tui_tuner.evaluate.protocol import Executable, OpenRequest, ProfileRequest
+from tui_tuner.evaluate.protocol import EvaluationAnswer, Executable, OpenRequest, ProfileRequest
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.supervisor import RunnerDied, RunnerProcess
 from tui_tuner.problem.model import Problem
@@ -100,7 +100,9 @@ class Profiler:
             process = await RunnerProcess.start(self.log, under=self._counting(executable.symbol, table))
             try:
                 await process.ask(opening)
-                await process.ask(ProfileRequest(problem=problem, executable=executable, launches=_LAUNCHES))
+                answer = await process.ask(ProfileRequest(problem=problem, executable=executable, launches=_LAUNCHES))
+                if isinstance(answer, EvaluationAnswer) and answer.failure is not None:  # as for want of memory
+                    raise _NothingTold(answer.failure.in_words)
                 await process.end(_END_S)
             except (RunnerDied, UserError) as error:
                 raise _NothingTold(_why(_text_of(table)) or str(error)) from error
