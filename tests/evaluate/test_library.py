@@ -12,7 +12,8 @@ import pytest
 
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.library import LibraryTime, _Torch, named_library
+from tui_tuner.evaluate.library import LibraryTime, named_library
+from tui_tuner.evaluate.library_child import TorchLibrary
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
@@ -66,7 +67,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_a_library_computes_is_compared_with_the_reference(tmp_path: Path, function: str) -> None:
-    assert _Torch(problem_with(tmp_path, function)).check()
+    assert TorchLibrary(problem_with(tmp_path, function)).check()
 
 
 @pytest.mark.usefixtures("torch")
@@ -80,7 +81,7 @@ def test_what_a_library_computes_is_compared_with_the_reference(tmp_path: Path, 
 )
 def test_a_library_that_computes_something_else_is_not_timed(tmp_path: Path, function: str, said: str) -> None:
     with pytest.raises(ProblemError, match=said):
-        _Torch(problem_with(tmp_path, function)).check()
+        TorchLibrary(problem_with(tmp_path, function)).check()
 
 
 def test_a_function_that_is_not_there_is_told_when_the_problem_is_read(tmp_path: Path) -> None:

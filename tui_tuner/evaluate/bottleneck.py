@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.occupancy import Occupancy, Waves, occupancy, waves
-from tui_tuner.evaluate.profiling import NO_PROFILE, Profile, profile_facts
+from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile, profile_facts
 from tui_tuner.evaluate.profiling.counters import Counters
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.evaluate.roofline import Roofline, roofline
@@ -34,28 +34,15 @@ _SPILLED = 32
 """Bytes of registers that a thread keeps in memory, from which on they may cost something."""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """Why a launch takes the time it does.
-
-    Attributes:
-        bottleneck: its name.
-        cause: a sentence that names it with the figures it rests on.
-        facts: a line each: how the launch fills the device, what it achieves.
-    """
-
-    bottleneck: Bottleneck
-    cause: str
-    facts: tuple[str, ...]
-
-
 def filling(
     problem: Problem, device: DeviceInfo, candidate: Candidate, evaluation: Evaluation
 ) -> tuple[Occupancy | None, Waves | None]:
     """How a configuration's launch fills the device; None for what is not known."""
     launch = _launch(problem, candidate, evaluation)
-    if launch is None:
-        return None, None
+    return (None, None) if launch is None else _filling(device, launch, evaluation)
+
+
+def _filling(device: DeviceInfo, launch: Geometry, evaluation: Evaluation) -> tuple[Occupancy | None, Waves | None]:
     held = occupancy(device, evaluation.resources, math.prod(launch.block), launch.shared_bytes)
     return held, None if held is None else waves(device, held, math.prod(launch.grid))
 
@@ -77,7 +64,7 @@ def diagnosis(
     launch = _launch(problem, candidate, evaluation)
     if launch is None:
         return None
-    held, filled = filling(problem, device, candidate, evaluation)
+    held, filled = _filling(device, launch, evaluation)
     limits = roofline(problem, device)
     time = evaluation.timing.median
     measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile.counters)

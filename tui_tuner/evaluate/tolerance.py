@@ -274,8 +274,7 @@ def wrong_elements(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.
     if not np.issubdtype(got.dtype, np.floating):
         return np.asarray(got.reshape(expected.shape) != expected)
     wrong, one, right = np.zeros(expected.size, bool), got.reshape(-1), expected.reshape(-1)
-    for start in range(0, wrong.size, PIECE):
-        piece = slice(start, start + PIECE)
+    for piece in _pieces(wrong):
         share, not_a_number, infinite = _exact(one[piece], right[piece], allowed)
         wrong[piece] = (share > 1) | not_a_number | infinite
     return wrong.reshape(expected.shape)

@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling import Diagnosis, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration

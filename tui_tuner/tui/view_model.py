@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tui_tuner.evaluate.bottleneck import Diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.profiling import Diagnosis
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events

@@ -1,14 +1,16 @@
-"""A profile of a configuration: what the compiler made of it, and what the device counted while it ran."""
+"""What is known of a configuration beside its time: a profile of it, and the diagnosis that is made of all of that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pydantic import Field
 
 from tui_tuner.evaluate.profiling.counters import Counters, counter_facts
 from tui_tuner.evaluate.profiling.machine_code import MachineCode, machine_code_facts
 from tui_tuner.evaluate.results import ResultModel
+from tui_tuner.problem.tuning_step import Bottleneck
 
 
 class Profile(ResultModel):
@@ -24,6 +26,21 @@ class Profile(ResultModel):
 
 
 NO_PROFILE = Profile()
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why a launch takes the time it does.
+
+    Attributes:
+        bottleneck: its name.
+        cause: a sentence that names it with the figures it rests on.
+        facts: a line each: how the launch fills the device, what it achieves.
+    """
+
+    bottleneck: Bottleneck
+    cause: str
+    facts: tuple[str, ...]
 
 
 def profile_facts(profile: Profile, declared: float) -> Iterator[str]:

@@ -40,7 +40,7 @@ _KINDS = (
     ("floating-point operation", r"F(?:FMA|ADD|MUL|MNMX|SEL|SET|SETP|CHK)\d?|H(?:FMA|ADD|MUL|MNMX|SETP?)2|D\w+"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
-_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)([^;]*)")
+_INSTRUCTION = re.compile(r"\s*/\*[0-9a-f]+\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)([^;]*)")
 _LABEL = re.compile(r"(\.L\w*):")
 _TARGET = re.compile(r"`\((\.L\w+)\)")
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([^,\s]+)")
@@ -121,7 +121,7 @@ def _parsed(lines: Iterator[str]) -> tuple[list[_Instruction], dict[str, int]]:
         if label := _LABEL.match(line):
             labels[label[1]] = len(instructions)
         elif found := _INSTRUCTION.match(line):
-            instructions.append(_Instruction(found[2], found[3]))
+            instructions.append(_Instruction(found[1], found[2]))
     return instructions, labels
 
 

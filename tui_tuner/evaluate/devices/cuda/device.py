@@ -15,7 +15,6 @@ import numpy as np
 
 from tui_tuner.errors import DeviceError, MachineError
 from tui_tuner.evaluate.devices.base import (
-    ALL,
     Buffers,
     ClockSample,
     Device,
@@ -71,8 +70,7 @@ class CudaDevice(Device):
 
     def __init__(self, ordinal: int = 0, backend: str = "auto", unit: str = "") -> None:
         self._driver = Driver()
-        if unit and unit != ALL:
-            ordinal = self._driver.ordinal(unit)
+        ordinal = self._driver.ordinal_of(unit, ordinal)
         device = self._driver.device(ordinal)
         self.unit = self._driver.uuid(device)
         visible = [self._driver.device(number) for number in range(self._driver.device_count())]

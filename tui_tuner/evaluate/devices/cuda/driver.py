@@ -15,6 +15,7 @@ from uuid import UUID
 import numpy as np
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices.base import ALL
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.evaluate.results import DeviceInfo
 
@@ -209,6 +210,14 @@ class Driver:
         number = ctypes.create_string_buffer(16)
         self.call("cuDeviceGetUuid_v2", number, device)
         return f"gpu-{UUID(bytes=number.raw)}"
+
+    def ordinal_of(self, unit: str, ordinal: int) -> int:
+        """The number of a device: by its UUID where that is known, which counts for more than its number.
+
+        Raises:
+            DeviceError: it is not among the visible ones.
+        """
+        return self.ordinal(unit) if unit not in ("", ALL) else ordinal
 
     def ordinal(self, uuid: str) -> int:
         """The number of a device among the visible ones.
