@@ -15,7 +15,7 @@ from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceChoice, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer, toolkit_program
-from tui_tuner.evaluate.devices.cuda.sanitizer import first_finding, launch_under
+from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, launch_under
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Candidate, Geometry
@@ -172,6 +172,13 @@ def test_the_child_launches_what_it_is_told(
     sanitized_child.main()
     assert fake.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
     assert sanitized_child.LAUNCHED in capfd.readouterr().out
+
+
+def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> None:
+    launches = [
+        WatchedLaunch(str(n), [], frozenset(), Geometry((n, 2, 1), (32, 1, 1)), frozenset()) for n in (9, 9, 4, 5)
+    ]
+    assert [launch.label for launch in few_blocks(launches)] == ["9", "9", "4"]
 
 
 FAULTY = """__global__ void watched(float* x, int which) {

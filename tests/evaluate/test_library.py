@@ -12,7 +12,7 @@ import pytest
 
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.library import LibraryTime, named_library
+from tui_tuner.evaluate.library import LibraryTime, NamedLibrary
 from tui_tuner.evaluate.library_child import TorchLibrary
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.problem.load import load_problem
@@ -89,15 +89,16 @@ def test_a_function_that_is_not_there_is_told_when_the_problem_is_read(tmp_path:
         problem_with(tmp_path, "def by_cupy(y, x, n):\n    return 2 * x")
 
 
-async def test_nothing_is_said_where_no_library_is_named(tmp_path: Path) -> None:
-    problem = problem_with(tmp_path, "def by_torch(y, x, n):\n    return 2 * x")
-    assert await named_library(problem.model_copy(update={"library": None}), "cuda:0", tmp_path / "log") == (None, "")
+async def _time_of(problem: Problem, log: Path) -> tuple[LibraryTime | None, str]:
+    library = NamedLibrary(log)
+    await library.begin()
+    return await library.time(problem, "cuda:0")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
 async def test_a_missing_torch_is_said(tmp_path: Path) -> None:
     problem = problem_with(tmp_path, "def by_torch(y, x, n):\n    return 2 * x")
-    found, why = await named_library(problem, "cuda:0", tmp_path / "log")
+    found, why = await _time_of(problem, tmp_path / "log")
     assert found is None
     assert why == "the library cannot be timed: torch is not installed"
 
@@ -113,7 +114,7 @@ def test_the_best_beside_the_library_in_words() -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 async def test_torch_multiplies_matrices(tmp_path: Path) -> None:
-    found, why = await named_library(load_problem(samples_directory() / "matmul.toml"), "cuda:0", tmp_path / "log")
+    found, why = await _time_of(load_problem(samples_directory() / "matmul.toml"), tmp_path / "log")
     assert found is not None, why
     assert found.checked
     assert 0 < found.low <= found.median <= found.high

@@ -12,10 +12,18 @@ import pytest
 
 from tui_tuner.evaluate import sanitizers
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.protocol import (
+    Executable,
+    Finding,
+    RunnerAnswer,
+    RunnerRequest,
+    SanitizeAnswer,
+    SanitizeRequest,
+)
 from tui_tuner.evaluate.results import Build, Comparison, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import Sanitizers
+from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
@@ -70,7 +78,7 @@ def _named(name: str) -> tuple[Candidate, Configuration]:
 class Tools:
     """A builder and a runner that answer by the kernel's source."""
 
-    answers: dict[str, SanitizeAnswer]
+    answers: dict[str, Finding]
     told: list[str] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
     unbuilt: tuple[str, ...] = ()
@@ -85,8 +93,9 @@ class Tools:
 
     async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         assert isinstance(request, SanitizeRequest)
-        self.asked.append((request.tool, request.executable.artifact))
-        return self.answers.get(request.executable.artifact, SanitizeAnswer())
+        self.asked += [(tool, request.executable.artifact) for tool in request.tools]
+        finding = self.answers.get(request.executable.artifact, Finding())
+        return SanitizeAnswer(findings=dict.fromkeys(request.tools, finding))
 
     def sanitizers(self, *tools: str) -> Sanitizers:
         options = dict.fromkeys(tools, "-lineinfo")
@@ -103,20 +112,20 @@ def _accusations(tools: Tools, *names: str) -> list[Failure | None]:
 
 
 def test_who_is_found_guilty_is_accused_and_looked_at_once() -> None:
-    tools = Tools({"racy": SanitizeAnswer(failure=RACE)})
+    tools = Tools({"racy": Finding(failure=RACE)})
     assert _accusations(tools, "racy", "honest", "racy") == [RACE, None, RACE]
     assert tools.asked == [("racecheck", name) for name in ("racy", "given", "honest")]
     assert tools.told == []
 
 
 def test_a_tool_that_accuses_the_kernel_as_given_judges_nobody() -> None:
-    tools = Tools({"racy": SanitizeAnswer(failure=RACE), "given": SanitizeAnswer(failure=RACE)})
+    tools = Tools({"racy": Finding(failure=RACE), "given": Finding(failure=RACE)})
     assert _accusations(tools, "racy", "racy") == [None, None]
     assert tools.told == ["the kernel as given does not pass racecheck: a race: others are not judged by racecheck"]
 
 
 def test_a_tool_that_cannot_say_anything_is_told_once_and_accuses_nobody() -> None:
-    tools = Tools({name: SanitizeAnswer(unknown="it is not there") for name in ("one", "other")})
+    tools = Tools({name: Finding(unknown="it is not there") for name in ("one", "other")})
     assert _accusations(tools, "one", "other") == [None, None]
     assert tools.told == ["kernels are accepted without racecheck: it is not there"]
 
@@ -128,6 +137,48 @@ def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_gi
     tools = Tools({}, unbuilt=("hides", "given"))
     assert _accusations(tools, "hides", "honest") == [None, None]
     assert len(tools.told) == 1
+
+
+def test_tools_that_watch_the_same_build_look_at_once_and_alone_where_that_ends_the_runner() -> None:
+    tools = Tools({})
+    groups: list[tuple[str, ...]] = []
+
+    async def ask(request: RunnerRequest) -> RunnerAnswer:
+        assert isinstance(request, SanitizeRequest)
+        groups.append(tuple(request.tools))
+        if {"racecheck", "memcheck"} <= {*request.tools} or request.tools == ["racecheck"]:
+            raise RunnerDied(RACE)
+        return await tools.ask(request)
+
+    watching = tools.sanitizers("memcheck", "racecheck")
+    watching.ask = ask
+    assert asyncio.run(watching.accusation(_named("racy"))) is None
+    alone = [("memcheck",), ("racecheck",)]
+    assert groups == [("memcheck", "racecheck"), *alone, ("racecheck",)]
+    assert tools.told == ["the kernel as given does not pass racecheck: a race: others are not judged by racecheck"]
+
+
+def test_builds_to_be_watched_are_begun_meanwhile_and_given_up_after() -> None:
+    begun: list[str] = []
+    ended: list[str] = []
+
+    async def build(candidate: Candidate, _: Configuration, options: Sequence[str]) -> Failure:
+        begun.append(*options)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append(candidate.source)
+        return RACE
+
+    async def compare() -> None:
+        watching = Tools({}).sanitizers("memcheck", "racecheck")
+        watching.build = build
+        async with watching.building_for(_named("new")):
+            await asyncio.sleep(0)
+            assert (begun, ended) == (["-lineinfo"], [])
+
+    asyncio.run(compare())
+    assert ended == ["new"]
 
 
 async def test_places_are_looked_up_a_few_times_whatever_a_kernel_says(

@@ -82,12 +82,15 @@ async def tune(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: something that the user must mend.
     """
-    from tui_tuner.app.showing import show
-
     if chosen.kernel is None and not _is_recorded(chosen.device):
         if chosen.bare and front_end_of(chosen).has_terminal:
             return await _start()
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
+    from tui_tuner.evaluate.ahead import start_ahead
+
+    if chosen.kernel is not None and chosen.kernel.suffix != ".py" and chosen.kernel.is_file():
+        await start_ahead(chosen.device or "auto")
+    from tui_tuner.app.showing import show
 
     async def begin() -> SessionSetup:
         from tui_tuner.app.sessions import new_session

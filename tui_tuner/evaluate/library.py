@@ -18,7 +18,7 @@ from tui_tuner.evaluate.results import Evaluation, ResultModel
 from tui_tuner.format import time_words
 from tui_tuner.problem.model import Problem
 from tui_tuner.processes import driver_environment
-from tui_tuner.processes.child import Program, running
+from tui_tuner.processes.child import Child, Program, start
 
 LIMIT_S = 120.0
 
@@ -51,41 +51,64 @@ class LibraryTime(ResultModel):
         return f"{self.in_words}; the best is {self.median / best.timing.median:.3g} times as fast"
 
 
-async def named_library(problem: Problem, place: str, log: Path, run: str = "") -> tuple[LibraryTime | None, str]:
-    """Check and time the library that a problem names, if it names one.
+class NamedLibrary:
+    """The library that a problem names, in a process of its own, which loads it while the kernel as given is checked.
 
     Args:
-        place: the device by the name that surely finds it.
         log: where what the library prints goes.
         run: what others are told that wait for the device.
-
-    Returns:
-        Its time, or None and why it cannot be had; nothing is said where none is named.
     """
-    if problem.library is None:
-        return None, ""
-    try:
-        return await _timed(problem, place, log, run), ""
-    except DeviceError as error:
-        return None, error.message
 
+    def __init__(self, log: Path, run: str = "") -> None:
+        self._log = log
+        self._run = run
+        self._child: Child | None = None
 
-async def _timed(problem: Problem, place: str, log: Path, run: str) -> LibraryTime:
-    command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.library_child", place, run)
-    with log.open("ab") as errors:
-        program = Program(command, environment=driver_environment(), has_input=True, output=PIPE, errors=errors)
-        async with running(program) as child:
-            try:
-                async with asyncio.timeout(LIMIT_S):
-                    said = await child.talk(problem.model_dump_json().encode())
-            except TimeoutError:
-                raise DeviceError(f"the library took longer than {LIMIT_S:g} s") from None
-    try:
-        answer = json.loads(said)
-        return LibraryTime.model_validate(answer["found"])
-    except (ValueError, KeyError, TypeError, ValidationError):
-        reason = _reason(said) or "its process ended; its words are in the run's log"
-        raise DeviceError(f"the library cannot be timed: {reason}") from None
+    async def begin(self) -> None:
+        """Load it."""
+        command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.library_child")
+        with self._log.open("ab") as errors:
+            program = Program(command, environment=driver_environment(), has_input=True, output=PIPE, errors=errors)
+            self._child = await start(program)
+
+    async def time(self, problem: Problem, place: str) -> tuple[LibraryTime | None, str]:
+        """Check and time it, after which its process has ended.
+
+        Args:
+            place: the device by the name that surely finds it.
+
+        Returns:
+            Its time, or None and why it cannot be had.
+        """
+        try:
+            return await self._timed(problem, place), ""
+        except DeviceError as error:
+            return None, error.message
+        finally:
+            await self.close()
+
+    async def _timed(self, problem: Problem, place: str) -> LibraryTime:
+        if self._child is None:
+            raise RuntimeError("the library was not loaded")
+        job = {"place": place, "run": self._run, "problem": problem.model_dump(mode="json")}
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                said = await self._child.talk(json.dumps(job).encode())
+        except TimeoutError:
+            raise DeviceError(f"the library took longer than {LIMIT_S:g} s") from None
+        try:
+            answer = json.loads(said)
+            return LibraryTime.model_validate(answer["found"])
+        except (ValueError, KeyError, TypeError, ValidationError):
+            reason = _reason(said) or "its process ended; its words are in the run's log"
+            raise DeviceError(f"the library cannot be timed: {reason}") from None
+
+    async def close(self) -> None:
+        """End its process, if it runs."""
+        if self._child is not None:
+            child, self._child = self._child, None
+            await child.kill()
+            child.close()
 
 
 def _reason(said: bytes) -> str:

@@ -1,6 +1,7 @@
-"""Checks and times the library of a problem: started as `python -m tui_tuner.evaluate.library_child PLACE RUN`.
+"""Checks and times the library of a problem: started as `python -m tui_tuner.evaluate.library_child`.
 
-The problem comes as JSON on standard input, the answer leaves as JSON on standard output.
+Problem, device and run come as JSON on standard input when the device is free, the answer leaves as JSON on standard
+output. The library is loaded before, which takes seconds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -127,10 +129,11 @@ def main() -> None:
     die_with_parent()
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
-    place, run = sys.argv[1:3]
-    problem = Problem.model_validate_json(sys.stdin.buffer.read())
+    with suppress(Exception):  # which comes again when it is used, and is told then
+        import_module("torch")
+    job = json.load(sys.stdin)
     try:
-        found = _measured(problem, place, run)
+        found = _measured(Problem.model_validate(job["problem"]), job["place"], job["run"])
         said: dict[str, Any] = {"found": found.model_dump(mode="json")}
     except ImportError as error:
         said = {"failed": f"{error.name or error} is not installed"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from typing import TypeVar
 
 from tui_tuner.errors import DeviceError, MachineError
@@ -15,7 +16,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.launch_shapes import launch_shapes
-from tui_tuner.evaluate.library import named_library
+from tui_tuner.evaluate.library import NamedLibrary
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.programs import MeasuredPrograms
@@ -58,6 +59,7 @@ class LocalEvaluator:
         self._roofline: Roofline | None = None
         self._troubles: list[str] = []
         self._sanitizers: Sanitizers | None = None
+        self._library: NamedLibrary | None = None
         self._told_of_heat: set[str] = set()
         self._choice: tuple[DeviceSelection, str] | None = None
         self._first = ""
@@ -77,6 +79,9 @@ class LocalEvaluator:
         selection, note = await self._chosen()
         choice = selection.first
         self._problem = await self.sized_problem()
+        if kind_named(choice.kind).has_toolkit and self._site.is_here and self._problem.library is not None:
+            self._library = NamedLibrary(self._options.log, self._options.run)
+            await self._library.begin()
         await self._site.ready(choice, self._problem)
         taken = await self._places.take(spelled(choice), self._opening)
         opened, self._first = taken.device, taken.place
@@ -106,9 +111,7 @@ class LocalEvaluator:
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
         said += await self._places.join()
-        library, why = None, ""
-        if kind_named(choice.kind).has_toolkit and tools.is_here:
-            library, why = await named_library(self._problem, self._first, self._options.log, self._options.run)
+        library, why = (None, "") if self._library is None else await self._library.time(self._problem, self._first)
         return MachineReport(
             device=self._device,
             sandbox=tools.sandbox,
@@ -162,14 +165,16 @@ class LocalEvaluator:
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
         """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
-        comparison = await _again(
-            lambda: self._compare(incumbent, challenger, delta),
-            lambda outcome: _is_implausible(outcome.failure),
-            self._troubles.append,
-        )
-        if comparison.failure is not None or comparison.low <= 1 + delta:
-            return comparison
-        failure = await self.accusation(*challenger)
+        tools = None if self._device is None or self._device.cpu_times else self._sanitizers  # builds disturb a CPU
+        async with nullcontext() if tools is None else tools.building_for(challenger):
+            comparison = await _again(
+                lambda: self._compare(incumbent, challenger, delta),
+                lambda outcome: _is_implausible(outcome.failure),
+                self._troubles.append,
+            )
+            if comparison.failure is not None or comparison.low <= 1 + delta:
+                return comparison
+            failure = await self.accusation(*challenger)
         return comparison if failure is None else comparison.model_copy(update={"failure": failure})
 
     async def accusation(self, candidate: Candidate, configuration: Configuration) -> Failure | None:
@@ -205,6 +210,8 @@ class LocalEvaluator:
     async def close(self) -> None:
         """End the runners and what starts compilers, and remove what is too much of the builds of all runs."""
         try:
+            if self._library is not None:
+                await self._library.close()
             await self._places.close()
         finally:
             await self._site.close()

@@ -36,6 +36,7 @@ class Patience:
         settle_s: seconds that a kernel is launched in its turn before a time counts, at the least.
         settle_limit_s: seconds of that and of warming up at the most, and for learning how many there must be.
         turn_s: seconds that a kernel is timed in its turn; one launch at least.
+        clear_pairs: turns of each that are enough where all of them say the same by far.
         few_pairs: turns of each that are enough where all of them say the same.
         pairs: turns of each that are enough for a verdict.
     """
@@ -50,6 +51,7 @@ class Patience:
     settle_s: float = 0.005
     settle_limit_s: float = 0.2
     turn_s: float = 0.005
+    clear_pairs: int = 6
     few_pairs: int = 10
     pairs: int = 30
     most_pairs: int = 120
@@ -261,7 +263,8 @@ def interleaved(
     """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
-    pair is and the interval is narrow, or when it is narrower than delta / 2, or when time or pairs are used up.
+    pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when the
+    interval is narrower than delta / 2, or when time or pairs are used up.
     """
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
     settling_s = max(old_turns.settling_s(), new_turns.settling_s())
@@ -274,13 +277,15 @@ def interleaved(
         else:
             new, old = new_turns.take(settling_s), old_turns.take(settling_s)
         times.append((old, new))
-        if len(times) >= 8 and (clock() - start > patience.pair_limit_s or _decided(times, patience, delta)):
+        if _decided(times, patience, delta) or (len(times) >= 8 and clock() - start > patience.pair_limit_s):
             break
     return TimePairs(times, (old_turns.count, new_turns.count))
 
 
 def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:
-    if len(times) % 5:
+    if len(times) == patience.clear_pairs:
+        return _is_clear([math.log(old / new / (1 + delta)) for old, new in times], delta)
+    if len(times) < patience.few_pairs or len(times) % 5:
         return False
     _, low, high = ratio_interval(times)
     if high / low - 1 < delta / 2:
@@ -288,7 +293,16 @@ def _decided(times: list[tuple[float, float]], patience: Patience, delta: float)
     if len(times) >= patience.pairs:
         return not low <= 1 + delta <= high
     faster = {old / new > 1 + delta for old, new in times}
-    return len(times) >= patience.few_pairs and len(faster) == 1 and high / low - 1 < 2 * delta
+    return len(faster) == 1 and high / low - 1 < 2 * delta
+
+
+def _is_clear(beyond: Sequence[float], delta: float) -> bool:
+    """Whether all logarithms of ratios lie on one side of 0, farther from it than from each other, and close together.
+
+    The least and the largest of six enclose the median with 97 % confidence, whatever the distribution.
+    """
+    low, high = min(beyond), max(beyond)
+    return high - low < min(2 * delta, max(low, -high))
 
 
 RESAMPLES = 1000

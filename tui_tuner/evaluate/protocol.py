@@ -123,11 +123,11 @@ class ProfileRequest(Frame):
 
 
 class SanitizeRequest(Frame):
-    """Launch at the tests under a tool that watches what the kernel does to memory."""
+    """Launch at the tests under each of some tools that watch what the kernel does to memory."""
 
     type: Literal["sanitize"] = "sanitize"
     executable: Executable
-    tool: str
+    tools: list[str]
 
 
 class Phase(Frame):
@@ -184,12 +184,18 @@ class EvaluationAnswer(Frame):
     left_out: list[str] = []
 
 
-class SanitizeAnswer(Frame):
-    """What a tool found; `unknown` is why it cannot say."""
+class Finding(Frame):
+    """What a tool found, None for nothing; `unknown` is why it cannot say."""
 
-    type: Literal["sanitized"] = "sanitized"
     failure: Failure | None = None
     unknown: str = ""
+
+
+class SanitizeAnswer(Frame):
+    """What each tool found."""
+
+    type: Literal["sanitized"] = "sanitized"
+    findings: dict[str, Finding]
     fatal: bool = False
 
 

@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
+from tui_tuner.evaluate.ahead import AHEAD
 from tui_tuner.evaluate.datasets import LaunchData
 from tui_tuner.evaluate.device_lock import DeviceLock
 from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceChoice, DeviceFault, WatchedLaunch
@@ -31,6 +33,7 @@ from tui_tuner.evaluate.protocol import (
     EvaluationAnswer,
     EvaluationRequest,
     Executable,
+    Finding,
     Frame,
     OpenRequest,
     Phase,
@@ -145,17 +148,27 @@ class Runner:
                 return self._bench.compare(request.incumbent, request.challenger, request.delta)
 
     def _sanitize(self, request: SanitizeRequest) -> SanitizeAnswer:
-        """Launch at the tests, the smallest first, as far as there is time."""
-        self._say(f"{request.tool} on small inputs", SANITIZE_LIMIT_S + OPEN_LIMIT_S)
-        run, launches = request.executable, self._watched_launches(request.executable)
-        try:
-            self._opened.launch_watched(request.tool, Path(run.artifact), run.symbol, launches, SANITIZE_LIMIT_S)
-        except CannotWatch as reason:
-            return SanitizeAnswer(unknown=str(reason))
-        except DeviceFault as fault:
-            failure = Failure(kind=fault.kind, message=f"{request.tool}: {fault.message}")
-            return SanitizeAnswer(failure=failure, fatal=fault.fatal)
-        return SanitizeAnswer()
+        """Launch at the tests, the smallest first, as far as there is time; under several tools at once."""
+        self._say(f"{', '.join(request.tools)} on small inputs", SANITIZE_LIMIT_S + OPEN_LIMIT_S)
+        run, launches, fatal = request.executable, self._watched_launches(request.executable), False
+
+        def look(tool: str) -> Finding:
+            nonlocal fatal
+            try:
+                self._opened.launch_watched(tool, Path(run.artifact), run.symbol, launches, SANITIZE_LIMIT_S)
+            except CannotWatch as reason:
+                return Finding(unknown=str(reason))
+            except DeviceFault as fault:
+                fatal = fatal or fault.fatal
+                return Finding(failure=Failure(kind=fault.kind, message=f"{tool}: {fault.message}"))
+            return Finding()
+
+        if len(request.tools) == 1:
+            findings = [look(request.tools[0])]  # in this process, perhaps: its signals reach only this thread
+        else:
+            with ThreadPoolExecutor(len(request.tools)) as pool:
+                findings = list(pool.map(look, request.tools))
+        return SanitizeAnswer(findings=dict(zip(request.tools, findings, strict=True)), fatal=fatal)
 
     def _watched_launches(self, executable: Executable) -> list[WatchedLaunch]:
         """One at each test, the smallest first."""
@@ -219,10 +232,22 @@ class Runner:
         send(self._connection, Phase(text=text, limit_s=limit_s, notice=notice).model_dump(mode="json"))
 
 
+def _given_output(connection: socket.socket) -> bool:
+    """Write from now on where the other side says; False where it closes instead."""
+    _, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
+    for descriptor in descriptors:
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+    return bool(descriptors)
+
+
 def main(serve: Callable[[socket.socket], None] = lambda connection: Runner(connection).serve()) -> None:
     """Entry point of the process."""
     die_with_parent()
     connection = socket.socket(fileno=int(sys.argv[1]))
+    if AHEAD in sys.argv[2:] and not _given_output(connection):
+        return
     serve(connection)
     sys.stdout.flush()
     # The driver's own clean-up may hang on a lost context: nothing is left that needs it.

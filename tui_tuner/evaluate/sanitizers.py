@@ -10,7 +10,8 @@ import asyncio
 import re
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,49 +46,75 @@ class Sanitizers:
     ask: Callable[[RunnerRequest], Awaitable[RunnerAnswer]]
     policy: Policy
     tell: Callable[[str], None]
-    _known: dict[tuple[str, str, str], Failure | None] = field(default_factory=dict)
+    _known: dict[tuple[str, str], Failure | None] = field(default_factory=dict)
 
     async def accusation(self, kernel: Kernel) -> Failure | None:
         """What the first tool finds that finds something in this kernel and nothing in the kernel as given."""
-        for tool in list(self.tools):
-            failure = await self._found(tool, kernel)
-            if failure is None:
-                continue
-            excuse = await self._found(tool, self.given)
+        found = await self._found(kernel, list(self.tools))
+        accusers = [tool for tool, failure in found.items() if failure is not None]
+        excuses = await self._found(self.given, accusers)
+        for tool in accusers:
+            excuse = excuses.get(tool)
             if excuse is None and tool in self.tools:
-                return failure
+                return found[tool]
             if excuse is not None and self.tools.pop(tool, ""):
                 self.tell(f"the kernel as given does not pass {excuse.message}: others are not judged by {tool}")
         return None
 
-    async def _found(self, tool: str, kernel: Kernel) -> Failure | None:
-        candidate, configuration = kernel
-        key = (tool, candidate.id, repr(sorted(configuration.items())))
-        if key not in self._known:
-            self._known[key] = await self._looked(tool, kernel)
-        return self._known[key]
-
-    async def _looked(self, tool: str, kernel: Kernel) -> Failure | None:
-        if tool not in self.tools:  # dropped meanwhile
-            return None
-        built = await self.build(*kernel, [self.tools[tool]])
-        if isinstance(built, Failure) or built[1] is None:
-            why = built if isinstance(built, Failure) else built[0].failure
-            if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
-                self._drop(tool, f"no build for it in time: {why.message}")
-                return None
-            return why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
-        executable = built[1]
+    @asynccontextmanager
+    async def building_for(self, kernel: Kernel) -> AsyncIterator[None]:
+        """Meanwhile make the builds that are watched, so that they are at hand."""
+        options = set(self.tools.values())
+        building = asyncio.gather(*(self.build(*kernel, [option]) for option in options), return_exceptions=True)
         try:
-            answer = await self.ask(SanitizeRequest(executable=executable, tool=tool))
+            yield
+        finally:
+            building.cancel()
+            await asyncio.wait([building])
+
+    async def _found(self, kernel: Kernel, tools: Sequence[str]) -> dict[str, Failure | None]:
+        """What each tool found that was not dropped; those that watch the same build look at once."""
+        candidate, configuration = kernel
+        name = f"{candidate.id} {sorted(configuration.items())!r}"
+        new = [tool for tool in tools if (tool, name) not in self._known]
+        for option in dict.fromkeys(self.tools[tool] for tool in new if tool in self.tools):
+            group = [tool for tool in new if self.tools.get(tool) == option]
+            found = await self._looked(group, option, kernel)
+            self._known.update({(tool, name): failure for tool, failure in found.items()})
+        return {tool: self._known.get((tool, name)) for tool in tools}
+
+    async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, Failure | None]:
+        built = await self.build(*kernel, [option])
+        if not isinstance(built, Failure) and built[1] is not None:
+            return await self._watched(tools, built[1])
+        why = built if isinstance(built, Failure) else built[0].failure
+        if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
+            for tool in tools:
+                self._drop(tool, f"no build for it in time: {why.message}")
+            return {}
+        return {
+            tool: why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
+            for tool in tools
+        }
+
+    async def _watched(self, tools: Sequence[str], executable: Executable) -> dict[str, Failure | None]:
+        try:
+            answer = await self.ask(SanitizeRequest(executable=executable, tools=list(tools)))
         except RunnerDied as died:
-            return died.failure
+            if len(tools) == 1:
+                return {tools[0]: died.failure}
+            alone = [await self._watched([tool], executable) for tool in tools]
+            return {tool: failure for found in alone for tool, failure in found.items()}
         if not isinstance(answer, SanitizeAnswer):
             raise RuntimeError(f"unexpected answer to sanitize: {answer!r}")
-        if answer.unknown:
-            self._drop(tool, answer.unknown)
-            return None
-        return answer.failure and await with_lines(answer.failure, Path(executable.artifact), self.policy)
+        for tool, finding in answer.findings.items():
+            if finding.unknown:
+                self._drop(tool, finding.unknown)
+        return {
+            tool: finding.failure and await with_lines(finding.failure, Path(executable.artifact), self.policy)
+            for tool, finding in answer.findings.items()
+            if not finding.unknown
+        }
 
     def _drop(self, tool: str, why: str) -> None:
         if self.tools.pop(tool, ""):

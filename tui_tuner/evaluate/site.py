@@ -79,7 +79,6 @@ class Tools:
     """A builder, its compiler and version, how it is confined, in one line, and how many builds it does at once.
 
     Attributes:
-        is_here: whether other programs of this machine can use the device.
         profiler: of what is built; None where there are no tools for that, or they are not wanted.
     """
 
@@ -87,7 +86,6 @@ class Tools:
     toolchain: str
     sandbox: str
     jobs: int
-    is_here: bool = False
     profiler: Profiler | None = None
 
 
@@ -96,9 +94,11 @@ class Site(Protocol):
 
     Attributes:
         named: whether the user named each of the devices.
+        is_here: whether other programs of this machine can use them.
     """
 
     named: bool
+    is_here: bool
 
     @property
     def first(self) -> Place:

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError, UserError
+from tui_tuner.evaluate.ahead import taken
 from tui_tuner.evaluate.protocol import (
     ChannelClosed,
     DeviceAnswer,
@@ -85,19 +86,27 @@ class RunnerProcess:
             read: what a confined runner may read besides libraries; None for one that is not confined.
             under: a command that runs it, as a profiler does; only for one that is not confined.
         """
-        ours, theirs = socket.socketpair()
-        around = surroundings(theirs.fileno(), read, under)
-        with theirs, log.open("ab") as output:
-            program = Program(
-                around.command,
-                environment=around.variables,
-                output=output,
-                errors=output,
-                descriptors=(theirs.fileno(),),
-                dies_with_us=False,
-            )
-            child = await start(program)
-        reader, writer = await asyncio.open_connection(sock=ours)
+        with log.open("ab") as output:
+            ahead = taken(output) if read is None and not under else None
+            if ahead is not None:
+                return await cls._connected(ahead.child, surroundings(0, None), ahead.connection)
+            ours, theirs = socket.socketpair()
+            around = surroundings(theirs.fileno(), read, under)
+            with theirs:
+                program = Program(
+                    around.command,
+                    environment=around.variables,
+                    output=output,
+                    errors=output,
+                    descriptors=(theirs.fileno(),),
+                    dies_with_us=False,
+                )
+                child = await start(program)
+        return await cls._connected(child, around, ours)
+
+    @classmethod
+    async def _connected(cls, child: Child, around: Surroundings, connection: socket.socket) -> RunnerProcess:
+        reader, writer = await asyncio.open_connection(sock=connection)
         return cls(child, around, reader, writer)
 
     async def ask(self, request: RunnerRequest) -> DeviceAnswer | EvaluationAnswer | RunnerAnswer:

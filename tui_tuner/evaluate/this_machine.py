@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.ahead import send_home
 from tui_tuner.evaluate.build import Builder
 from tui_tuner.evaluate.compilers.base import Compiler
 from tui_tuner.evaluate.compilers.cuda import Nvcc
@@ -19,7 +20,7 @@ from tui_tuner.evaluate.kept_builds import KeptBuilds
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.protocol import DeviceAnswer
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport
 from tui_tuner.evaluate.site import OtherPlace, Tools
 from tui_tuner.evaluate.supervisor import Supervisor
 from tui_tuner.problem.model import Problem
@@ -57,19 +58,25 @@ class ThisMachine:
     """The machine that the program runs on."""
 
     named = True
+    is_here = True
 
     def __init__(self, options: LocalOptions) -> None:
         self._options = options
         self.first: Supervisor = Supervisor(options.log)
+        self._proving: asyncio.Task[SandboxReport] | None = None
 
     async def chosen(self, problem: Problem) -> tuple[DeviceSelection, str]:
         """What the user named, or the best for the kernel."""
         return await choose_device(self._options.device, problem.language)
 
     async def ready(self, choice: DeviceChoice, problem: Problem) -> None:
-        """Confine the runner, where kernels run in it."""
+        """Confine the runner, where kernels run in it; how builds are confined is tried while it opens the device."""
         options, kind = self._options, kind_named(choice.kind)
-        self.first.confine(await kind.confinement(choice, problem, options.cache, options.policy, probe_devices))
+        self._proving = asyncio.create_task(options.policy.prove())
+        readable = await kind.confinement(choice, problem, options.cache, options.policy, probe_devices)
+        if readable is not None:
+            send_home()
+        self.first.confine(readable)
 
     async def others(self, selection: DeviceSelection, taken: DeviceAnswer) -> tuple[str, Sequence[OtherPlace]]:
         """A runner for each other device, which is named by what surely finds it."""
@@ -84,7 +91,7 @@ class ThisMachine:
     async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
         """The compiler of this machine."""
         options = self._options
-        report = await options.policy.prove()
+        report = await (self._proving or options.policy.prove())
         compiler = compiler_for(choice, device, problem, options.nvcc)
         builder = Builder(
             compiler,
@@ -99,7 +106,6 @@ class ThisMachine:
             compiler.toolchain,
             report.line,
             options.jobs,
-            is_here=True,
             profiler=self._profiler(choice, compiler),
         )
 
@@ -112,6 +118,8 @@ class ThisMachine:
 
     async def close(self) -> None:
         """End what starts compilers, and remove what is too much of the builds of all runs."""
+        if self._proving is not None:
+            await asyncio.gather(self._proving, return_exceptions=True)
         self._options.policy.close()
         if self._options.kept is not None:
             await asyncio.to_thread(self._options.kept.shrink)

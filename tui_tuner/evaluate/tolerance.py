@@ -9,13 +9,16 @@ Integers and booleans must match exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from tui_tuner.problem.inputs import in_threads
 from tui_tuner.problem.model import Tolerance
+
+Found = TypeVar("Found")
 
 MARGIN = 4.0
 TIMED_MARGIN = 16.0
@@ -103,26 +106,41 @@ def bound(
 def magnitude(values: np.ndarray) -> float:
     """Root mean square of the finite elements, 0 where there is none."""
     flat = values.reshape(-1)
-    return _root_mean_square(flat[piece].astype(np.float64) for piece in _pieces(flat))
+    return _root_mean_square(_of_pieces(flat, lambda piece: _squares(flat[piece].astype(np.float64))))
 
 
-def _pieces(flat: np.ndarray) -> list[slice]:
-    """Parts that fit the caches: whole passes over hundreds of megabytes would take longer than all launches."""
-    return [slice(start, start + PIECE) for start in range(0, flat.size, PIECE)]
+def _of_pieces(flat: np.ndarray, work: Callable[[slice], Found]) -> list[Found]:
+    """What comes of each part, in their order, in threads; NumPy's own warnings are off.
+
+    The parts fit the caches: whole passes over hundreds of megabytes would take longer than all launches.
+    """
+    found: dict[int, Found] = {}
+
+    def at(number: int) -> None:
+        with np.errstate(all="ignore"):
+            found[number] = work(slice(number * PIECE, (number + 1) * PIECE))
+
+    in_threads(at, -(-flat.size // PIECE))
+    return [found[number] for number in sorted(found)]
 
 
-def _root_mean_square(pieces: Iterable[np.ndarray]) -> float:
-    """Of what is finite and whose squares are; the pieces are of double precision, and written over."""
-    squares, count = 0.0, 0
-    with np.errstate(all="ignore"):
-        for piece in pieces:
-            squared = np.square(piece, out=piece)
-            total = float(squared.sum())
-            if not np.isfinite(total):
-                squared = squared[np.isfinite(squared)]
-                total = float(squared.sum())
-            squares, count = squares + total, count + squared.size
-    return (squares / count) ** 0.5 if count else 0.0
+def _squares(piece: np.ndarray) -> tuple[float, int]:
+    """The sum of the squares of what is finite and whose squares are, and their number.
+
+    Args:
+        piece: of double precision, and written over.
+    """
+    squared = np.square(piece, out=piece)
+    total = float(squared.sum())
+    if not np.isfinite(total):
+        squared = squared[np.isfinite(squared)]
+        total = float(squared.sum())
+    return total, squared.size
+
+
+def _root_mean_square(squares: Sequence[tuple[float, int]]) -> float:
+    count = sum(number for _, number in squares)
+    return (sum(total for total, _ in squares) / count) ** 0.5 if count else 0.0
 
 
 def peak(values: np.ndarray) -> float:
@@ -132,23 +150,25 @@ def peak(values: np.ndarray) -> float:
 
 def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
     """The error of the kernel as given, where both its result and the reference are finite."""
-    size = _root_mean_square(right for _, right in _finite_pairs(got, expected)) or 1.0
-    absolute = relative = 0.0
-    for one, right in _finite_pairs(got, expected):
-        error = np.abs(one - right)
-        absolute = max(absolute, float(error.max(initial=0.0)))
-        error /= np.maximum(np.abs(right), size)
-        relative = max(relative, float(error.max(initial=0.0)))
-    return OwnError(absolute, relative)
-
-
-def _finite_pairs(got: np.ndarray, expected: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Both in double precision, piece by piece, without elements that are not finite on either side."""
     flat = got.reshape(-1), expected.reshape(-1)
-    for piece in _pieces(flat[0]):
-        one, right = (array[piece].astype(np.float64) for array in flat)
-        both = np.isfinite(one) & np.isfinite(right)
-        yield (one, right) if both.all() else (one[both], right[both])
+    size = _root_mean_square(_of_pieces(flat[0], lambda piece: _squares(_finite_pair(*flat, piece)[1]))) or 1.0
+
+    def largest(piece: slice) -> tuple[float, float]:
+        one, right = _finite_pair(*flat, piece)
+        error = np.abs(one - right)
+        absolute = float(error.max(initial=0.0))
+        error /= np.maximum(np.abs(right), size)
+        return absolute, float(error.max(initial=0.0))
+
+    found = _of_pieces(flat[0], largest)
+    return OwnError(max((one for one, _ in found), default=0.0), max((one for _, one in found), default=0.0))
+
+
+def _finite_pair(got: np.ndarray, expected: np.ndarray, piece: slice) -> tuple[np.ndarray, np.ndarray]:
+    """A piece of both in double precision, without elements that are not finite on either side."""
+    one, right = got[piece].astype(np.float64), expected[piece].astype(np.float64)
+    both = np.isfinite(one) & np.isfinite(right)
+    return (one, right) if both.all() else (one[both], right[both])
 
 
 @dataclass(frozen=True)
@@ -224,17 +244,15 @@ def tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
 
 def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float:
     """Largest deviation relative to the allowed one; infinite where anything is not finite."""
-    largest = 0.0
-    with np.errstate(all="ignore"):
-        for part in _pieces(got):
-            right, one = (_at_least_single(array[part]) for array in (expected, got))
-            share = np.abs(one - right)
-            share /= np.abs(right) * allowed.relative + (allowed.absolute + TINY)
-            piece = float(share.max())
-            if not np.isfinite(piece):
-                return float("inf")
-            largest = max(largest, piece)
-    return largest
+
+    def largest(piece: slice) -> float:
+        right, one = (_at_least_single(array[piece]) for array in (expected, got))
+        share = np.abs(one - right)
+        share /= np.abs(right) * allowed.relative + (allowed.absolute + TINY)
+        found = float(share.max())
+        return found if np.isfinite(found) else float("inf")
+
+    return max(_of_pieces(got, largest), default=0.0)
 
 
 def _at_least_single(piece: np.ndarray) -> np.ndarray:
@@ -274,9 +292,12 @@ def wrong_elements(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.
     if not np.issubdtype(got.dtype, np.floating):
         return np.asarray(got.reshape(expected.shape) != expected)
     wrong, one, right = np.zeros(expected.size, bool), got.reshape(-1), expected.reshape(-1)
-    for piece in _pieces(wrong):
+
+    def mark(piece: slice) -> None:
         share, not_a_number, infinite = _exact(one[piece], right[piece], allowed)
         wrong[piece] = (share > 1) | not_a_number | infinite
+
+    _of_pieces(wrong, mark)
     return wrong.reshape(expected.shape)
 
 

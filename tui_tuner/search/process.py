@@ -100,8 +100,10 @@ def _search(job: dict[str, Any], parent: Parent) -> str:
 
 def _load(method: str) -> None:
     """Import what searches; where that fails, the search itself says so."""
+    needed = ("surrogate", "gaussian_process") if method == SURROGATE else ("kernel_tuner_strategy",)
     with contextlib.suppress(ImportError), without_packages(UNUSED_BY_KERNEL_TUNER):
-        import_module(f"tui_tuner.search.{'surrogate' if method == SURROGATE else 'kernel_tuner_strategy'}")
+        for name in needed:
+            import_module(f"tui_tuner.search.{name}")
 
 
 def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:

@@ -50,6 +50,7 @@ class RayCluster:
     """Connected when the devices are chosen, left when it is closed."""
 
     named = False
+    is_here = False
 
     def __init__(self, problem: Problem, options: ClusterOptions) -> None:
         self._problem = problem

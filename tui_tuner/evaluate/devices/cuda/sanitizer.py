@@ -7,6 +7,7 @@ how long each array is. The kernel is device code; the child is started as the r
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -49,6 +50,8 @@ def launch_under(
     program = toolkit_program("compute-sanitizer")
     if program is None:
         raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
+    if tool == "racecheck":
+        launches = few_blocks(launches)
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
         write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
         child = (sys.executable, "-m", "tui_tuner.evaluate.devices.cuda.sanitized_child", directory)
@@ -64,6 +67,17 @@ def launch_under(
         raise DeviceFault(_KINDS[tool], finding)
     if LAUNCHED not in done.stdout.splitlines():
         raise CannotWatch(_complaint(done.stdout + done.stderr))
+
+
+FEW_BLOCKS = 8
+
+
+def few_blocks(launches: Sequence[WatchedLaunch]) -> list[WatchedLaunch]:
+    """The launches for racecheck, which takes seconds: each block has shared memory of its own, so that few will do.
+
+    The two smallest in any case, as the smallest may have one tile only.
+    """
+    return [one for place, one in enumerate(launches) if place < 2 or math.prod(one.geometry.grid) <= FEW_BLOCKS]
 
 
 def write_job(
