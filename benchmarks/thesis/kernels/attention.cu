@@ -14,15 +14,15 @@ __device__ float score(const float *query, const half *key)
     return sum * 0.125f;  // 1 / sqrt(HEAD)
 }
 
-__global__ void attention(const half *Q, const half *K, const half *V, half *O, int queries, int keys)
+__global__ void attention(const half *Q, const half *K, const half *V, half *output, int queries, int keys)
 {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row < queries) {
         float query[HEAD];
-        float output[HEAD];
+        float sums[HEAD];
         for (int d = 0; d < HEAD; d++) {
             query[d] = __half2float(Q[row * HEAD + d]);
-            output[d] = 0.0f;
+            sums[d] = 0.0f;
         }
         float largest = -3.402823466e+38f;
         for (int key = 0; key < keys; key++) {
@@ -33,11 +33,11 @@ __global__ void attention(const half *Q, const half *K, const half *V, half *O, 
             float weight = expf(score(query, K + key * HEAD) - largest);
             weights += weight;
             for (int d = 0; d < HEAD; d++) {
-                output[d] += weight * __half2float(V[key * HEAD + d]);
+                sums[d] += weight * __half2float(V[key * HEAD + d]);
             }
         }
         for (int d = 0; d < HEAD; d++) {
-            O[row * HEAD + d] = __float2half(output[d] / weights);
+            output[row * HEAD + d] = __float2half(sums[d] / weights);
         }
     }
 }

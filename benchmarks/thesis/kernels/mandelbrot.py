@@ -1,4 +1,4 @@
-"""What mandelbrot.cu computes, in NumPy: with the kernel's own operations, since a pixel on the edge tells roundings."""
+"""What mandelbrot.cu computes, in NumPy, operation by operation: a pixel on the edge shows how each was rounded."""
 
 import numpy as np
 
