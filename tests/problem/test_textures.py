@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tui_tuner.problem import inputs
+from tui_tuner.problem import blocks, inputs
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, LOUD, Texture, textured
@@ -108,11 +108,11 @@ def test_the_seed_decides_and_noise_stays_as_it_was() -> None:
 
 
 def test_how_many_threads_draw_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = problem_of(shape=[3 * inputs.BLOCK + 5])
+    problem = problem_of(shape=[3 * blocks.BLOCK + 5])
     values = []
     for threads in (1, 4):
-        monkeypatch.setattr(inputs, "MOST_THREADS", threads)
-        monkeypatch.setattr(inputs.os, "sched_getaffinity", lambda _: range(8))
+        monkeypatch.setattr(blocks, "MOST_THREADS", threads)
+        monkeypatch.setattr(blocks.os, "sched_getaffinity", lambda _: range(8))
         noise = make_arguments(problem, {}, 1)
         profile = textured(problem, noise, Texture.PROFILE, 2)
         assert profile is not None

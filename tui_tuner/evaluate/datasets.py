@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
 from tui_tuner.evaluate.pattern import pattern
-from tui_tuner.evaluate.soundness import LeftOut, refuse_degenerate, refuse_weak
+from tui_tuner.evaluate.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
 from tui_tuner.evaluate.tolerance import (
     FLOOR_CAP,
     MARGIN,
@@ -44,6 +43,9 @@ from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture, textured
 
 QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
 """A reference that would take longer at the timed size is not called there; and where there is a doubt."""
+
+REDRAWS = 20
+"""How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
 
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
@@ -156,10 +158,14 @@ class DataSets:
         return self._in_doubt
 
     def _noise(self, index: int) -> LaunchData:
-        for _ in range(self._draws - 1):
-            with contextlib.suppress(ProblemError):
+        drawn = 1
+        while True:
+            try:
                 return self._drawn(index)
-        return self._drawn(index)
+            except ProblemError as error:
+                if drawn >= max(self._draws, REDRAWS if isinstance(error, ConstantByChance) else 1):
+                    raise
+            drawn += 1
 
     def _drawn(self, index: int) -> LaunchData:
         at, label = self._at(index)

@@ -65,12 +65,13 @@ class Sanitizers:
     async def building_for(self, kernel: Kernel) -> AsyncIterator[None]:
         """Meanwhile make the builds that are watched, so that they are at hand."""
         options = set(self.tools.values())
-        building = asyncio.gather(*(self.build(*kernel, [option]) for option in options), return_exceptions=True)
+        building = [asyncio.ensure_future(self.build(*kernel, [option])) for option in options]
         try:
             yield
         finally:
-            building.cancel()
-            await asyncio.wait([building])
+            for build in building:
+                build.cancel()
+            await asyncio.gather(*building, return_exceptions=True)
 
     async def _found(self, kernel: Kernel, tools: Sequence[str]) -> dict[str, Failure | None]:
         """What each tool found that was not dropped; those that watch the same build look at once."""

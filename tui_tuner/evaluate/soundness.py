@@ -20,6 +20,14 @@ VANISHED = 1e-36
 """Of results no larger than this hardly a bit is compared."""
 
 
+CHANCE_ELEMENTS = 256
+"""An output of fewer may be constant by chance."""
+
+
+class ConstantByChance(ProblemError):
+    """A small output that other inputs would not leave constant, perhaps."""
+
+
 class LeftOut(Exception):
     """Inputs at which the kernel as given is no measure of others, and why."""
 
@@ -53,7 +61,8 @@ def refuse_weak(
         fakes = [np.broadcast_to(np.asarray(constant, flat.dtype), flat.shape) for constant in constants]
         for fake in (*fakes, np.asarray(arguments[index]).reshape(-1)):
             if _would_pass(fake, flat, bounds[index]):
-                raise ProblemError(
+                kind = ConstantByChance if flat.size < CHANCE_ELEMENTS else ProblemError
+                raise kind(
                     f"at {label} a kernel that computes nothing would pass the check of '{name}'",
                     hint="choose inputs ([[arguments]] fill, low, high) whose result differs from a constant",
                 )

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from tui_tuner.problem.inputs import in_threads
+from tui_tuner.problem.blocks import in_threads
 from tui_tuner.problem.model import Tolerance
 
 Found = TypeVar("Found")

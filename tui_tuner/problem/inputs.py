@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Problem
 from tui_tuner.problem.reference import call_reference
@@ -191,7 +190,7 @@ def _value(argument: Argument, sizes: Mapping[str, int], seed: list[int]) -> np.
 
 def _poison(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     if np.issubdtype(dtype, np.floating):
-        return np.full(shape, np.nan, dtype)
+        return filled(shape, np.nan, dtype)
     if dtype.kind == "b":
         return np.resize(np.array([True, False]), shape)
     return np.full(math.prod(shape) * dtype.itemsize, POISON_BYTE, np.uint8).view(dtype).reshape(shape)
@@ -217,8 +216,6 @@ def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...]
 
 Fill = Callable[[np.random.Generator, np.ndarray], object]
 """Fills a flat array in place."""
-BLOCK = 2**19
-"""Elements that one generator draws; several are at work at once, and how many changes nothing."""
 
 
 def _drawn(shape: tuple[int, ...], dtype: np.dtype, seed: list[int], fill: Fill) -> np.ndarray:
@@ -235,21 +232,6 @@ def _drawn(shape: tuple[int, ...], dtype: np.dtype, seed: list[int], fill: Fill)
 
     in_threads(draw, -(-values.size // BLOCK))
     return values.reshape(shape)
-
-
-def in_threads(work: Callable[[int], object], count: int) -> None:
-    """Do pieces of work that release the interpreter's lock, 0 to count - 1, on all processors; no thread stays."""
-    threads = min(count, len(os.sched_getaffinity(0)), MOST_THREADS)
-    if threads <= 1:
-        for number in range(count):
-            work(number)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, range(count)):
-            pass
-
-
-MOST_THREADS = 16
 
 
 def _uniform(random: np.random.Generator, part: np.ndarray, low: float, high: float) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.model import Problem
 from tui_tuner.text import suggestion
 
@@ -148,7 +149,7 @@ def _given(value: np.ndarray | np.generic) -> object:
     if not isinstance(value, np.ndarray):
         return value.item()
     floating = np.issubdtype(value.dtype, np.floating)
-    copy = value.astype(np.float64) if floating else value.copy()
+    copy = copied(value, np.dtype(np.float64) if floating else value.dtype)
     copy.setflags(write=False)
     return copy
 

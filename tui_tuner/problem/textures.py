@@ -13,7 +13,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from tui_tuner.problem.inputs import BLOCK, bounds_of, fill_of, in_threads
+from tui_tuner.problem.blocks import filled, in_blocks, in_threads
+from tui_tuner.problem.inputs import bounds_of, fill_of
 from tui_tuner.problem.model import Argument, Problem
 
 
@@ -120,7 +121,7 @@ def _textured(
         case Texture.PROFILE:
             return _profile(noise, domain, random)
         case Texture.EQUAL:
-            return np.full_like(noise, _one_value(domain, random))
+            return filled(noise.shape, _one_value(domain, random), noise.dtype)
         case Texture.ZEROS:
             return np.zeros_like(noise) if domain.holds_zero() else None
         case Texture.INFINITE:
@@ -137,7 +138,7 @@ def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> 
     values = np.empty_like(noise)
     flat, drawn = values.reshape(-1), noise.reshape(-1)
     rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
-    _in_blocks(flat, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
+    in_blocks(flat.size, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
     places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
     flat[places] = _loud(flat.dtype, domain, random, places.size)
     return values
@@ -181,10 +182,6 @@ def _louder(into: np.ndarray, drawn: np.ndarray, domain: _Domain, depth: int, *,
     kind = into.dtype.type
     rising = np.linspace(0, 2.0**-depth, into.size, endpoint=False, dtype=np.float32)
     into[...] = (drawn - kind(domain.origin)) * rising + kind(domain.origin)
-
-
-def _in_blocks(values: np.ndarray, work: WorkOnPart) -> None:
-    in_threads(lambda block: work(slice(block * BLOCK, (block + 1) * BLOCK)), -(-values.size // BLOCK))
 
 
 def _scale(into: np.ndarray, drawn: np.ndarray, domain: _Domain, factor: float) -> None:

@@ -1,0 +1,54 @@
+"""Large arrays in blocks, several at once: on one processor they would take longer than all launches of a kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+BLOCK = 2**19
+"""Elements that one generator draws; several are at work at once, and how many changes nothing."""
+MOST_THREADS = 16
+
+
+def in_threads(work: Callable[[int], object], count: int) -> None:
+    """Do pieces of work that release the interpreter's lock, 0 to count - 1, on all processors; no thread stays."""
+    threads = min(count, len(os.sched_getaffinity(0)), MOST_THREADS)
+    if threads <= 1:
+        for number in range(count):
+            work(number)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, range(count)):
+            pass
+
+
+def in_blocks(size: int, work: Callable[[slice], object]) -> None:
+    """Do work on each block of a flat array of so many elements."""
+    in_threads(lambda block: work(slice(block * BLOCK, (block + 1) * BLOCK)), -(-size // BLOCK))
+
+
+def filled(shape: tuple[int, ...], value: float, dtype: np.dtype) -> np.ndarray:
+    """An array of one value."""
+    values = np.empty(shape, dtype)
+    flat = values.reshape(-1)
+
+    def fill(part: slice) -> None:
+        flat[part] = value
+
+    in_blocks(flat.size, fill)
+    return values
+
+
+def copied(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A copy in another type, row by row."""
+    values = np.empty(array.shape, dtype)
+    flat, given = values.reshape(-1), np.ascontiguousarray(array).reshape(-1)
+
+    def copy(part: slice) -> None:
+        flat[part] = given[part]
+
+    in_blocks(flat.size, copy)
+    return values
