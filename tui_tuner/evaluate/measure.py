@@ -21,6 +21,8 @@ TimeLaunches = Callable[[int], list[float]]
 """Times so many launches, ms each."""
 Clock = Callable[[], float]
 """Seconds that go by."""
+FEWEST = 5
+"""Samples of a contender that takes long."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +88,22 @@ def measure(
     """
     first = launches(1)[0]
     if best_ms is not None and first > patience.contender * best_ms:
-        few = 2 if first > patience.hopeless * best_ms else _batch(first, patience.samples) - 1
+        few = 2 if first > patience.hopeless * best_ms else _least(first, patience) - 1
         samples = [first, *launches(few)]
         if quick_interval(samples)[1] > patience.contender * best_ms:
             return _timing(samples, cpu)
     _warm_up(launches, first, patience, patience.warmup_s / 2 if rested else patience.settle_s, clock)
-    samples = list(launches(_batch(first, patience.samples)))
+    least = _least(first, patience)
+    samples = list(launches(least))
     start = clock()
     while _more(samples, patience) and clock() - start < patience.limit_s:
-        samples += launches(_batch(first, patience.samples))
+        samples += launches(least)
     return _timing(samples, cpu)
 
 
-def _batch(first_ms: float, most: int) -> int:
-    return max(2, min(most, int(200 / max(first_ms, 0.01))))
+def _least(first_ms: float, patience: Patience) -> int:
+    """How many samples there are at the least: fewer of a long launch, whose times scatter less."""
+    return max(FEWEST, min(patience.samples, int(100 / max(first_ms, 0.01))))
 
 
 def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, turn_s: float, clock: Clock) -> None:
@@ -124,8 +128,6 @@ def _for_a_time(launches: TimeLaunches, count: int, seconds: float, clock: Clock
 
 
 def _more(samples: list[float], patience: Patience) -> bool:
-    if len(samples) < patience.samples:
-        return True
     return len(samples) < patience.most_samples and not settled(samples, patience.precision)
 
 
