@@ -2,8 +2,8 @@
 
     tuner-tui kernel.cu --llm 'command:python3 benchmarks/thesis/mailbox.py BOX'
 
-A prompt is known by its SHA-256. If BOX/replies/SHA.txt exists, that is the reply, printed as it is. Else the prompt goes
-to BOX/prompts/SHA.txt, and the call waits for the reply as long as `--wait` says; then it fails. A session goes on
+A prompt is known by its SHA-256. If BOX/replies/SHA.txt exists, that is the reply, printed as it is. Else the prompt
+goes to BOX/prompts/SHA.txt, and the call waits for the reply as long as `--wait` says; then it fails. A session goes on
 without the model where calls fail, so let it wait, and end the session (Ctrl-C) where the reply will take longer:
 `tuner-tui resume` asks the same question again and goes on from there. `python -m benchmarks.thesis --box BOX` ends and
 resumes sessions like that.
