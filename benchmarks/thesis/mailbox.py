@@ -53,6 +53,17 @@ class Mailbox:
         return self._place / folder / f"{hashlib.sha256(prompt.encode()).hexdigest()}.txt"
 
 
+def write_program(box: Path, name: str) -> Path:
+    """A program of this name that is this mailbox: journals name a model of `--llm command:` by its program."""
+    box.mkdir(parents=True, exist_ok=True)
+    program = box / name
+    program.write_text(
+        f"#!{sys.executable}\nimport runpy\n\nrunpy.run_path({__file__!r}, run_name='__main__')\n", "utf-8"
+    )
+    program.chmod(0o755)
+    return program
+
+
 def main() -> int:
     """Answer the prompt on standard input; 1 where there is no reply yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
