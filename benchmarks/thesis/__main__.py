@@ -91,6 +91,8 @@ def main() -> int:
     if unknown := [name for name in chosen.kernels if name not in known]:
         _parser().error(f"no kernel {', '.join(unknown)}; there are {', '.join(known)}")
     chosen.runs.mkdir(parents=True, exist_ok=True)
+    if chosen.box:
+        write_program(chosen.box, chosen.model)  # anew: a machine of the same kind may have Python elsewhere
     end = time.monotonic() + (chosen.time or float("inf"))
     worst = State.FINISHED
     for turn in _turns(chosen.kernels or known, chosen):
@@ -158,7 +160,7 @@ def _model(strategy: str, chosen: argparse.Namespace) -> str:
     if not chosen.box:
         return "none" if strategy == "search" else "auto"
     box = chosen.box.resolve()
-    return f"command:{shlex.join([str(write_program(box, chosen.model)), str(box), '--wait', f'{LETTER_S:g}'])}"
+    return f"command:{shlex.join([str(box / chosen.model), str(box), '--wait', f'{LETTER_S:g}'])}"
 
 
 def _found(turn: Turn) -> str:

@@ -64,8 +64,8 @@ def blocks(runs: Sequence[Measured], unread: Sequence[Unread]) -> Iterator[Block
     """The document."""
     yield Paragraph(
         "Made by python -m benchmarks.thesis.table from journals. Baseline: the kernel as given with its own block "
-        "size tuned. Baseline and best, with 95 % intervals, were timed in turns on fresh data, and gain is the median of "
-        "their ratio, unless a row says that they were timed apart. Ceiling: share of the roofline of the declared "
+        "size tuned. Baseline and best, with 95 % intervals, were timed in turns on fresh data, and gain is the median "
+        "of their ratio, unless a row says that they were timed apart. Ceiling: share of the roofline of the declared "
         "work, at the measured bandwidths or the peak of the data type. Library: time of the library over that of the "
         "best, above 100 % the best is faster."
     )
