@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from benchmarks.thesis.mailbox import Mailbox
+from benchmarks.thesis.mailbox import Mailbox, write_program
 from tui_tuner.errors import ExitCode
 from tui_tuner.journal.reading import FILE
 from tui_tuner.journal.runs import result_of, speedup_of
@@ -91,6 +91,8 @@ def main() -> int:
     if unknown := [name for name in chosen.kernels if name not in known]:
         _parser().error(f"no kernel {', '.join(unknown)}; there are {', '.join(known)}")
     chosen.runs.mkdir(parents=True, exist_ok=True)
+    if chosen.box:
+        write_program(chosen.box, chosen.model)  # anew: a machine of the same kind may have Python elsewhere
     end = time.monotonic() + (chosen.time or float("inf"))
     worst = State.FINISHED
     for turn in _turns(chosen.kernels or known, chosen):
@@ -157,17 +159,17 @@ def _model(strategy: str, chosen: argparse.Namespace) -> str:
         return str(chosen.llm)
     if not chosen.box:
         return "none" if strategy == "search" else "auto"
-    mailbox = Path(__file__).with_name("mailbox.py")
-    letter = [sys.executable, str(mailbox), str(chosen.box.resolve()), "--wait", f"{LETTER_S:g}"]
-    return f"command:{shlex.join(letter)}"
+    box = chosen.box.resolve()
+    return f"command:{shlex.join([str(box / chosen.model), str(box), '--wait', f'{LETTER_S:g}'])}"
 
 
 def _found(turn: Turn) -> str:
     """What a finished run found."""
     result = result_of(turn.run) or {}
-    factor, timing = speedup_of(result), ((result.get("best") or {}).get("timing") or {}).get("median")
-    words = [f"finished {factor:.3g}x" if factor else "finished"]
-    words += [f"best {timing:.4g} {result.get('time_unit', 'ms')}"] if timing else []
+    factor = speedup_of(result)
+    times = [((result.get(key) or {}).get("timing") or {}).get("median") for key in ("baseline", "best")]
+    words = [f"finished {factor:.3g}x over the kernel as given" if factor else "finished"]
+    words += [" to ".join(f"{time:.4g}" for time in times) + f" {result.get('time_unit', 'ms')}"] if all(times) else []
     words += [f"{result.get('evaluations')} evaluations", f"{result.get('model_calls')} calls"]
     return ", ".join(words + ([f"model: {fault}"] if (fault := result.get("model_fault")) else []))
 
@@ -188,6 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], help="an option of the strategy, as the program takes it")
     parser.add_argument("--llm", default="", help="as the program takes it (default auto; none for search)")
     parser.add_argument("--box", type=Path, help="instead: directory of prompts and replies, see mailbox.py")
+    parser.add_argument("--model", default="mailbox", help="with --box: who answers, as journals will name the model")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--max-evals", type=int, default=85)
     parser.add_argument("--max-calls", type=int, default=100)

@@ -2,8 +2,8 @@
 
     tuner-tui kernel.cu --llm 'command:python3 benchmarks/thesis/mailbox.py BOX'
 
-A prompt is known by its SHA-256. If BOX/replies/SHA.txt exists, that is the reply, printed as it is. Else the prompt goes
-to BOX/prompts/SHA.txt, and the call waits for the reply as long as `--wait` says; then it fails. A session goes on
+A prompt is known by its SHA-256. If BOX/replies/SHA.txt exists, that is the reply, printed as it is. Else the prompt
+goes to BOX/prompts/SHA.txt, and the call waits for the reply as long as `--wait` says; then it fails. A session goes on
 without the model where calls fail, so let it wait, and end the session (Ctrl-C) where the reply will take longer:
 `tuner-tui resume` asks the same question again and goes on from there. `python -m benchmarks.thesis --box BOX` ends and
 resumes sessions like that.
@@ -51,6 +51,17 @@ class Mailbox:
 
     def _file(self, folder: str, prompt: str) -> Path:
         return self._place / folder / f"{hashlib.sha256(prompt.encode()).hexdigest()}.txt"
+
+
+def write_program(box: Path, name: str) -> Path:
+    """A program of this name that is this mailbox: journals name a model of `--llm command:` by its program."""
+    box.mkdir(parents=True, exist_ok=True)
+    program = box / name
+    program.write_text(
+        f"#!{sys.executable}\nimport runpy\n\nrunpy.run_path({__file__!r}, run_name='__main__')\n", "utf-8"
+    )
+    program.chmod(0o755)
+    return program
 
 
 def main() -> int:

@@ -144,8 +144,11 @@ def fill_fault(argument: Argument) -> FillFault | None:
     """The first mistake in `fill`, `low` and `high`, as far as it does not depend on sizes."""
     is_float = np.issubdtype(np.dtype(argument.dtype), np.floating)
     if argument.shape is None:
-        if argument.fill is not None:
-            return FillFault("fill", "a scalar has no fill", "take fill out")
+        if argument.fill is not None or argument.function is not None:
+            key = "function" if argument.fill is None else "fill"
+            return FillFault(key, f"a scalar has no {key}", f"take {key} out")
+    elif argument.fill is not None and argument.function is not None:
+        return FillFault("function", "the array has a fill and a function that makes it", "take one of them out")
     elif fill_of(argument) in ("normal", "uniform") and not is_float:
         message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
         return FillFault("fill", message, 'use fill = "integers" with low and high')

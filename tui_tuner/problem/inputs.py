@@ -12,7 +12,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Problem
-from tui_tuner.problem.reference import call_reference
+from tui_tuner.problem.reference import call_reference, made_by_function
 
 DEFAULT_INTEGERS = (0, 100)
 DEFAULT_UNIFORM = (0, 1)
@@ -103,6 +103,8 @@ def check_counting(count: int, dtype: np.dtype) -> None:
 
 def fill_of(argument: Argument) -> str | None:
     """How an array is filled; None for an output that starts poisoned."""
+    if argument.function is not None:
+        return f"by {argument.function}()"
     if argument.fill is not None or poisoned(argument):
         return argument.fill
     return "normal" if np.issubdtype(np.dtype(argument.dtype), np.floating) else "integers"
@@ -110,7 +112,7 @@ def fill_of(argument: Argument) -> str | None:
 
 def poisoned(argument: Argument) -> bool:
     """Whether the argument is an output that starts with values that no kernel computes."""
-    return argument.output and argument.fill is None
+    return argument.output and argument.fill is None and argument.function is None
 
 
 def array_bytes(problem: Problem, sizes: Mapping[str, int]) -> int:
@@ -159,7 +161,7 @@ def make_arguments(problem: Problem, sizes: Mapping[str, int], seed: int) -> lis
         ProblemError: a shape, value or bound is not possible at these sizes.
     """
     merged = {**problem.sizes, **sizes}
-    return [_value(argument, merged, [seed, index]) for index, argument in enumerate(problem.arguments)]
+    return [_value(problem, argument, merged, [seed, index]) for index, argument in enumerate(problem.arguments)]
 
 
 def untouched(argument: Argument, array: np.ndarray) -> np.ndarray:
@@ -176,13 +178,15 @@ def repoisoned(argument: Argument, value: np.ndarray | np.generic) -> np.ndarray
     return np.ones_like(value) if np.issubdtype(value.dtype, np.floating) else np.invert(value)
 
 
-def _value(argument: Argument, sizes: Mapping[str, int], seed: list[int]) -> np.ndarray | np.generic:
+def _value(problem: Problem, argument: Argument, sizes: Mapping[str, int], seed: list[int]) -> np.ndarray | np.generic:
     try:
         if argument.shape is None:
             return scalar_of(argument, sizes)
         shape, dtype = shape_of(argument, sizes), np.dtype(argument.dtype)
         if poisoned(argument):
             return _poison(dtype, shape)
+        if argument.function is not None:
+            return made_by_function(problem, argument.function, sizes, np.random.default_rng(seed), (shape, dtype))
         return _filled(argument, sizes, shape, seed)
     except ExpressionError as error:
         raise ProblemError(f"argument '{argument.name}': {error}", hint=f"the sizes are {dict(sizes)}") from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -16,9 +17,9 @@ from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch, check_names, check_space, check_steps_of_problem
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
 from tui_tuner.problem.model import Problem, type_names
-from tui_tuner.problem.reference import find_library, find_reference
+from tui_tuner.problem.reference import find_input_function, find_library, find_reference
 from tui_tuner.problem.signature import find_kernel
-from tui_tuner.problem.toml_file import KeyLocations, read_text, read_toml, written
+from tui_tuner.problem.toml_file import KeyLocations, KeyPath, read_text, read_toml, written
 from tui_tuner.text import suggestion
 
 OF_NO_FILE = frozenset({"directory", "source_text"})
@@ -274,14 +275,18 @@ def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem
 
 def _check_functions(problem: Problem, place: KeyLocations) -> None:
     """Whether the functions are there that the problem file names."""
-    for table, is_named, find in (
-        ("reference", problem.reference is not None, find_reference),
-        ("library", problem.library is not None, find_library),
-    ):
+    named: list[tuple[KeyPath, Callable[[], object]]] = []
+    if problem.reference is not None:
+        named.append((("reference", "python"), lambda: find_reference(problem)))
+    if problem.library is not None:
+        named.append((("library", "python"), lambda: find_library(problem)))
+    for index, argument in enumerate(problem.arguments):
+        if argument.function is not None:
+            named.append((("arguments", index, "function"), partial(find_input_function, problem, argument.function)))
+    for path, find in named:
         try:
-            if is_named:
-                find(problem)
+            find()
         except ProblemError as error:
             if error.line is not None:
                 raise
-            raise place.error(error.message, table, "python", hint=error.hint) from None
+            raise place.error(error.message, *path, hint=error.hint) from None

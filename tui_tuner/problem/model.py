@@ -85,6 +85,7 @@ class Argument(ProblemTable):
         low: lower bound of `uniform` and `integers` (included).
         high: upper bound of `uniform` and `integers` (excluded).
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
+        function: what makes the array instead of a fill, by its name in the reference's file.
     """
 
     name: str
@@ -96,11 +97,12 @@ class Argument(ProblemTable):
     low: float | None = None
     high: Expression | float | None = None
     infinities: bool = False
+    function: str | None = None
 
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash arguments."""
-        return _without_defaults(handler(self), infinities=False)
+        return _without_defaults(handler(self), infinities=False, function=None)
 
     @model_validator(mode="after")
     def _scalar_or_array(self) -> Argument:
@@ -259,7 +261,7 @@ class Problem(ProblemTable):
 
         def filled(argument: Argument) -> Argument:
             fill = test.inputs.get(argument.name)
-            return argument if fill is None else argument.model_copy(update=fill.model_dump())
+            return argument if fill is None else argument.model_copy(update={**fill.model_dump(), "function": None})
 
         arguments = [filled(argument) for argument in self.arguments]
         return self.model_copy(update={"sizes": {**self.sizes, **test.sizes}, "arguments": arguments})

@@ -1,6 +1,7 @@
 """Functions of the user's that compute what the kernel does: found without importing them, and called.
 
-The reference in NumPy says what is right; that of a library, with torch on the device, what time others need.
+The reference in NumPy says what is right; that of a library, with torch on the device, what time others need. Functions
+beside the reference make inputs that no fill can.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.model import Problem
 from tui_tuner.text import suggestion
+
+RANDOM = "random"
+"""What a function that makes an input may take beside sizes: NumPy's generator, seeded anew for each data set."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,65 @@ def find_library(problem: Problem) -> ReferenceFunction:
     return _found(problem, problem.library.python, "library")
 
 
+def find_input_function(problem: Problem, name: str) -> tuple[ReferenceFunction, ast.arguments]:
+    """Find a function that makes an input, in the reference's file, which is parsed and not imported.
+
+    Raises:
+        ProblemError: there is no reference or no such function, or it wants something else than sizes and `random`.
+    """
+    if problem.reference is None:
+        hint = 'add [reference] with python = "file.py:function": inputs are made by functions of the same file'
+        raise ProblemError(f"there is no reference beside which '{name}' could stand", hint=hint)
+    found, node = _function(problem, f"{_split(problem.reference.python)[0]}:{name}", "reference")
+    if foreign := [parameter for parameter in _needed(node.args) if parameter not in (*problem.sizes, RANDOM)]:
+        hint = f"it is called with those that it names: {', '.join((*problem.sizes, RANDOM))}"
+        raise ProblemError(f"the function {name}() wants {foreign[0]}", hint=hint, file=found.file, line=found.line)
+    return replace(found, what="function"), node.args
+
+
+def made_by_function(
+    problem: Problem,
+    name: str,
+    sizes: Mapping[str, int],
+    random: np.random.Generator,
+    wanted: tuple[tuple[int, ...], np.dtype],
+) -> np.ndarray:
+    """An input that a function of the user's makes.
+
+    Args:
+        wanted: shape and dtype.
+
+    Raises:
+        ProblemError: it raises, or returns something else; with the line in the user's file.
+    """
+    place, taken = find_input_function(problem, name)
+    names = {parameter.arg for parameter in (*taken.args, *taken.kwonlyargs)}
+    named = {name: value for name, value in {**sizes, RANDOM: random}.items() if name in names or taken.kwarg}
+    shape, dtype = wanted
+    try:
+        made = np.asarray(load_function(place)(**named))
+    except Exception as error:  # whatever the user's code raises is the user's to fix
+        raise _failure(place, error) from error
+    if made.shape != shape or made.dtype != dtype:
+        message = f"the {place.title} returns {made.dtype} of shape {made.shape} instead of {dtype} of shape {shape}"
+        raise ProblemError(message, file=place.file, line=place.line)
+    return made
+
+
 def _found(problem: Problem, place: str, what: str) -> ReferenceFunction:
+    found, node = _function(problem, place, what)
+    _refuse_other_parameters(problem, node.args, found)
+    return found
+
+
+def _function(problem: Problem, place: str, what: str) -> tuple[ReferenceFunction, ast.FunctionDef]:
     name, function = _split(place)
     file = problem.directory / name
     functions = {node.name: node for node in _tree(file, what).body if isinstance(node, ast.FunctionDef)}
     if function not in functions:
         hint = suggestion(function, functions, "functions")
         raise ProblemError(f"the {what} has no function '{function}'", hint=hint, file=file)
-    found = ReferenceFunction(file, function, functions[function].lineno, what)
-    _refuse_other_parameters(problem, functions[function].args, found)
-    return found
+    return ReferenceFunction(file, function, functions[function].lineno, what), functions[function]
 
 
 def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic]) -> dict[str, np.ndarray]:
@@ -136,13 +189,17 @@ def _refuse_other_parameters(problem: Problem, taken: ast.arguments, place: Refe
     if taken.kwarg is None and (missing := [name for name in given if name not in named]):
         message = f"the {place.title} does not take the kernel's argument '{missing[0]}'"
     else:
-        needed = [p.arg for p in taken.args[: len(taken.args) - len(taken.defaults)]]
-        needed += [p.arg for p, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if default is None]
-        if not (foreign := [name for name in needed if name not in given]) and not taken.posonlyargs:
+        if not (foreign := [name for name in _needed(taken) if name not in given]) and not taken.posonlyargs:
             return
         message = f"the {place.title} wants {', '.join(foreign) or 'arguments by position'}"
     hint = f"write def {place.name}({', '.join(given)}): it is called with these by name"
     raise ProblemError(message, hint=hint, file=place.file, line=place.line)
+
+
+def _needed(taken: ast.arguments) -> list[str]:
+    """Parameters that a call by name has to give."""
+    needed = [p.arg for p in taken.args[: len(taken.args) - len(taken.defaults)]]
+    return needed + [p.arg for p, value in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if value is None]
 
 
 def _given(value: np.ndarray | np.generic) -> object:

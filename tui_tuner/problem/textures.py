@@ -75,6 +75,17 @@ def textured(
     return values if changed else None
 
 
+def occurring(problem: Problem) -> list[Texture]:
+    """Those beside noise that arrays of a problem can have, as far as their domains go."""
+    random = np.random.Generator(np.random.SFC64(0))
+
+    def is_possible(argument: Argument, texture: Texture) -> bool:
+        few = np.ones(4, argument.dtype)
+        return argument.shape is not None and _textured(argument, few, problem.sizes, texture, random) is not None
+
+    return [each for each in ALL_BUT_NOISE if any(is_possible(argument, each) for argument in problem.arguments)]
+
+
 @dataclass(frozen=True)
 class _Domain:
     """What an array may hold.

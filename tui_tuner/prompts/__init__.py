@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
+
+import numpy as np
 
 from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -20,11 +22,12 @@ from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
-from tui_tuner.problem.textures import ALL_BUT_NOISE
+from tui_tuner.problem.textures import ALL_BUT_NOISE, occurring
 
-WORDING = 2
+WORDING = 3
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
-their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come."""
+their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
+told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -121,13 +124,26 @@ def _tunable(name: str, values: Sequence[Value]) -> str:
     return f"tunable {name}: {list(values)}{frozen if len(values) == 1 else ''}"
 
 
-def check_facts(problem: Problem) -> str:
+def build_facts(problem: Problem) -> str:
+    """What a compiler is told beside the usual; empty where that is nothing."""
+    return f"compiled with {' '.join(problem.kernel.compiler_options)}" if problem.kernel.compiler_options else ""
+
+
+def check_facts(problem: Problem, wording: int = WORDING) -> str:
     """What the arrays hold, and how far a result may be off."""
-    return "\n".join([fill_facts(problem), *_tolerance(problem)])
+    kinds = {np.dtype(argument.dtype).kind for argument in problem.arguments if argument.output}
+    lines = [fill_facts(problem)]
+    if "f" in kinds or wording < 3:
+        lines.append(_tolerance(problem))
+    if kinds - {"f"} and wording > 2:
+        lines.append("a whole number of a result must be equal")
+    if textures := occurring(problem) if wording > 2 else ALL_BUT_NOISE:
+        lines.append(f"verified with other inputs as well: {', '.join(textures)}")
+    return "\n".join(lines)
 
 
-def _tolerance(problem: Problem) -> Iterator[str]:
-    """How results are judged, and with what other inputs."""
+def _tolerance(problem: Problem) -> str:
+    """How results are judged."""
     given = problem.tolerance
     if given.absolute is not None or given.relative is not None:
         allowed = f"{given.absolute or 0:g} + {given.relative or 0:g} * the expected value"
@@ -135,8 +151,7 @@ def _tolerance(problem: Problem) -> Iterator[str]:
         allowed = "what rounding in another order of the same operations brings; fewer bits are not right"
         if problem.reference is not None:
             allowed = f"{MARGIN:g} times the largest error of the kernel as given, or {allowed}"
-    yield f"a floating-point element of a result may be off by at most {allowed}"
-    yield f"verified with other inputs as well: {', '.join(ALL_BUT_NOISE)}"
+    return f"a floating-point element of a result may be off by at most {allowed}"
 
 
 def means_facts(device: DeviceInfo) -> str:

@@ -10,6 +10,7 @@ from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import (
+    build_facts,
     check_facts,
     device_facts,
     launch_facts,
@@ -124,15 +125,16 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         profile: of the best configuration that is known of the candidate.
     """
     problem = session.problem
+    build = build_facts(problem) if session.wording > 2 else ""
     return render(
         "situation",
         device=device_facts(session.bench.device),
         language=problem.language,
         kernel=candidate.kernel,
         source=candidate.source.strip(),
-        launch=launch_facts(problem, narrowed(session, candidate)),
+        launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build])),
         sizes=size_facts(problem),
-        inputs=f"\n<inputs>\n{check_facts(problem)}\n</inputs>\n" if is_told_all(session) else "",
+        inputs=f"\n<inputs>\n{check_facts(problem, session.wording)}\n</inputs>\n" if is_told_all(session) else "",
         measurements=measurement_facts(
             problem,
             session.bench.device,

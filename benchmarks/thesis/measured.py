@@ -1,0 +1,148 @@
+"""What a run of `python -m benchmarks.thesis` found, each figure with the line of its journal that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_tuner.evaluate.library import LibraryTime
+from tui_tuner.evaluate.results import Comparison, Evaluation, Timing
+from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.exports import ToldRun, told_run
+from tui_tuner.journal.reading import FILE, JournalContent, Record, read_journal
+
+Interval = tuple[float, float, float]
+"""A median with the ends of its 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run's figures; times in ms.
+
+    Attributes:
+        name: of the run's directory.
+        is_finished: whether the session came to its end; else the figures are those so far, timed apart.
+        fault: why no reply of the model could be used; empty where one could, or none was asked for.
+        baseline: the kernel as given with its own block size tuned.
+        gain: how much faster the best is than the baseline, timed in turns with it.
+        limits: the roofline of the timed launch; None without measured ceilings.
+        library: None where it was not timed.
+        tokens: of prompts and of replies.
+        lines: of the journal, by what they say.
+    """
+
+    name: str
+    kernel: str
+    strategy: str
+    model: str
+    device: str
+    is_finished: bool
+    fault: str
+    baseline: Interval
+    best: Interval
+    gain: Interval
+    limits: Roofline | None
+    library: LibraryTime | None
+    evaluations: int
+    failures: int
+    calls: int
+    tokens: tuple[int, int]
+    are_tokens_estimated: bool
+    seconds: float
+    unit: str
+    lines: dict[str, list[int]] = field(hash=False)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the roofline the best reaches."""
+        return None if self.limits is None else self.limits.share(self.best[0])
+
+    @property
+    def library_share(self) -> float | None:
+        """The library's time over the best's: above 1 the best is faster."""
+        return None if self.library is None else self.library.median / self.best[0]
+
+
+async def measured(run: Path) -> Measured:
+    """Read a run.
+
+    Raises:
+        UserError: it cannot be read, or found nothing yet.
+    """
+    told, content = await told_run(run), read_journal(run / FILE)
+    outcome, header = told.outcome, content.header
+    baseline, best, gain, lines = _figures(told, content)
+    asked = [record for record in content.records if record.kind == "ask" and record.is_done]
+    usages = [record.result["usage"] for record in asked]
+    lines |= {"device, ceilings, library": _lines(r for r in content.records if r.kind == "device")}
+    lines |= {"replies": _lines(asked)} if asked else {}
+    return Measured(
+        name=run.name,
+        kernel=told.run.problem.kernel.name,
+        strategy=told.run.options.strategy,
+        model=str(header.get("model") or ""),
+        device=outcome.device.name,
+        is_finished=outcome.status != "interrupted",
+        fault=outcome.model_fault,
+        baseline=baseline,
+        best=best,
+        gain=gain,
+        limits=roofline(told.problem, outcome.device),
+        library=outcome.library,
+        evaluations=outcome.evaluations,
+        failures=sum(outcome.failures.values()),
+        calls=outcome.model_calls,
+        tokens=(sum(usage["input"] for usage in usages), sum(usage["output"] for usage in usages)),
+        are_tokens_estimated=any(usage["estimated"] for usage in usages),
+        seconds=outcome.elapsed_s,
+        unit=outcome.time_unit,
+        lines=lines,
+    )
+
+
+def _figures(told: ToldRun, content: JournalContent) -> tuple[Interval, Interval, Interval, dict[str, list[int]]]:
+    """Times of baseline and best and their ratio, from one comparison in turns where there was one."""
+    outcome = told.outcome
+    baseline = outcome.baseline_tuned or outcome.baseline
+    gain = outcome.speedup if outcome.baseline_tuned is None else outcome.speedup_over_tuned
+    record = None if gain is None else _comparison_of(gain, content)
+    if record is not None:
+        compared = Comparison.model_validate(record.result)
+        if compared.incumbent is not None and compared.challenger is not None:
+            found = (_interval(compared.incumbent), _interval(compared.challenger))
+            return *found, (compared.ratio, compared.low, compared.high), {"baseline, best, gain": [record.line]}
+    first, last = (_interval(each.timing) for each in (baseline, outcome.best) if each.timing is not None)
+    apart = (first[0] / last[0],) * 3 if outcome.status == "interrupted" else (1.0, 1.0, 1.0)
+    lines = {"baseline": _lines_of(baseline, content), "best": _lines_of(outcome.best, content)}
+    return first, last, gain or apart, lines
+
+
+def _comparison_of(gain: Interval, content: JournalContent) -> Record | None:
+    """The comparison that came to a gain."""
+    for record in reversed(content.records):
+        if record.kind == "compare" and record.is_done:
+            result = record.result
+            if (result["ratio"], result["low"], result["high"]) == gain:
+                return record
+    return None
+
+
+def _lines_of(evaluation: Evaluation, content: JournalContent) -> list[int]:
+    """Where a journal has an evaluation; the kernel as given stands with the device."""
+    places = []
+    for record in content.records:
+        result = record.result.get("given") if record.kind == "device" else record.result
+        if record.kind in ("device", "evaluate") and result and "candidate" in result:
+            found = Evaluation.model_validate(result)
+            if (found.candidate, found.configuration) == (evaluation.candidate, evaluation.configuration):
+                places.append(record.line)
+    return places
+
+
+def _interval(timing: Timing) -> Interval:
+    return timing.median, timing.low, timing.high
+
+
+def _lines(records: Iterable[Record]) -> list[int]:
+    return [record.line for record in records]
