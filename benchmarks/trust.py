@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -30,6 +31,7 @@ def main() -> None:
     parser.add_argument("--other", type=Path, help="with this one instead, as one that is slower by a known share")
     parser.add_argument("--device", default="emulator")
     parser.add_argument("--comparisons", type=int, default=100)
+    parser.add_argument("--time", type=float, default=float("inf"), help="no comparison begins after so many seconds")
     parser.add_argument("--delta", type=float, default=0.01)
     chosen = parser.parse_args()
     asyncio.run(print_rows(chosen))
@@ -91,11 +93,12 @@ async def comparison_row(chosen: argparse.Namespace) -> str:
         given = baseline(machine.problem)
         first, other = ((one, one.default_configuration) for one in (given, pair.second))
         await machine.evaluator.evaluate(*other, best_ms=None)
-        for _ in range(chosen.comparisons):
+        end = time.monotonic() + chosen.time
+        while said.total() < chosen.comparisons and time.monotonic() < end:
             said[verdict(await machine.evaluator.compare(first, other, chosen.delta), chosen.delta)] += 1
         device = machine.report.device.name
     counts = ", ".join(f"{count} {word}" for word, count in said.most_common())
-    return f"| {chosen.other or chosen.kernel} against {chosen.kernel} | {device} | {chosen.comparisons} | {counts} |"
+    return f"| {chosen.other or chosen.kernel} against {chosen.kernel} | {device} | {said.total()} | {counts} |"
 
 
 if __name__ == "__main__":
