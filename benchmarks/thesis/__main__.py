@@ -24,11 +24,11 @@ from enum import IntEnum
 from pathlib import Path
 
 from benchmarks.thesis.mailbox import Mailbox, write_program
+from benchmarks.thesis.measured import KERNELS
 from tui_tuner.errors import ExitCode
 from tui_tuner.journal.reading import FILE
 from tui_tuner.journal.runs import result_of, speedup_of
 
-KERNELS = Path(__file__).parent / "kernels"
 PROGRAM = (sys.executable, "-c", "import sys; from tui_tuner.cli import main; sys.exit(main())")
 POLL_S, SETTLE_S, GRACE_S = 0.2, 2.0, 30.0
 """How often to look, how long a prompt stays without a reply before its run stops, how long a run has to end."""

@@ -11,7 +11,9 @@ from tui_tuner.evaluate.results import Comparison, Evaluation, Timing
 from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.exports import ToldRun, told_run
 from tui_tuner.journal.reading import FILE, JournalContent, Record, read_journal
+from tui_tuner.session import events
 
+KERNELS = Path(__file__).parent / "kernels"
 Interval = tuple[float, float, float]
 """A median with the ends of its 95 % interval."""
 
@@ -22,6 +24,7 @@ class Measured:
 
     Attributes:
         name: of the run's directory.
+        is_todays: whether the problem file is as it is now.
         is_finished: whether the session came to its end; else the figures are those so far, timed apart.
         fault: why no reply of the model could be used; empty where one could, or none was asked for.
         baseline: the kernel as given with its own block size tuned.
@@ -37,6 +40,7 @@ class Measured:
     strategy: str
     model: str
     device: str
+    is_todays: bool
     is_finished: bool
     fault: str
     baseline: Interval
@@ -83,6 +87,7 @@ async def measured(run: Path) -> Measured:
         strategy=told.run.options.strategy,
         model=str(header.get("model") or ""),
         device=outcome.device.name,
+        is_todays=_is_todays(told.run.problem.kernel.name, str(header.get("problem"))),
         is_finished=outcome.status != "interrupted",
         fault=outcome.model_fault,
         baseline=baseline,
@@ -101,31 +106,34 @@ async def measured(run: Path) -> Measured:
     )
 
 
+def _is_todays(kernel: str, text: str) -> bool:
+    file = KERNELS / f"{kernel}.toml"
+    return file.is_file() and file.read_text("utf-8") == text
+
+
 def _figures(told: ToldRun, content: JournalContent) -> tuple[Interval, Interval, Interval, dict[str, list[int]]]:
     """Times of baseline and best and their ratio, from one comparison in turns where there was one."""
     outcome = told.outcome
-    baseline = outcome.baseline_tuned or outcome.baseline
-    gain = outcome.speedup if outcome.baseline_tuned is None else outcome.speedup_over_tuned
-    record = None if gain is None else _comparison_of(gain, content)
-    if record is not None:
-        compared = Comparison.model_validate(record.result)
-        if compared.incumbent is not None and compared.challenger is not None:
-            found = (_interval(compared.incumbent), _interval(compared.challenger))
-            return *found, (compared.ratio, compared.low, compared.high), {"baseline, best, gain": [record.line]}
-    first, last = (_interval(each.timing) for each in (baseline, outcome.best) if each.timing is not None)
-    apart = (first[0] / last[0],) * 3 if outcome.status == "interrupted" else (1.0, 1.0, 1.0)
-    lines = {"baseline": _lines_of(baseline, content), "best": _lines_of(outcome.best, content)}
-    return first, last, gain or apart, lines
+    baseline, best = outcome.baseline_tuned or outcome.baseline, outcome.best
+    first, last = (_interval(each.timing) for each in (baseline, best) if each.timing is not None)
+    lines = {"baseline": _lines_of(baseline, content), "best": _lines_of(best, content)}
+    if (best.candidate, best.configuration) == (baseline.candidate, baseline.configuration):
+        return first, last, (1.0, 1.0, 1.0), lines
+    compared = [event.comparison for event in told.told if isinstance(event, events.Compared)]
+    if outcome.status == "interrupted" or not compared:
+        return first, last, (first[0] / last[0],) * 3, lines
+    final = compared[-1]  # a session ends with that of its best and its tuned baseline
+    gain = final.ratio, final.low, final.high
+    if final.incumbent is None or final.challenger is None:  # as journals have it that began before these were told
+        return first, last, gain, {**lines, "gain": _lines_saying(final, content)}
+    lines = {"baseline, best, gain": _lines_saying(final, content)}
+    return _interval(final.incumbent), _interval(final.challenger), gain, lines
 
 
-def _comparison_of(gain: Interval, content: JournalContent) -> Record | None:
-    """The comparison that came to a gain."""
-    for record in reversed(content.records):
-        if record.kind == "compare" and record.is_done:
-            result = record.result
-            if (result["ratio"], result["low"], result["high"]) == gain:
-                return record
-    return None
+def _lines_saying(comparison: Comparison, content: JournalContent) -> list[int]:
+    """Where a journal has a comparison."""
+    known = [record for record in content.records if record.kind == "compare" and record.is_done]
+    return _lines(record for record in known if Comparison.model_validate(record.result) == comparison)
 
 
 def _lines_of(evaluation: Evaluation, content: JournalContent) -> list[int]:

@@ -69,7 +69,7 @@ def blocks(runs: Sequence[Measured], unread: Sequence[Unread]) -> Iterator[Block
         "work, at the measured bandwidths or the peak of the data type. Library: time of the library over that of the "
         "best, above 100 % the best is faster."
     )
-    for device, model, strategy, own in _sections(runs):
+    for device, model, strategy, own in _sections([run for run in runs if run.kernel in (*EIGHT, *ELEVEN)]):
         yield Heading(f"{strategy}, {model or 'no model'}, {device}")
         for names, title in ((EIGHT, "of the eight"), (ELEVEN, "of the eleven others")):
             chosen = [run for name in names for run in own if run.kernel == name]
@@ -154,6 +154,8 @@ def _repeated(runs: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
 def _missing(runs: Sequence[Measured], unread: Sequence[Unread]) -> Iterator[str]:
     yield from (f"{each.name} says nothing: {each.reason}." for each in unread)
     for words, lacks in (
+        ("Of other kernels, and left out", [run.name for run in runs if run.kernel not in (*EIGHT, *ELEVEN)]),
+        ("Made with another problem file than today's", [run.name for run in runs if not run.is_todays]),
         ("Not finished", [run.name for run in runs if not run.is_finished]),
         ("No time of a library", [run.name for run in runs if run.library is None]),
         ("Not checked against the reference, but timed: the library of", _unchecked(runs)),

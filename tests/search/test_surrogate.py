@@ -148,6 +148,28 @@ async def test_what_others_had_measured_is_learnt_from_and_what_was_not_measured
     assert taken.index(optimum) < 14, "it looks near what others found"
 
 
+async def test_a_search_goes_on_from_what_another_version_of_it_chose(process: SearchProcess):
+    before = [one for one in SyntheticSpace().configurations() if one["layout"] == "columns"][:12]
+    optimum = next(one for one in SyntheticSpace().configurations() if milliseconds(one) == 1.0)
+    search = SearchClient(SyntheticSpace(), max_evaluations=40, start=START)
+    search.process = process
+    taken = [START, *before]
+    async with search:
+        assert await search.go_on_from([START, *before], [milliseconds(one) for one in taken])
+        async for batch in search:
+            taken += batch
+            await search.tell([milliseconds(one) for one in batch])
+    assert len(taken) == distinct(taken) == 40
+    assert optimum in taken
+
+
+async def test_methods_that_know_their_own_choices_only_do_not_go_on_from_others(process: SearchProcess):
+    search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START, method="random_sample")
+    search.process = process
+    async with search:
+        assert not await search.go_on_from([START], [1.0])
+
+
 async def test_other_methods_take_the_results_of_whole_batches_only(process: SearchProcess):
     search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START, method="random_sample")
     search.process = process
@@ -196,12 +218,17 @@ async def test_what_is_believed_of_a_point_changes_no_mean_and_makes_its_neighbo
     points, ask = random.random((12, 2)), random.random((50, 2))
     process = GaussianProcess(np.arange(2))
     process.fit(points, points.sum(1))
-    mean, deviation = process.predict(ask)
-    process.believe(ask[3])
-    after, smaller = process.predict(ask)
-    assert after == pytest.approx(mean)
-    assert (smaller <= deviation + 1e-9).all()
-    assert smaller[3] < 0.5 * deviation[3]
+    prediction = process.predict(ask)
+    mean, deviation = prediction.mean, prediction.deviation
+    prediction.believe(3)
+    prediction.believe(7)
+    assert prediction.mean == pytest.approx(mean)
+    assert (prediction.deviation <= deviation + 1e-9).all()
+    assert (prediction.deviation[[3, 7]] < 0.5 * deviation[[3, 7]]).all()
+    told = process.kernel(ask, np.vstack([points, ask[[3, 7]]]))
+    covariances = process.kernel(known := np.vstack([points, ask[[3, 7]]]), known) + process.noise * np.eye(14)
+    expected = process.deviation * np.sqrt(1 - (told * np.linalg.solve(covariances, told.T).T).sum(1))
+    assert prediction.deviation == pytest.approx(expected, rel=1e-3, abs=1e-4), "as if it had been learnt"
 
 
 async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchProcess):

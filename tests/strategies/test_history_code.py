@@ -14,6 +14,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
+from tui_tuner.prompts import WORDING
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.history import CODE_LINES, Attempt, Outcome, changes, history_facts
@@ -85,13 +86,13 @@ def test_without_a_kernel_beside_it_a_history_has_no_code():
 TWO = [planned("one", "two"), YES, apply(fail="crash"), apply(0.9), YES, apply(3)]
 
 
-@pytest.mark.parametrize("wording", [None, 2])
+@pytest.mark.parametrize("wording", [None, 2, WORDING])
 async def test_a_step_is_told_what_was_written_before_and_what_is_to_come(tmp_path, wording):
     run = new_run(tmp_path, ONCE, problem=FIXED, search="brute_force")
     run.journal.close()
-    if wording is None:  # as runs have it that began before
-        header = json.loads((run.path / FILE).read_text())
-        header = {name: value for name, value in header.items() if name not in ("wording", "digest")}
+    if wording != WORDING:  # as runs have it that began before
+        header = json.loads((run.path / FILE).read_text()) | {"wording": wording}
+        header = {name: value for name, value in header.items() if value is not None and name != "digest"}
         (run.path / FILE).write_text(json.dumps(header) + "\n")
     run = open_run(run.path, resume=True)
     script = Script(TWO)
@@ -106,6 +107,7 @@ async def test_a_step_is_told_what_was_written_before_and_what_is_to_come(tmp_pa
         "+// speed 0.9" in last,
     ]
     assert told == [wording is not None] * 6
+    assert ("infinities" in first) == (wording == 2)
     assert "<to_come>" not in last
 
 

@@ -19,7 +19,7 @@ from tui_tuner.problem.component import (
     ThreadLimit,
     Verdicts,
 )
-from tui_tuner.problem.expressions import check, conjuncts, parse
+from tui_tuner.problem.expressions import Parsed, check, conjuncts, parse
 from tui_tuner.problem.model import Configuration, Launch, Value
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.text import suggestion
@@ -72,7 +72,7 @@ class SearchSpace:
         self._members = None if members is None else {exact_key(member): member for member in members}
         self.rules: list[SpaceRule] = [*self._restrictions(restrictions)]
         if max_threads is not None:
-            self.rules.append(self._thread_limit(launch or Launch(), max_threads))
+            self.rules.append(ThreadLimit(self.block_names, self._block, max_threads))
 
     def _restrictions(self, restrictions: Sequence[str]) -> Iterator[Restriction]:
         for restriction in restrictions:
@@ -81,11 +81,26 @@ class SearchSpace:
                 condition = parse(part)
                 yield Restriction(part, condition.names & self.tunables.keys(), condition)
 
-    def _thread_limit(self, launch: Launch, limit: int) -> ThreadLimit:
+    @cached_property
+    def _block(self) -> tuple[Parsed, ...]:
+        """The threads of a block along its axes."""
         given = [f"block_size_{axis}" for axis in _AXES if f"block_size_{axis}" in self.tunables]
-        block = tuple(parse(str(extent)) for extent in launch.block_size or given)
-        names = frozenset().union(*(extent.names for extent in block))
-        return ThreadLimit(names & self.tunables.keys(), block, limit)
+        return tuple(parse(str(extent)) for extent in self._given[2].block_size or given)
+
+    @cached_property
+    def block_names(self) -> frozenset[str]:
+        """The tunables that decide how many threads a block has; none where nothing says what a block is."""
+        return frozenset().union(*(extent.names for extent in self._block)) & self.tunables.keys()
+
+    def threads(self, configuration: Mapping[str, Value]) -> float:
+        """The threads of a block, from a configuration or those of its values that are `block_names`.
+
+        Raises:
+            ExpressionError: the block size has no value.
+            ValueError: it is text.
+        """
+        names = {**self.sizes, **configuration}
+        return math.prod(float(extent.value(names)) for extent in self._block)
 
     @property
     def description(self) -> dict[str, Any]:

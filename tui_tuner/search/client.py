@@ -130,6 +130,26 @@ class SearchClient:
         self._untold = 0
         await self._source.tell([_finite(time) for time in results], [(one, _finite(time)) for one, time in others])
 
+    async def go_on_from(
+        self, batch: list[Configuration], results: Sequence[float | None], others: KnownTimes = ()
+    ) -> bool:
+        """Tell a batch that was chosen before, maybe by another version of the search, and what `tell` takes of it.
+
+        Returns:
+            False where something else is chosen here, by a method that knows no results but those of its own choices.
+
+        Raises:
+            SearchError: the search process failed or died.
+        """
+        chosen = await anext(self, None)
+        if chosen == batch:
+            await self.tell(results, others)
+        elif chosen and self.method.name == SURROGATE:
+            await self.tell([], [*zip(batch, results, strict=False), *others])
+        else:
+            return False
+        return True
+
 
 def _as_search_space(space: Space) -> SearchSpace:
     """A space that only lists its configurations as one that can be counted and drawn from."""

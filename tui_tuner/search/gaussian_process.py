@@ -13,15 +13,13 @@ regression on labels (Rasmussen and Williams, section 6.5).
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
-Array: TypeAlias = NDArray[np.float64]
+from tui_tuner.search.features import Array, Points
 
 ROOT_3 = np.sqrt(3.0)
 FIRST_ITERATIONS = 30
@@ -57,38 +55,39 @@ class ImprovementModel:
         self._times = GaussianProcess(groups)
         self._success = GaussianProcess(groups)
 
-    def best(self, known: Array, times: Array, points: Array, count: int) -> list[int]:
-        """Which points promise the largest improvement together, the most promising first.
+    def best(self, known: Points, times: Array, candidates: Points, count: int) -> list[int]:
+        """Which candidates promise the largest improvement together, the most promising first.
 
         Each is chosen as if those before it had been measured and were what is predicted of them (the Kriging believer,
         D. Ginsbourger et al., Kriging Is Well-Suited to Parallelize Optimization, 2010), failures taken into account.
 
         Args:
-            known: what was evaluated, shape (n, columns).
+            known: what was evaluated, n points.
             times: logarithms of its times, shape (n,), nan for failures; at least one is a time.
-            points: shape (m, columns).
+            candidates: m points.
             count: how many of them, at most m.
         """
         works = ~np.isnan(times)
-        self._times.fit(known[works], times[works])
-        success = self._log_success(known, works, points)
+        self._times.fit(known.coordinates[works], (times - known.expected)[works])
+        success = self._log_success(known.coordinates, works, candidates.coordinates)
+        prediction = self._times.predict(candidates.coordinates)
         chosen: list[int] = []
         while True:
-            mean, deviation = self._times.predict(points)
-            scores = log_expected_improvement(times[works].min(), mean, deviation) + success
+            mean = prediction.mean + candidates.expected
+            scores = log_expected_improvement(times[works].min(), mean, prediction.deviation) + success
             scores[chosen] = -np.inf
             chosen.append(int(np.argmax(scores)))
             if len(chosen) == count:
                 return chosen
-            self._times.believe(points[chosen[-1]])
+            prediction.believe(chosen[-1])
 
     def _log_success(self, known: Array, works: NDArray[np.bool_], points: Array) -> Array | float:
         """The logarithm of the probability that each point works."""
         if works.all():
             return 0.0
         self._success.fit(known, works.astype(np.float64))
-        mean, deviation = self._success.predict(points)
-        logarithms: Array = log_ndtr((mean - 0.5) / np.hypot(deviation, LABEL_DEVIATION))
+        works_there = self._success.predict(points)
+        logarithms: Array = log_ndtr((works_there.mean - 0.5) / np.hypot(works_there.deviation, LABEL_DEVIATION))
         return logarithms
 
 
@@ -137,35 +136,34 @@ class GaussianProcess:
         self._weights = cho_solve((self._factor, True), z)
         self._variance = float(z @ self._weights) / len(z) + JITTER
 
-    def believe(self, point: Array) -> None:
-        """Predict from now on as if the point, shape (columns,), had been observed to be what is predicted of it.
+    def predict(self, points: Array) -> Prediction:
+        """What the values are at points, shape (m, columns)."""
+        explained, means = np.empty((len(self._points), len(points))), np.empty(len(points))
+        for begin in range(0, len(points), PIECE):
+            piece = slice(begin, begin + PIECE)
+            kernel = self.kernel(points[piece], self._points)
+            means[piece] = kernel @ self._weights
+            explained[:, piece] = solve_triangular(self._factor, kernel.T, lower=True, check_finite=False)
+        return Prediction(self, points, self._mean + self._spread * means, explained)
 
-        The mean stays as it is everywhere, so that the new observation has no weight; deviations near it shrink.
-        """
-        distance = _matern_distance(self._squared_distances(point[None]))
-        kernel = ((1 + distance) * np.exp(-distance))[0]
-        row = solve_triangular(self._factor, kernel, lower=True, check_finite=False)
-        own = np.sqrt(max(1 + np.exp(self._parameters[-1]) + JITTER - row @ row, JITTER))
-        self._factor = np.block([[self._factor, np.zeros((len(row), 1))], [row[None], np.full((1, 1), own)]])
-        self._weights = np.append(self._weights, 0.0)
-        self._points = np.vstack([self._points, point])
+    def kernel(self, points: Array, others: Array) -> Array:
+        """Correlations of the values at points with those at others, shape (points, others)."""
+        distance = _matern_distance(self._squared_distances(points, others))
+        correlations: Array = (1 + distance) * np.exp(-distance)
+        return correlations
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation at points, shape (m, columns): two arrays of shape (m,)."""
-        pieces = [self._predict(points[begin : begin + PIECE]) for begin in range(0, len(points), PIECE)]
-        means, deviations = zip(*pieces, strict=True)
-        return np.concatenate(means), np.concatenate(deviations)
+    @property
+    def noise(self) -> float:
+        """Variance of the noise, in units of the signal's."""
+        return float(np.exp(self._parameters[-1])) + JITTER
 
-    def _predict(self, points: Array) -> tuple[Array, Array]:
-        distance = _matern_distance(self._squared_distances(points))
-        kernel = (1 + distance) * np.exp(-distance)
-        unexplained = 1 - (solve_triangular(self._factor, kernel.T, lower=True, check_finite=False) ** 2).sum(0)
-        deviation = np.sqrt(np.maximum(unexplained, 1e-10) * self._variance)
-        mean: Array = self._mean + self._spread * (kernel @ self._weights)
-        return mean, self._spread * deviation
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the signal."""
+        return float(self._spread * np.sqrt(self._variance))
 
-    def _squared_distances(self, points: Array) -> Array:
-        one, other = points * self._inverse_scales, self._points * self._inverse_scales
+    def _squared_distances(self, points: Array, others: Array) -> Array:
+        one, other = points * self._inverse_scales, others * self._inverse_scales
         squares: Array = (one**2).sum(1)[:, None] + (other**2).sum(1) - 2 * one @ other.T
         return np.maximum(squares, 0, out=squares)
 
@@ -192,6 +190,39 @@ class GaussianProcess:
         prior = 0.5 * float(scales @ scales) + 0.5 * float(noise**2)
         loss = 0.5 * len(z) * np.log(variance) + float(np.log(np.diag(factor)).sum()) + prior
         return loss, np.append(by_scale + scales, by_noise + noise / NOISE_SPREAD)
+
+
+class Prediction:
+    """What a process says of points.
+
+    Attributes:
+        mean: at each, shape (m,).
+    """
+
+    def __init__(self, process: GaussianProcess, points: Array, mean: Array, explained: Array) -> None:
+        self._process = process
+        self._points = points
+        self._explained = explained
+        self._unexplained: Array = 1 - (explained**2).sum(0)
+        self.mean = mean
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviation at each point, shape (m,)."""
+        deviation: Array = self._process.deviation * np.sqrt(np.maximum(self._unexplained, 1e-10))
+        return deviation
+
+    def believe(self, place: int) -> None:
+        """Go on as if one of the points had been observed to be what is predicted of it.
+
+        The mean stays as it is everywhere; deviations near the point shrink. The covariances of an observation more
+        are one row more of the factor (Rasmussen and Williams, section A.4), so that no other is computed again.
+        """
+        prior = self._process.kernel(self._points, self._points[place : place + 1])[:, 0]
+        posterior = prior - self._explained[:, place] @ self._explained
+        row = posterior / np.sqrt(max(posterior[place] + self._process.noise, JITTER))
+        self._explained = np.vstack([self._explained, row])
+        self._unexplained = self._unexplained - row**2
 
 
 def _matern_distance(squares: Array) -> Array:

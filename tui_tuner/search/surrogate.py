@@ -1,11 +1,6 @@
 """Search guided by a model of log(time): Bayesian optimisation by Gaussian processes over a pool of candidates.
 
 J. Mockus, On Bayesian Methods for Seeking the Extremum, 1974: next is what promises the largest improvement.
-
-A number has the mean of its place among the values and of its logarithm, both from 0 to 1. Where the values are not
-all powers of two, how often two divides a value is a coordinate of its own, with a length scale of its own: what a
-GPU does at multiples of a warp, a bank or a cache line is alike at values that are far from each other. Text is a
-coordinate for each value, all with one length scale, so that any two of them are equally far from each other.
 """
 
 from __future__ import annotations
@@ -20,14 +15,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.tunables import exact, in_order, is_ordinal, steps_between
+from tui_tuner.problem.tunables import exact, in_order, steps_between
+from tui_tuner.search.features import FeatureMap, Places
 
 if TYPE_CHECKING:
-    from tui_tuner.search.gaussian_process import Array, ImprovementModel
+    from tui_tuner.search.gaussian_process import ImprovementModel
 
 Times = Sequence[tuple[Configuration, float | None]]
 """Configurations with their time in ms, None where they failed."""
@@ -42,6 +37,8 @@ FOR_EACH_DEVICE = 2
 """At least so many at a time for each of several devices: one is built while the other is measured."""
 FILLING = 1_000
 """Random candidates that the first ones are chosen from."""
+STEEP = 3.0
+"""How much rather these are drawn where little time is expected: by the exponential of so many times its logarithm."""
 LEARNT = 300
 """Observations that a model learns from, the fastest and the last ones; more take too long."""
 BEST = 5
@@ -126,12 +123,14 @@ class Surrogate:
         return [tuple(candidates[place].tolist()) for place in self._most_promising(candidates, count)]
 
     def _far(self, candidates: Places, begun: Sequence[PlaceRow], count: int) -> list[PlaceRow]:
-        """Candidates far from all that is known and from each other: each the farthest of a random third."""
+        """Likely candidates far from all that is known and from each other: each the farthest of a random third."""
         if not len(candidates):
             return []
-        some = candidates[self._rng.permutation(len(candidates))[:FILLING]]
-        points = self.pool.features.points(some)
-        taken = self.pool.features.points(self.pool.array([*self._times, *begun]))
+        likely = np.exp(-STEEP * self.pool.features.expected(candidates))
+        drawn = self._rng.choice(len(candidates), min(FILLING, len(candidates)), replace=False, p=likely / likely.sum())
+        some = candidates[drawn]
+        points = self.pool.features.points(some).coordinates
+        taken = self.pool.features.points(self.pool.array([*self._times, *begun])).coordinates
         distances = np.array([np.min(((taken - point) ** 2).sum(1), initial=np.inf) for point in points])
         chosen: list[int] = []
         for _ in range(min(count, len(some))):
@@ -194,7 +193,7 @@ class Pool:
         self._rng = rng
         self._values = {name: in_order(values) for name, values in space.tunables.items()}
         self._places = {name: steps_between(values) for name, values in space.tunables.items()}
-        self.features = FeatureMap(list(self._values.values()))
+        self.features = FeatureMap(space)
         self._is_whole = space.size_up_to(LISTED + 1) <= LISTED
         drawn = space.configurations() if self._is_whole else space.sample(SAMPLED, rng)
         self._known_valid: dict[PlaceRow, bool] = {}
@@ -241,57 +240,3 @@ class Pool:
         for tunable in self._rng.sample(range(len(row)), min(len(row), self._rng.randint(2, MOST_CHANGES))):
             changed[tunable] = self._rng.randrange(lengths[tunable])
         return tuple(changed)
-
-
-Places = NDArray[np.intp]
-"""Configurations as rows: for each tunable the place of its value."""
-
-
-class FeatureMap:
-    """Turns configurations into points.
-
-    Args:
-        values: of each tunable, in their order.
-
-    Attributes:
-        groups: for each column of the points the number of its length scale.
-    """
-
-    def __init__(self, values: Sequence[Sequence[Value]]) -> None:
-        tables = [(place, table) for place, each in enumerate(values) for table in _tables(each)]
-        self._tables = tables or [(0, np.zeros((1, 1)))]
-        self.groups = np.repeat(np.arange(len(self._tables)), [table.shape[1] for _, table in self._tables])
-
-    def points(self, places: Places) -> Array:
-        """Coordinates between 0 and 1, shape (configurations, columns)."""
-        return np.hstack([table[places[:, tunable]] for tunable, table in self._tables])
-
-
-def _tables(values: Sequence[Value]) -> list[Array]:
-    """The coordinates of each value: arrays with a row for each, one array for each length scale."""
-    if len(values) < 2:
-        return []
-    if not is_ordinal(values):
-        alike = np.eye(len(values)) * np.sqrt(0.5)
-        return [alike if len(values) > 2 else np.array([[0.0], [1.0]])]
-    numbers = np.array(values, dtype=np.float64)
-    ranks = np.linspace(0, 1, len(numbers))
-    if numbers.min() < 0:
-        return [ranks[:, None]]
-    logs = np.log2(numbers + (numbers.min() == 0))
-    tables = [0.5 * (ranks + _from_0_to_1(logs))[:, None]]
-    divisions = np.array([_divisions_by_two(value) for value in values])
-    if divisions.any() and not (np.diff(divisions) > 0).all():
-        tables.append((divisions / divisions.max())[:, None])
-    return tables if len(values) > 2 else tables[:1]
-
-
-def _from_0_to_1(numbers: Array) -> Array:
-    scaled: Array = (numbers - numbers.min()) / (numbers.max() - numbers.min())
-    return scaled
-
-
-def _divisions_by_two(value: Value) -> int:
-    """How often two divides a whole number; 0 for zero and what is no whole number."""
-    whole = int(value)
-    return (whole & -whole).bit_length() - 1 if whole and whole == value else 0

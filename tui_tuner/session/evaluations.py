@@ -85,13 +85,12 @@ class JournaledSearch:
         return {"configurations": await anext(self._search, None) if goes_on else None}
 
     async def _catch_up(self) -> bool:
-        """Bring the search to where the record ends; False if it chooses otherwise here, and so cannot go on."""
+        """Bring the search to where the record ends; False if it would choose otherwise and cannot go on from there."""
         await self._search.__aenter__()
         self._runs = True
         for batch, told in zip(self._batches, self._told, strict=True):
-            if await anext(self._search, None) != batch:
+            if not await self._search.go_on_from(batch, *told):
                 return False
-            await self._search.tell(*told)
         return True
 
 

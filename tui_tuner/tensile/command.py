@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     from tui_tuner.tensile.run_directory import TensileOptions
 
 
-_SIZES = "sizes"
-"""The word in the place of a configuration that asks for the problem sizes of a log."""
+_SIZES, _LOGIC, _BENCH = "sizes", "logic", "bench"
+"""Words in the place of a configuration: problem sizes of a log, library logic of a run, libraries compared."""
 
 
 def add_tensile(parser: argparse.ArgumentParser) -> None:
     """The options of a Tensile session."""
-    config = f"a benchmark configuration, YAML; or the word {_SIZES}, for the problem sizes of a LOG"
+    config = (
+        f"a benchmark configuration, YAML; or a word: {_SIZES} LOG for problem sizes, {_LOGIC} RUN for the library "
+        f"logic of a run, {_BENCH} RUN to compare libraries at its sizes"
+    )
     parser.add_argument("config", type=Path, nargs="?", metavar="CONFIG", help=config)
-    sizes = "list of problem sizes, with the alternate format; or the log of an application"
+    sizes = "list of problem sizes, with the alternate format; or what the word is about: a log, a run, a file"
     parser.add_argument("sizes", type=Path, nargs="?", metavar="SIZES", help=sizes)
     add_model(parser)
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
@@ -48,6 +51,16 @@ def add_tensile(parser: argparse.ArgumentParser) -> None:
     edited = f"the edited configuration (default CONFIG.edited.yaml); with {_SIZES}: what the log says"
     advice.add_argument("-o", "--edited", type=Path, metavar="FILE", help=edited)
     advice.add_argument("--results", type=Path, metavar="DIR", help="Tensile's output of an earlier run of CONFIG")
+    library = parser.add_argument_group(f"library logic, with {_LOGIC} and {_BENCH}")
+    into = "merge the library logic into this file, whose original is kept beside it (with -o: left as it is)"
+    library.add_argument("--into", type=Path, metavar="FILE", help=into)
+    forced = "replace sizes also where the new solution is no faster"
+    library.add_argument("--force", action="store_true", help=forced)
+    for when in ("before", "after"):
+        told = f"directory of the library {when} the merge, as ROCBLAS_TENSILE_LIBPATH names it"
+        library.add_argument(f"--{when}", type=Path, metavar="DIR", help=told)
+    client = "rocblas-bench or hipblaslt-bench; by default that of PATH"
+    library.add_argument("--client", type=Path, metavar="PROGRAM", help=client)
     add_limits(parser)
     add_front_end(parser)
     parser.set_defaults(command=tensile)
@@ -63,6 +76,14 @@ async def tensile(chosen: argparse.Namespace) -> int:
 
     if chosen.config == Path(_SIZES):
         return _sizes_of_log(chosen)
+    if chosen.config == Path(_LOGIC):
+        from tui_tuner.tensile.library.command import logic
+
+        return logic(chosen)
+    if chosen.config == Path(_BENCH):
+        from tui_tuner.tensile.library.bench import bench
+
+        return bench(chosen)
     file, sizes = _named(chosen)
     if chosen.advice is not None or chosen.edited is not None:
         return await _advise(chosen, file, sizes)

@@ -163,7 +163,7 @@ async def check_installed(
         table: whether its parameters are asked for as well.
         limit_s: seconds for the answer.
     """
-    python = _python_of(tensile.program)
+    python = python_of(tensile.program)
     if python is None:
         return _not_asked(f"{tensile.program} is no Python script, so its modules cannot be found")
     places = [str(place) for place in _places(tensile.program)]
@@ -192,7 +192,7 @@ async def _asked(command: list[str], request: str, directory: str) -> bytes:
         return await child.talk(request.encode())
 
 
-def _python_of(program: Path) -> str | None:
+def python_of(program: Path) -> str | None:
     """The Python that runs a script, by its first line; None where it is no Python script."""
     try:
         with program.open("rb") as file:

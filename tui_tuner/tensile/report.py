@@ -55,6 +55,7 @@ class TensileOutcome(BaseModel):
             None where they were not compared again.
         edited: name of the file with the configuration in force at the end.
         winners_file: name of the file with nothing but the best of every size; None where it cannot be written.
+        library_logic: files with the library logic of the best, from the run's directory; may be none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,6 +78,7 @@ class TensileOutcome(BaseModel):
     elapsed_s: float
     edited: str
     winners_file: str | None
+    library_logic: list[str] = []
 
     def write(self, directory: Path) -> Path:
         """Write result.json."""
@@ -107,6 +109,13 @@ def _lines(outcome: TensileOutcome) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     yield from (_winner(winner) for winner in outcome.winners)
     yield ""
+    if outcome.library_logic:
+        yield "## Library logic"
+        yield ""
+        yield from (f"- {name}" for name in outcome.library_logic)
+        yield ""
+        yield "Explained by `tuner-tui tensile logic RUN`, merged into a library's file with `--into FILE`."
+        yield ""
     yield "## Rounds"
     yield ""
     yield "| round | permutations | s | gain | edits |"

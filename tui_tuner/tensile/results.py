@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -40,6 +41,7 @@ _HEADER = re.compile(r"  (MinimumRequiredVersion|ProblemSizes|BiasTypeArgs|Activ
 _NESTING = ("[", "{", "- ", "? ")
 _MOST_NESTED = 1000
 """Collections in one entry; at some ten thousand within each other, the library written in C crashes."""
+_TOO_DEEP = re.compile(r"(?:[\[{]\s*){100}|(?:[-?] ){100}|^ {500}", re.MULTILINE)
 _ITEM = re.compile(r"^-(?= )", re.MULTILINE)
 _ENTRY = re.compile(r"^  (?=[^ \n#-])", re.MULTILINE)
 _ANCHOR = re.compile(r"[\w.]+:\s+&(\w+)\s")
@@ -56,6 +58,20 @@ _OF_A_PROBLEM = {"BiasType", "ActivationType", "FactorDim", "ProblemIndex"}
 """Columns with which TensileLite tells rows of one size apart."""
 
 
+def yaml_in(text: str, file: Path, line: int) -> Any:  # noqa: ANN401 - whatever the file says
+    """What a part of a file of results says, which begins on `line`.
+
+    Raises:
+        ResultsError: it is not valid YAML, or so deeply nested that the library written in C would crash.
+    """
+    if _TOO_DEEP.search(text):
+        raise ResultsError("it is nested too deeply", file=file, line=line)
+    try:
+        return yaml.load(text, _Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ResultsError("it is not valid YAML", file=file, line=line) from error
+
+
 def solutions_of(file: Path) -> list[Solution]:
     """The parameters of every solution, in the order of the file.
 
@@ -65,9 +81,9 @@ def solutions_of(file: Path) -> list[Solution]:
     text = results_text(file, LARGEST_FILE)
     if not text.endswith("\n"):
         raise ResultsError(_CUT_OFF, file=file, line=text.count("\n") + 1)
-    entries = _Entries(file)
+    entries = Entries(file)
     solutions: list[Solution] = []
-    for line, item in _items(text, file):
+    for line, item in items_of(text, file):
         if solutions or not _HEADER.match(item):
             solutions.append(entries.mapping(item, line))
         if len(solutions) > MOST_SOLUTIONS:
@@ -78,13 +94,17 @@ def solutions_of(file: Path) -> list[Solution]:
     return solutions
 
 
-def _items(text: str, file: Path) -> Iterator[tuple[int, str]]:
-    """The items of the list in the text, with the line that each starts on."""
+def items_of(text: str, file: Path, line: int = 1) -> Iterator[tuple[int, str]]:
+    """The items of the list in the text, with the line that each starts on; the text begins on `line`.
+
+    Raises:
+        ResultsError: it is no list.
+    """
     starts = [match.start() for match in _ITEM.finditer(text)]
     before = text[: starts[0]] if starts else text
     if not starts or before.strip().removeprefix("---").strip():
-        raise ResultsError("it is no list of solutions", file=file, line=1)
-    line, at = 1, 0
+        raise ResultsError("it is no list of solutions", file=file, line=line)
+    at = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         line += text.count("\n", at, start)
         at = start
@@ -92,7 +112,7 @@ def _items(text: str, file: Path) -> Iterator[tuple[int, str]]:
 
 
 @dataclass
-class _Entries:
+class Entries:
     """Parses entries, each different one once.
 
     Attributes:
@@ -104,6 +124,11 @@ class _Entries:
     anchored: dict[str, object] = field(default_factory=dict)
 
     def mapping(self, item: str, line: int) -> Solution:
+        """The parameters of one item of the list, which begins on `line`.
+
+        Raises:
+            ResultsError: it is no map.
+        """
         starts = [match.start() for match in _ENTRY.finditer(item)]
         if not starts or item[: starts[0]].strip():
             raise ResultsError("an item of the list is not a solution", file=self.file, line=line)

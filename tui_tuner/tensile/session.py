@@ -32,6 +32,7 @@ from tui_tuner.tensile.events import text_of
 from tui_tuner.tensile.finals import Finals, metrics, run_finals
 from tui_tuner.tensile.history import History, MeasuredRound
 from tui_tuner.tensile.knowledge.known import Knowledge
+from tui_tuner.tensile.library.files import logic_of_run
 from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import mean_gain
 from tui_tuner.tensile.program import Acceptance
@@ -148,6 +149,7 @@ class TensileSession(EventStream):
             elapsed_s=round(self._recall.elapsed, 3),
             edited=EDITED,
             winners_file=None if finals.winners is None else WINNERS,
+            library_logic=[str(file.relative_to(self._run.path)) for file in logic_of_run(self._run.path)],
         )
 
     def _status(self, history: History, finals: Finals) -> Literal["finished", "no_improvement", "failed"]:

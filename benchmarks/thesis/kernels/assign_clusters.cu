@@ -1,4 +1,5 @@
-// The step of k-means that gives each point the nearest centroid, of equally near ones the first. One point a thread.
+// The step of k-means that gives each point the nearest centroid, of equally near ones the first. Coordinates are whole
+// numbers below 256 and dims is at most 64, so every distance is exact, in any order of additions. One point a thread.
 
 __global__ void assign_clusters(const float *points, const float *centroids, int *labels, int n, int clusters, int dims)
 {

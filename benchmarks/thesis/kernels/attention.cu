@@ -1,5 +1,6 @@
 // Attention of one head: softmax(Q * transpose(K) / sqrt(HEAD)) * V, with rows of HEAD elements in half precision and
-// sums in single precision. One query a thread, once over the keys for the maximum and once for the sums.
+// sums in single precision; weights may be rounded to half precision before they meet V, as is usual. One query a
+// thread, once over the keys for the maximum and once for the sums.
 
 #include <cuda_fp16.h>
 

@@ -1,4 +1,5 @@
-// Counts how often each key from 0 to bins - 1 occurs. One key a thread, counted straight in global memory.
+// Counts how often each key from 0 to bins - 1 occurs; bins is at most 8192. One key a thread, counted straight in
+// global memory.
 
 __global__ void histogram(const int *keys, int *counts, int n, int bins)
 {

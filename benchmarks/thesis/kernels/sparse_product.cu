@@ -1,5 +1,5 @@
 // y = A * x with A in compressed sparse rows: row r has the elements row_starts[r] to row_starts[r + 1] - 1 of columns
-// and values. Few rows are very long. One row a thread.
+// and values, in no order. Few rows are very long, most are short. One row a thread.
 
 __global__ void sparse_product(const int *row_starts, const int *columns, const float *values, const float *x, float *y,
                                int rows)

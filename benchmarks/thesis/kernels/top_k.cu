@@ -1,5 +1,5 @@
-// The k largest elements of each row, the largest first. One row a thread, which inserts into its own list; k is not
-// more than columns.
+// The k largest elements of each row, the largest first; k is at most 32 and not more than columns. One row a thread,
+// which inserts into its own list.
 
 __global__ void top_k(const float *input, float *largest, int rows, int columns, int k)
 {

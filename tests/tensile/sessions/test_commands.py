@@ -25,7 +25,7 @@ def double(tmp_path: Path) -> ModelDouble:
 def test_a_session_is_told_in_lines_and_can_be_listed_resumed_and_replayed(
     tmp_path: Path, here: TuneHere, double: ModelDouble
 ) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, f"{SMALL_SPACE}LibraryLogic: {{ScheduleName: aldebaran, ArchitectureName: gfx90a}}\n")
     ended = here("tensile", "gemm.yaml", *AUTO, "--llm", double.name, "--run-dir", "runs/one")
     assert ended.code == 0, ended.err
     assert ended.out.splitlines()[0] == "finished: the model sees nothing left that is worth a run"
@@ -44,6 +44,12 @@ def test_a_session_is_told_in_lines_and_can_be_listed_resumed_and_replayed(
     assert "resumed: gemm.yaml, strategy tensile" in resumed.err
     assert (world.runs, len(double.prompts)) == (3, 2)
     assert (tmp_path / "runs" / "one" / "best.yaml").read_bytes() == result
+
+    (named,) = json.loads((tmp_path / "runs" / "one" / "result.json").read_text())["library_logic"]
+    assert named in (tmp_path / "runs" / "one" / "report.md").read_text()
+    explained = here("tensile", "logic", "runs/one")
+    assert "256x128x1x4096  48,000 GFLOP/s" in explained.out
+    assert explained.out.startswith(f"runs/one/{named}\n")
 
     world.program.unlink()
     replayed = here("replay", "runs/one", "--auto")
