@@ -4,7 +4,8 @@
     python -m benchmarks.thesis --strategy one_prompt --llm anthropic --runs RUNS sigmoid top_k
     python -m benchmarks.thesis --strategy autonomous --box BOX --runs RUNS --time 580            # model by letter
 
-A run that is there is resumed, one that is finished is left as it is, and one that fails keeps no other from its turn.
+A run that is there is resumed with the options that it began with, so other options or models belong into another RUNS;
+one that is finished is left as it is, and one that fails keeps no other from its turn.
 With --box a run stops at a prompt that nobody has answered yet (BOX/prompts/SHA.txt); once the reply stands in
 BOX/replies/SHA.txt, the same command goes on at that question. A line for each run is printed as it ends; what the
 program says is in RUNS/NAME.log. Exit code: 0 all finished, 3 some wait for a reply or for more time, 1 some failed.

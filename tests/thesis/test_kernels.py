@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import benchmarks.thesis
+from benchmarks.thesis.measured import KERNELS
+from benchmarks.thesis.table import EIGHT, ELEVEN
 from tests.thesis import loops
 from tui_tuner.problem.candidate import baseline, geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
 from tui_tuner.problem.load import load_problem
 
-KERNELS = Path(benchmarks.thesis.__path__[0]) / "kernels"
-EIGHT = (
-    "matrix_add", "matrix_multiply", "matrix_transpose", "sigmoid", "assign_clusters", "mandelbrot", "game_of_life",
-    "verlet_integration",
-)  # fmt: skip
-ELEVEN = (
-    "layer_norm", "rms_norm_residual", "inclusive_scan", "histogram", "stencil_3d", "sparse_product", "attention",
-    "top_k", "int8_gemm", "half_gemm", "depthwise_convolution",
-)  # fmt: skip
 each_kernel = pytest.mark.parametrize("name", [*EIGHT, *ELEVEN])
 
 
