@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 
 from benchmarks.thesis.measured import KERNELS
 from benchmarks.thesis.table import EIGHT, ELEVEN
 from tests.thesis import loops
+from tui_tuner.checks.places import opened
 from tui_tuner.problem.candidate import baseline, geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
@@ -68,3 +71,14 @@ def test_the_reference_agrees_with_a_loop_over_single_elements(name):
     said = getattr(loops, name)(**{key: value.tolist() for key, value in named.items()})
     for output, expected in zip(found.values(), said if isinstance(said, tuple) else (said,), strict=True):
         assert np.ravel(output).tolist() == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.gpu
+@each_kernel
+async def test_on_a_gpu_the_kernel_as_given_is_right_and_its_library_agrees(name):
+    problem = load_problem(KERNELS / f"{name}.toml")
+    async with opened(problem, "cuda", allow_unconfined=False) as machine:
+        assert machine.report.given.timing is not None
+        if problem.library is not None and importlib.util.find_spec("torch") is not None:
+            assert machine.report.library is not None, machine.report.note
+            assert machine.report.library.checked
