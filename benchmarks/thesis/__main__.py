@@ -25,7 +25,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from benchmarks.thesis.mailbox import Mailbox, write_program
-from benchmarks.thesis.measured import KERNELS
+from benchmarks.thesis.measured import EIGHT, ELEVEN, KERNELS
 from tui_tuner.errors import ExitCode
 from tui_tuner.journal.reading import FILE
 from tui_tuner.journal.runs import result_of, speedup_of
@@ -82,7 +82,7 @@ class Turn:
             return [*PROGRAM, "resume", str(self.run), "--auto", *limits]
         options = [f"--strategy={self.strategy}", f"--device={chosen.device}", f"--seed={self.repeat - 1}"]
         options += [f"--llm={_model(self.strategy, chosen)}", *(f"--set={option}" for option in chosen.set)]
-        return [*PROGRAM, str(KERNELS / f"{self.kernel}.cu"), "--auto", f"--run-dir={self.run}", *options, *limits]
+        return [*PROGRAM, str(KERNELS / f"{self.kernel}.toml"), "--auto", f"--run-dir={self.run}", *options, *limits]
 
 
 def main() -> int:
@@ -96,7 +96,7 @@ def main() -> int:
         write_program(chosen.box, chosen.model)  # anew: a machine of the same kind may have Python elsewhere
     end = time.monotonic() + (chosen.time or float("inf"))
     worst = State.FINISHED
-    for turn in _turns(chosen.kernels or known, chosen):
+    for turn in _turns(chosen.kernels or (*EIGHT, *ELEVEN), chosen):
         state, words = _taken(turn, chosen, end)
         print(f"{turn.name}: {words}", flush=True)
         worst = min(worst or state, state or worst)
@@ -186,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kernels", nargs="*", help="names of kernels (default all)")
+    parser.add_argument("kernels", nargs="*", help="names of kernels (default: the eight and eleven more)")
     parser.add_argument("--strategy", nargs="+", default=["search"], help="one or more (default search)")
     parser.add_argument("--set", action="append", default=[], help="an option of the strategy, as the program takes it")
     parser.add_argument("--llm", default="", help="as the program takes it (default auto; none for search)")
