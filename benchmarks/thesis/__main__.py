@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,14 +27,14 @@ from pathlib import Path
 
 from benchmarks.thesis.mailbox import Mailbox, write_program
 from benchmarks.thesis.measured import EIGHT, ELEVEN, KERNELS
-from tui_tuner.errors import ExitCode
-from tui_tuner.journal.reading import FILE
+from tui_tuner.errors import ExitCode, UserError
+from tui_tuner.journal.reading import FILE, read_journal
 from tui_tuner.journal.runs import result_of, speedup_of
 
 PROGRAM = (sys.executable, "-c", "import sys; from tui_tuner.cli import main; sys.exit(main())")
 POLL_S, SETTLE_S, GRACE_S = 0.2, 2.0, 30.0
 """How often to look, how long a prompt stays without a reply before its run stops, how long a run has to end."""
-LEAST_S = 15.0
+LEAST_S = 45.0
 """With less than this left, no further run is begun."""
 LETTER_S = 3600.0
 
@@ -75,6 +76,12 @@ class Turn:
         result = result_of(self.run)
         return result is not None and result.get("status") != "interrupted"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is on record of it beside its beginning."""
+        file = self.run / FILE
+        return file.is_file() and not read_journal(file).records
+
     def command(self, chosen: argparse.Namespace) -> list[str]:
         """What begins the run, or goes on with it."""
         limits = [f"--max-evals={chosen.max_evals}", f"--max-calls={chosen.max_calls}"]
@@ -97,7 +104,10 @@ def main() -> int:
     end = time.monotonic() + (chosen.time or float("inf"))
     worst = State.FINISHED
     for turn in _turns(chosen.kernels or (*EIGHT, *ELEVEN), chosen):
-        state, words = _taken(turn, chosen, end)
+        try:
+            state, words = _taken(turn, chosen, end)
+        except UserError as error:
+            state, words = State.FAILED, error.message
         print(f"{turn.name}: {words}", flush=True)
         worst = min(worst or state, state or worst)
     return worst
@@ -117,6 +127,8 @@ def _taken(turn: Turn, chosen: argparse.Namespace, end: float) -> tuple[State, s
     begin = time.monotonic()
     if end - begin < LEAST_S:
         return State.UNFINISHED, "the time is up"
+    if turn.is_empty:
+        shutil.rmtree(turn.run)  # its journal would go on with the problem file as it was
     status, stopped = _run(turn, chosen, min(end - GRACE_S / 2, begin + chosen.limit))
     took = f", {time.monotonic() - begin:.0f} s"
     if turn.is_finished:
