@@ -4,7 +4,8 @@
     python -m benchmarks.thesis --strategy one_prompt --llm anthropic --runs RUNS sigmoid top_k
     python -m benchmarks.thesis --strategy autonomous --box BOX --runs RUNS --time 580            # model by letter
 
-A run that is there is resumed, one that is finished is left as it is, and one that fails keeps no other from its turn.
+A run that is there is resumed with the options that it began with, so other options or models belong into another RUNS;
+one that is finished is left as it is, and one that fails keeps no other from its turn.
 With --box a run stops at a prompt that nobody has answered yet (BOX/prompts/SHA.txt); once the reply stands in
 BOX/replies/SHA.txt, the same command goes on at that question. A line for each run is printed as it ends; what the
 program says is in RUNS/NAME.log. Exit code: 0 all finished, 3 some wait for a reply or for more time, 1 some failed.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,15 +26,15 @@ from enum import IntEnum
 from pathlib import Path
 
 from benchmarks.thesis.mailbox import Mailbox, write_program
-from benchmarks.thesis.measured import KERNELS
-from tui_tuner.errors import ExitCode
-from tui_tuner.journal.reading import FILE
+from benchmarks.thesis.measured import EIGHT, ELEVEN, KERNELS
+from tui_tuner.errors import ExitCode, UserError
+from tui_tuner.journal.reading import FILE, read_journal
 from tui_tuner.journal.runs import result_of, speedup_of
 
 PROGRAM = (sys.executable, "-c", "import sys; from tui_tuner.cli import main; sys.exit(main())")
 POLL_S, SETTLE_S, GRACE_S = 0.2, 2.0, 30.0
 """How often to look, how long a prompt stays without a reply before its run stops, how long a run has to end."""
-LEAST_S = 15.0
+LEAST_S = 45.0
 """With less than this left, no further run is begun."""
 LETTER_S = 3600.0
 
@@ -74,6 +76,12 @@ class Turn:
         result = result_of(self.run)
         return result is not None and result.get("status") != "interrupted"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is on record of it beside its beginning."""
+        file = self.run / FILE
+        return file.is_file() and not read_journal(file).records
+
     def command(self, chosen: argparse.Namespace) -> list[str]:
         """What begins the run, or goes on with it."""
         limits = [f"--max-evals={chosen.max_evals}", f"--max-calls={chosen.max_calls}"]
@@ -81,7 +89,7 @@ class Turn:
             return [*PROGRAM, "resume", str(self.run), "--auto", *limits]
         options = [f"--strategy={self.strategy}", f"--device={chosen.device}", f"--seed={self.repeat - 1}"]
         options += [f"--llm={_model(self.strategy, chosen)}", *(f"--set={option}" for option in chosen.set)]
-        return [*PROGRAM, str(KERNELS / f"{self.kernel}.cu"), "--auto", f"--run-dir={self.run}", *options, *limits]
+        return [*PROGRAM, str(KERNELS / f"{self.kernel}.toml"), "--auto", f"--run-dir={self.run}", *options, *limits]
 
 
 def main() -> int:
@@ -95,8 +103,11 @@ def main() -> int:
         write_program(chosen.box, chosen.model)  # anew: a machine of the same kind may have Python elsewhere
     end = time.monotonic() + (chosen.time or float("inf"))
     worst = State.FINISHED
-    for turn in _turns(chosen.kernels or known, chosen):
-        state, words = _taken(turn, chosen, end)
+    for turn in _turns(chosen.kernels or (*EIGHT, *ELEVEN), chosen):
+        try:
+            state, words = _taken(turn, chosen, end)
+        except UserError as error:
+            state, words = State.FAILED, error.message
         print(f"{turn.name}: {words}", flush=True)
         worst = min(worst or state, state or worst)
     return worst
@@ -116,6 +127,8 @@ def _taken(turn: Turn, chosen: argparse.Namespace, end: float) -> tuple[State, s
     begin = time.monotonic()
     if end - begin < LEAST_S:
         return State.UNFINISHED, "the time is up"
+    if turn.is_empty:
+        shutil.rmtree(turn.run)  # its journal would go on with the problem file as it was
     status, stopped = _run(turn, chosen, min(end - GRACE_S / 2, begin + chosen.limit))
     took = f", {time.monotonic() - begin:.0f} s"
     if turn.is_finished:
@@ -185,7 +198,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kernels", nargs="*", help="names of kernels (default all)")
+    parser.add_argument("kernels", nargs="*", help="names of kernels (default: the eight and eleven more)")
     parser.add_argument("--strategy", nargs="+", default=["search"], help="one or more (default search)")
     parser.add_argument("--set", action="append", default=[], help="an option of the strategy, as the program takes it")
     parser.add_argument("--llm", default="", help="as the program takes it (default auto; none for search)")

@@ -17,21 +17,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.thesis.measured import Interval, Measured, measured
+from benchmarks.thesis.measured import EIGHT, ELEVEN, MORE, Interval, Measured, measured
 from tui_tuner.errors import UserError
 from tui_tuner.exports.blocks import Block, Heading, Paragraph, Table, as_markdown
 from tui_tuner.format import duration
 from tui_tuner.journal.reading import FILE
 
-EIGHT = (
-    "matrix_add", "matrix_multiply", "matrix_transpose", "sigmoid", "assign_clusters", "mandelbrot", "game_of_life",
-    "verlet_integration",
-)  # fmt: skip
-"""What LLM Kernel Tuner was evaluated on; its paper reports the mean of the gains in per cent."""
-ELEVEN = (
-    "layer_norm", "rms_norm_residual", "inclusive_scan", "histogram", "stencil_3d", "sparse_product", "attention",
-    "top_k", "int8_gemm", "half_gemm", "depthwise_convolution",
-)  # fmt: skip
 HEAD = (
     "kernel", "baseline", "best", "gain", "ceiling", "library", "evaluations (failed)", "calls",
     "tokens in, out", "took",
@@ -69,9 +60,9 @@ def blocks(runs: Sequence[Measured], unread: Sequence[Unread]) -> Iterator[Block
         "work, at the measured bandwidths or the peak of the data type. Library: time of the library over that of the "
         "best, above 100 % the best is faster."
     )
-    for device, model, strategy, own in _sections([run for run in runs if run.kernel in (*EIGHT, *ELEVEN)]):
+    for device, model, strategy, own in _sections([run for run in runs if run.kernel in (*EIGHT, *ELEVEN, *MORE)]):
         yield Heading(f"{strategy}, {model or 'no model'}, {device}")
-        for names, title in ((EIGHT, "of the eight"), (ELEVEN, "of the eleven others")):
+        for names, title in ((EIGHT, "of the eight"), (ELEVEN, "of the eleven others"), (MORE, "beside these")):
             chosen = [run for name in names for run in own if run.kernel == name]
             if chosen:
                 yield Table(HEAD, [_row(run) for run in chosen])
@@ -143,7 +134,7 @@ def _means(runs: Sequence[Measured]) -> str:
 
 def _repeated(runs: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
     """Kernels with more than one run: how many came to their end, and how their gains spread."""
-    for name in (*EIGHT, *ELEVEN):
+    for name in (*EIGHT, *ELEVEN, *MORE):
         own = [run for run in runs if run.kernel == name]
         if len(own) > 1:
             gains = sorted(run.gain[0] for run in own if run.is_finished)
@@ -154,7 +145,7 @@ def _repeated(runs: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
 def _missing(runs: Sequence[Measured], unread: Sequence[Unread]) -> Iterator[str]:
     yield from (f"{each.name} says nothing: {each.reason}." for each in unread)
     for words, lacks in (
-        ("Of other kernels, and left out", [run.name for run in runs if run.kernel not in (*EIGHT, *ELEVEN)]),
+        ("Of other kernels, and left out", [run.name for run in runs if run.kernel not in (*EIGHT, *ELEVEN, *MORE)]),
         ("Made with another problem file than today's", [run.name for run in runs if not run.is_todays]),
         ("Not finished", [run.name for run in runs if not run.is_finished]),
         ("No time of a library", [run.name for run in runs if run.library is None]),

@@ -146,6 +146,13 @@ def half_gemm(A, B, C, m, n, k):
     return product(A, B)
 
 
+def half_gemm_gelu(A, B, bias, C, m, n, k):
+    def gelu(x):
+        return x / (1 + math.exp(-2 * 0.7978845608 * (x + 0.044715 * x**3)))
+
+    return [gelu(x + bias[place % n]) for place, x in enumerate(product(A, B))]
+
+
 def depthwise_convolution(input, filters, output, images, channels, height, width):
     def element(image, channel, y, x):
         total = 0.0

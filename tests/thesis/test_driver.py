@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks.thesis import __main__ as driver
 from benchmarks.thesis.mailbox import Mailbox, write_program
-from tui_tuner.journal.reading import FILE
+from tui_tuner.journal import Journal
+from tui_tuner.journal.reading import FILE, Record
 
 
 def asked(box, prompt, *arguments):
@@ -81,8 +82,9 @@ def test_a_run_stops_at_a_prompt_without_a_reply_and_is_resumed_at_it(play, tmp_
     code, lines = play(waits, "sigmoid", "--box", str(box), "--strategy", "one_prompt")
     assert code == driver.State.UNFINISHED
     assert "waits for a reply to" in lines[0]
-    (tmp_path / "runs/sigmoid-one_prompt").mkdir()
-    (tmp_path / "runs/sigmoid-one_prompt" / FILE).touch()
+    journal = Journal.create(tmp_path / "runs/sigmoid-one_prompt" / FILE, {})
+    journal.append(Record("device", "key", 0.0, {"note": ""}))
+    journal.close()
     _, lines = play("sys.exit(str(sys.argv[1:]))", "sigmoid", "--box", str(box), "--strategy", "one_prompt")
     assert "['resume', " in lines[0]
 
@@ -92,3 +94,18 @@ def test_a_run_ends_at_its_limit_and_none_is_begun_without_time(play):
     assert (code, [("limit of time" in line) for line in lines]) == (driver.State.UNFINISHED, [True, True])
     code, lines = play("time.sleep(60)", "sigmoid", "--time", "1")
     assert (code, lines) == (driver.State.UNFINISHED, ["sigmoid-search: the time is up"])
+
+
+def test_a_damaged_journal_is_that_runs_fault_alone(play, tmp_path):
+    (tmp_path / "runs/top_k-search").mkdir(parents=True)
+    (tmp_path / "runs/top_k-search" / FILE).write_text("nonsense\n")
+    code, lines = play(FINISHES, "top_k", "sigmoid")
+    assert code == driver.State.FAILED
+    assert lines[0].startswith("top_k-search: ")
+    assert "finished 2x" in lines[1]
+
+
+def test_a_run_with_nothing_on_record_is_begun_anew(play, tmp_path):
+    Journal.create(tmp_path / "runs/sigmoid-search" / FILE, {}).close()
+    code, lines = play(FINISHES, "sigmoid")
+    assert (code, "finished 2x" in lines[0]) == (0, True)

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import importlib.util
 
 import numpy as np
 import pytest
 
-import benchmarks.thesis
+from benchmarks.thesis.measured import EIGHT, ELEVEN, KERNELS, MORE
 from tests.thesis import loops
+from tui_tuner.checks.places import opened
 from tui_tuner.problem.candidate import baseline, geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
 from tui_tuner.problem.load import load_problem
 
-KERNELS = Path(benchmarks.thesis.__path__[0]) / "kernels"
-EIGHT = (
-    "matrix_add", "matrix_multiply", "matrix_transpose", "sigmoid", "assign_clusters", "mandelbrot", "game_of_life",
-    "verlet_integration",
-)  # fmt: skip
-ELEVEN = (
-    "layer_norm", "rms_norm_residual", "inclusive_scan", "histogram", "stencil_3d", "sparse_product", "attention",
-    "top_k", "int8_gemm", "half_gemm", "depthwise_convolution",
-)  # fmt: skip
-each_kernel = pytest.mark.parametrize("name", [*EIGHT, *ELEVEN])
+each_kernel = pytest.mark.parametrize("name", [*EIGHT, *ELEVEN, *MORE])
 
 
-def test_the_eight_and_eleven_more_are_there():
-    assert {file.stem for file in KERNELS.glob("*.cu")} == {*EIGHT, *ELEVEN}
+def test_the_kernels_that_are_named_are_those_that_are_there():
+    assert {file.stem for file in KERNELS.glob("*.toml")} == {*EIGHT, *ELEVEN, *MORE}
 
 
 @each_kernel
@@ -64,6 +56,7 @@ SMALL = {
     "top_k": {"rows": 3, "columns": 9, "k": 4},
     "int8_gemm": {"m": 3, "n": 4, "k": 5},
     "half_gemm": {"m": 3, "n": 4, "k": 5},
+    "half_gemm_gelu": {"m": 3, "n": 4, "k": 5},
     "depthwise_convolution": {"images": 2, "channels": 3, "height": 5, "width": 4},
 }
 
@@ -71,10 +64,21 @@ SMALL = {
 @each_kernel
 def test_the_reference_agrees_with_a_loop_over_single_elements(name):
     problem = load_problem(KERNELS / f"{name}.toml")
-    at = problem.model_copy(update={"sizes": SMALL[name]})
+    at = problem.model_copy(update={"sizes": SMALL[name.removesuffix("_odd")]})
     values = make_arguments(at, {}, 3)
     found = call_reference(at, values)
     named = {argument.name: value for argument, value in zip(at.arguments, values, strict=True)}
-    said = getattr(loops, name)(**{key: value.tolist() for key, value in named.items()})
+    said = getattr(loops, name.removesuffix("_odd"))(**{key: value.tolist() for key, value in named.items()})
     for output, expected in zip(found.values(), said if isinstance(said, tuple) else (said,), strict=True):
         assert np.ravel(output).tolist() == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.gpu
+@each_kernel
+async def test_on_a_gpu_the_kernel_as_given_is_right_and_its_library_agrees(name):
+    problem = load_problem(KERNELS / f"{name}.toml")
+    async with opened(problem, "cuda", allow_unconfined=False) as machine:
+        assert machine.report.given.timing is not None
+        if problem.library is not None and importlib.util.find_spec("torch") is not None:
+            assert machine.report.library is not None, machine.report.note
+            assert machine.report.library.checked

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.thesis import measured as thesis
-from benchmarks.thesis.measured import Measured, measured
-from benchmarks.thesis.table import EIGHT, blocks, read_all
+from benchmarks.thesis.measured import EIGHT, Measured, measured
+from benchmarks.thesis.table import blocks, read_all
 from tests.session.fakes import FakeEvaluator, ScriptedModel, milliseconds, new_run, reply, session_of
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Comparison, Timing

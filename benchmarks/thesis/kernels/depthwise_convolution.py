@@ -18,4 +18,5 @@ def depthwise_convolution(input, filters, output, images, channels, height, widt
 def torch_depthwise_convolution(input, filters, output, images, channels, height, width):
     import torch
 
+    torch.backends.cudnn.allow_tf32 = False  # it is by default, and would not be right
     return torch.nn.functional.conv2d(input, filters[:, None], padding=SIDE // 2, groups=channels)
