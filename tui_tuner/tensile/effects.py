@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tui_tuner.errors import JournalError
@@ -19,6 +20,7 @@ from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, Benchma
 from tui_tuner.tensile.measure import TensileBench, measure
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
 from tui_tuner.tensile.program import Acceptance, Verdict, check_installed
+from tui_tuner.tensile.rehearsal import rehearse
 from tui_tuner.tensile.run_directory import UNLIMITED, TensileOptions, TensileRun
 
 _FIRST = "installed_first"
@@ -104,6 +106,32 @@ class BenchmarkEffect:
         verdict = Verdict.model_validate(await self._recall.once("installed", content, live))
         self._tell_of(verdict, configuration)
         return verdict.message if verdict.standing is Acceptance.REFUSED else ""
+
+    async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
+        """What Tensile makes of a configuration's permutations, before anything is built; recorded once.
+
+        None where the session was recorded before this was asked.
+        """
+        content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
+        if self._recall.recorded("rehearsal", content) is None and not self._recall.is_live:
+            return None
+
+        async def live() -> dict[str, Any]:
+            outcome = await rehearse(self._have_bench(), configuration)
+            return outcome.model_dump(mode="json")
+
+        return RoundOutcome.model_validate(await self._recall.once("rehearsal", content, live))
+
+    async def once_told(self, kind: str, gpu: str, words: Callable[[], str]) -> str:
+        """Words that are computed once for a GPU, so that prompts stay as they were; empty in older recordings."""
+        content = {"gpu": gpu}
+        if self._recall.recorded(kind, content) is None and not self._recall.is_live:
+            return ""
+
+        async def live() -> dict[str, Any]:
+            return {"words": await asyncio.to_thread(words)}
+
+        return str((await self._recall.once(kind, content, live))["words"])
 
     def _tell_of(self, verdict: Verdict, configuration: BenchmarkConfiguration) -> None:
         if verdict.standing is Acceptance.NOT_ASKED and not self._told_not_asked:
@@ -240,6 +268,14 @@ class TensileEffects(Talk):
     async def refusal(self, configuration: BenchmarkConfiguration) -> str:
         """Why the installed Tensile itself would not take a configuration; empty if it would, or cannot be asked."""
         return await self._benchmarks.refusal(configuration)
+
+    async def starting_points(self, gpu: str, words: Callable[[], str]) -> str:
+        """Where to start on a GPU, for prompts; empty where the session was recorded before there was such a thing."""
+        return await self._benchmarks.once_told("starting_points", gpu, words)
+
+    async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
+        """How many permutations of a configuration are valid, rejected and duplicate; None where that is not asked."""
+        return await self._benchmarks.rehearsal(configuration) if self._run.settings.rehearse else None
 
     async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
         """Let Tensile measure a configuration; a failure is in the outcome and costs only this run.

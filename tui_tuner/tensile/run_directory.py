@@ -30,6 +30,7 @@ class TensileOptions(BaseModel):
     max_permutations: int | None = model_field(TENSILE_OPTIONS, "max_permutations", ge=1)
     max_measured: int | None = model_field(TENSILE_OPTIONS, "max_measured", ge=1)
     measure_given: bool = model_field(TENSILE_OPTIONS, "measure_given")
+    rehearse: bool = model_field(TENSILE_OPTIONS, "rehearse")
     repeats: int = model_field(TENSILE_OPTIONS, "repeats", ge=0)
     max_run_seconds: float | None = model_field(TENSILE_OPTIONS, "max_run_seconds", gt=0)
     gpu: str | None = model_field(TENSILE_OPTIONS, "gpu")
