@@ -52,6 +52,7 @@ TENSILE_OPTIONS = (
     Option("repeats", 3, "N", "runs in which the first winners and the best are compared"),
     Option("max_run_seconds", None, "SECONDS", "time of one run of Tensile at most, s"),
     Option("gpu", None, "GPU", "the GPU, as in gfx90a or MI210, for the facts that a prompt has"),
+    Option("devices", None, "NUMBERS", "GPUs that share the problem sizes, as in 0,1; by default the one of the file"),
     Option("tensile", None, "PATH", "Tensile's program or directory; by default that of PATH"),
     Option(
         "knowledge",

@@ -17,11 +17,12 @@ from tui_tuner.session.talk import Talk
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
-from tui_tuner.tensile.measure import TensileBench, measure
+from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
 from tui_tuner.tensile.program import Acceptance, Verdict, check_installed
 from tui_tuner.tensile.rehearsal import rehearse
 from tui_tuner.tensile.run_directory import UNLIMITED, TensileOptions, TensileRun
+from tui_tuner.tensile.several import measure_on_all
 
 _FIRST = "installed_first"
 """Kind of the record of what the installed Tensile said before the first run."""
@@ -184,7 +185,7 @@ class BenchmarkEffect:
 
         directory = self._run.directory_of(label)
         try:
-            return await measure(self._have_bench(), configuration, directory, tell)
+            return await measure_on_all(self._have_bench(), configuration, directory, tell)
         except OSError as error:
             hint = "make room or mend what is wrong there, then resume the run"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=directory) from error

@@ -216,12 +216,14 @@ class TensileBench:
         sizes: text of the file of sizes that goes with the alternate format; None without one.
         limit_s: seconds that one run may take, None for no limit.
         clock: times the runs.
+        devices: numbers of the GPUs that share the sizes; none for the one that Tensile takes.
     """
 
     tensile: Tensile
     sizes: str | None = None
     limit_s: float | None = None
     clock: RunClock = WALL_CLOCK
+    devices: tuple[int, ...] = ()
 
 
 async def measure(

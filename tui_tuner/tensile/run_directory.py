@@ -34,6 +34,7 @@ class TensileOptions(BaseModel):
     repeats: int = model_field(TENSILE_OPTIONS, "repeats", ge=0)
     max_run_seconds: float | None = model_field(TENSILE_OPTIONS, "max_run_seconds", gt=0)
     gpu: str | None = model_field(TENSILE_OPTIONS, "gpu")
+    devices: str | None = model_field(TENSILE_OPTIONS, "devices", pattern=r"^\d{1,3}(,\d{1,3})*$")
     tensile: Path | None = model_field(TENSILE_OPTIONS, "tensile")
     knowledge: Path | None = model_field(TENSILE_OPTIONS, "knowledge")
 
