@@ -50,9 +50,10 @@ def add_tensile(parser: argparse.ArgumentParser) -> None:
     advice = parser.add_argument_group("advice without measuring")
     told = "write advice there and measure nothing (with -o alone: beside the edited file)"
     advice.add_argument("--advice", type=Path, metavar="FILE", help=told)
-    advice.add_argument("-i", "--input", type=Path, metavar="CONFIG", help="the configuration, as an option")
+    as_option = "the configuration, as an option"
+    advice.add_argument("-i", "--input", "--config-file", type=Path, metavar="CONFIG", help=as_option)
     edited = f"the edited configuration (default CONFIG.edited.yaml); with {_SIZES}: what the log says"
-    advice.add_argument("-o", "--edited", type=Path, metavar="FILE", help=edited)
+    advice.add_argument("-o", "--edited", "--output-file", type=Path, metavar="FILE", help=edited)
     advice.add_argument("--results", type=Path, metavar="DIR", help="Tensile's output of an earlier run of CONFIG")
     library = parser.add_argument_group(f"library logic, with {_LOGIC} and {_BENCH}")
     into = "merge the library logic into this file, whose original is kept beside it (with -o: left as it is)"
