@@ -118,7 +118,11 @@ async def measure_on_all(
 async def _measured(bench: TensileBench, part: Share, directory: Path, on_line: Callable[[str], None]) -> RoundOutcome:
     own = replace(bench, sizes=part.sizes)
     place = directory / f"gpu{part.device}"
-    return await measure(own, part.configuration, place, lambda line: on_line(f"GPU {part.device}: {line}"))
+
+    def tell(line: str) -> None:
+        on_line(f"GPU {part.device}: {line}" if any(map(str.isalpha, line)) else line)
+
+    return await measure(own, part.configuration, place, tell)
 
 
 def together(
