@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tensile.real import DATA, needs_data
 from tests.tensile.running.programs import as_tensile
 from tests.tensile.sessions.replies import DEEPER, STOP, advice, try_value
 from tests.tensile.sessions.world import SMALL_SPACE, Told, World, measured, model, notes, played, prompts
 from tests.tensile.stand_in import sample, write_program
-from tui_tuner.tensile.document.reading import parse_configuration
+from tui_tuner.tensile.document.reading import parse_configuration, read_configuration
 from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome
 from tui_tuner.tensile.program import Tensile
@@ -67,6 +68,16 @@ async def test_one_that_insists_has_its_way(tmp_path: Path) -> None:
     backend = model(TOO_MUCH, TOO_MUCH, STOP)
     story = await played(World(tmp_path).begin(backend, rehearse=True))
     assert measured(story) == [(0, 2), (1, 8)]
+
+
+@needs_data
+async def test_what_a_real_tensile_prints_is_enough(tmp_path: Path) -> None:
+    """Its whole log, and then it goes on for ever, as while it builds kernels."""
+    log = DATA / "real-runs" / "plain" / "stdout.log"
+    body = f"import time; print(open({str(log)!r}).read(), flush=True); time.sleep(600)"
+    given = read_configuration(DATA / "real-runs" / "config.yaml")
+    (group,) = (await rehearse(TensileBench(as_tensile(tmp_path, body)), given)).groups
+    assert (group.permutations, group.solutions, group.rejections, group.duplicates) == (8, 4, 4, 0)
 
 
 def test_few_of_those_that_are_added_are_poor_and_few_of_those_that_were_there_are_not() -> None:
