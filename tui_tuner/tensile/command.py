@@ -34,6 +34,10 @@ _SIZES, _START, _LOGIC, _BENCH = "sizes", "start", "logic", "bench"
 """Words in the place of a configuration: problem sizes of a log, where to start, library logic, libraries compared."""
 
 
+_OF_WORDS = {"into": _LOGIC, "force": _LOGIC, "before": _BENCH, "after": _BENCH, "client": _BENCH}
+"""Options that mean nothing without a word."""
+
+
 def add_tensile(parser: argparse.ArgumentParser) -> None:
     """The options of a Tensile session."""
     config = (
@@ -184,6 +188,15 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
         SettingsError: no configuration is named, or two are, or there are options of advice without it.
     """
     named = [file for file in (chosen.input, chosen.config, chosen.sizes) if file is not None]
+    for option, word in (
+        ("into", _LOGIC),
+        ("force", _LOGIC),
+        ("before", _BENCH),
+        ("after", _BENCH),
+        ("client", _BENCH),
+    ):
+        if getattr(chosen, option):
+            raise SettingsError(f"--{option} goes with the word {word}", hint=f"tuner-tui tensile {word} RUN")
     if not named:
         raise SettingsError(
             "no configuration is named", hint="tuner-tui tensile CONFIG.yaml, or -i CONFIG.yaml -o NEW.yaml"

@@ -27,7 +27,7 @@ _IMPLIED: dict[str, Any] = {
     "UseBias": 0,
 }
 """What holds where a version of Tensile that did not know the key yet wrote the file; all others: 0, or nothing."""
-_DERIVED = re.compile(r"DataType|Metadata|^MX")
+_DERIVED = re.compile(r"DataType|Metadata|^(?:MX|Ind|NumInd|TLU|Tile|Tensor|TotalInd)")
 """Keys of newer versions that follow from the others."""
 _NUMBERS = re.compile(r"\d+")
 
