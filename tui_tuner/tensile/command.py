@@ -188,13 +188,7 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
         SettingsError: no configuration is named, or two are, or there are options of advice without it.
     """
     named = [file for file in (chosen.input, chosen.config, chosen.sizes) if file is not None]
-    for option, word in (
-        ("into", _LOGIC),
-        ("force", _LOGIC),
-        ("before", _BENCH),
-        ("after", _BENCH),
-        ("client", _BENCH),
-    ):
+    for option, word in _OF_WORDS.items():
         if getattr(chosen, option):
             raise SettingsError(f"--{option} goes with the word {word}", hint=f"tuner-tui tensile {word} RUN")
     if not named:
