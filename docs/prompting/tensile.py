@@ -11,6 +11,7 @@ from tui_tuner.strategies.base import ATTEMPTS
 from tui_tuner.tensile.document.reading import read_configuration
 from tui_tuner.tensile.history import Advice, History
 from tui_tuner.tensile.knowledge.known import knowledge_for
+from tui_tuner.tensile.knowledge.starting_points import starting_facts
 from tui_tuner.tensile.prompt import PromptContext, prompt
 from tui_tuner.tensile.rounds import REDUCE
 
@@ -38,7 +39,7 @@ def _first() -> Request:
         configuration,
         History(configuration, knowledge.table.default),
         knowledge,
-        knowledge.gpu_words("MI210"),
+        f"{knowledge.gpu_words('MI210')}\n{starting_facts(configuration, knowledge.gpu('MI210'), knowledge.table)}",
         _LIMIT,
         None,
         number=1,

@@ -78,6 +78,8 @@ def test_no_value_is_called_value_and_every_argument_is_explained() -> None:
     ("arguments", "named"),
     [
         (["scale.cu", "--sead", "3"], "did you mean --seed?"),
+        (["tensile", "c.yaml", "--model", "llama3.1:8b"], "did you mean --llm PROVIDER:MODEL, as in --llm ollama:"),
+        (["tensile", "-i", "c.yaml", "--output", "d.yaml"], "a file is named with -o"),
         (["scale.cu", "--max-evals", "many"], "--max-evals: invalid int value: 'many'"),
         (["scale.cu", "other.cu", "third.cu"], "unrecognized arguments: other.cu third.cu"),
         (["resume"], "RUN"),

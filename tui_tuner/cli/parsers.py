@@ -117,6 +117,10 @@ COMMANDS_BY_NAME = {
 """All commands by name, in the order in which help lists them."""
 
 
+_MEANT = {"--model": "--llm PROVIDER:MODEL, as in --llm ollama:llama3.1:8b"}
+"""What other programs call an option that has another name here."""
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser that answers a mistake in three lines."""
 
@@ -128,6 +132,8 @@ class CommandParser(argparse.ArgumentParser):
         told = f"{PROGRAM} help {name}" if name else f"{PROGRAM} --help"
         usage = " ".join([self.prog, *map(_shown, self._get_positional_actions()), "[OPTIONS]"])
         reason = " ".join(clean(message).split())
+        if reason.startswith("argument --output: invalid choice") and "-o" in self._option_string_actions:
+            reason += "; a file is named with -o"
         self.exit(ExitCode.USAGE, f"usage: {usage}\n{self.prog}: {reason}\n  `{told}` explains the options\n")
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
@@ -135,7 +141,8 @@ class CommandParser(argparse.ArgumentParser):
         from tui_tuner.text import nearest
 
         flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
-        near = nearest(words[0].partition("=")[0], flags) if words[0].startswith("-") else None
+        flag = words[0].partition("=")[0]
+        near = _MEANT.get(flag) or (nearest(flag, flags) if flag.startswith("-") else None)
         self.error(f"unrecognized arguments: {' '.join(words)}{f'; did you mean {near}?' if near else ''}")
 
 

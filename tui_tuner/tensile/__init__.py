@@ -48,9 +48,11 @@ TENSILE_OPTIONS = (
     ),
     Option("max_measured", None, "N", "permutations measured in all at most, the first run included"),
     Option("measure_given", True, "", "whether the configuration as given is measured before the first edit"),
+    Option("rehearse", True, "", "whether Tensile counts what the edits make before they are approved"),
     Option("repeats", 3, "N", "runs in which the first winners and the best are compared"),
     Option("max_run_seconds", None, "SECONDS", "time of one run of Tensile at most, s"),
     Option("gpu", None, "GPU", "the GPU, as in gfx90a or MI210, for the facts that a prompt has"),
+    Option("devices", None, "NUMBERS", "GPUs that share the problem sizes, as in 0,1; by default the one of the file"),
     Option("tensile", None, "PATH", "Tensile's program or directory; by default that of PATH"),
     Option(
         "knowledge",

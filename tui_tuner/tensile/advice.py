@@ -15,6 +15,7 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out
 from tui_tuner.tensile.history import Advice, History, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge
+from tui_tuner.tensile.knowledge.starting_points import starting_facts
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome
 from tui_tuner.tensile.prompt import PromptContext, prompt
 from tui_tuner.tensile.results import read_results
@@ -110,11 +111,12 @@ async def _asked(
     rules: EditLimits,
     max_tokens: int,
 ) -> Advice:
+    starts = starting_facts(history.current, knowledge.gpu(tensile.gpu or ""), knowledge.table)
     asked = PromptContext(
         history.current,
         history,
         knowledge,
-        knowledge.gpu_words(tensile.gpu or ""),
+        "\n".join(part for part in (knowledge.gpu_words(tensile.gpu or ""), starts) if part),
         rules.limit,
         None,
         1,

@@ -28,14 +28,21 @@ if TYPE_CHECKING:
     from tui_tuner.tensile.run_directory import TensileOptions
 
 
-_SIZES, _LOGIC, _BENCH = "sizes", "logic", "bench"
-"""Words in the place of a configuration: problem sizes of a log, library logic of a run, libraries compared."""
+_STARTS = 5
+"""Starting points that are told of a size."""
+_SIZES, _START, _LOGIC, _BENCH = "sizes", "start", "logic", "bench"
+"""Words in the place of a configuration: problem sizes of a log, where to start, library logic, libraries compared."""
+
+
+_OF_WORDS = {"into": _LOGIC, "force": _LOGIC, "before": _BENCH, "after": _BENCH, "client": _BENCH}
+"""Options that mean nothing without a word."""
 
 
 def add_tensile(parser: argparse.ArgumentParser) -> None:
     """The options of a Tensile session."""
     config = (
-        f"a benchmark configuration, YAML; or a word: {_SIZES} LOG for problem sizes, {_LOGIC} RUN for the library "
+        f"a benchmark configuration, YAML; or a word: {_SIZES} LOG for problem sizes, "
+        f"{_START} CONFIG for starting points, {_LOGIC} RUN for the library "
         f"logic of a run, {_BENCH} RUN to compare libraries at its sizes"
     )
     parser.add_argument("config", type=Path, nargs="?", metavar="CONFIG", help=config)
@@ -47,9 +54,10 @@ def add_tensile(parser: argparse.ArgumentParser) -> None:
     advice = parser.add_argument_group("advice without measuring")
     told = "write advice there and measure nothing (with -o alone: beside the edited file)"
     advice.add_argument("--advice", type=Path, metavar="FILE", help=told)
-    advice.add_argument("-i", "--input", type=Path, metavar="CONFIG", help="the configuration, as an option")
+    as_option = "the configuration, as an option"
+    advice.add_argument("-i", "--input", "--config-file", type=Path, metavar="CONFIG", help=as_option)
     edited = f"the edited configuration (default CONFIG.edited.yaml); with {_SIZES}: what the log says"
-    advice.add_argument("-o", "--edited", type=Path, metavar="FILE", help=edited)
+    advice.add_argument("-o", "--edited", "--output-file", type=Path, metavar="FILE", help=edited)
     advice.add_argument("--results", type=Path, metavar="DIR", help="Tensile's output of an earlier run of CONFIG")
     library = parser.add_argument_group(f"library logic, with {_LOGIC} and {_BENCH}")
     into = "merge the library logic into this file, whose original is kept beside it (with -o: left as it is)"
@@ -76,6 +84,8 @@ async def tensile(chosen: argparse.Namespace) -> int:
 
     if chosen.config == Path(_SIZES):
         return _sizes_of_log(chosen)
+    if chosen.config == Path(_START):
+        return _starting_points(chosen)
     if chosen.config == Path(_LOGIC):
         from tui_tuner.tensile.library.command import logic
 
@@ -118,6 +128,33 @@ async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) ->
     return ExitCode.FINISHED
 
 
+def _starting_points(chosen: argparse.Namespace) -> int:
+    """Rank tiles and splits for the sizes of a configuration, with nothing built.
+
+    Raises:
+        SettingsError: no configuration or no GPU is named, or nothing is known of it.
+    """
+    from tui_tuner.settings import load_settings
+    from tui_tuner.tensile.document.reading import read_configuration
+    from tui_tuner.tensile.knowledge.starting_points import starting_facts
+    from tui_tuner.tensile.sessions import knowledge_of
+
+    if chosen.sizes is None:
+        raise SettingsError("no configuration is named", hint=f"tuner-tui tensile {_START} config.yaml --gpu MI300X")
+    settings = load_settings(beside=chosen.sizes)
+    own = _changed(settings.table("tensile"), chosen)
+    given = read_configuration(chosen.sizes)
+    knowledge = knowledge_of(given, own)
+    if missing := knowledge.missing_gpu(own.gpu or ""):
+        raise SettingsError(missing, hint="a GPU of your own: tensile/gpus.toml beside the settings")
+    words = starting_facts(given, knowledge.gpu(own.gpu or ""), knowledge.table, most=_STARTS)
+    if not words:
+        why = "no size is listed, or the GPU has no matrix instructions (MFMA) for the data type"
+        raise SettingsError(f"there is nothing to rank: {why}", hint="name sizes as Exact, and a GPU such as MI300X")
+    tell(words)
+    return ExitCode.FINISHED
+
+
 def _sizes_of_log(chosen: argparse.Namespace) -> int:
     """Write the problem sizes that a log names.
 
@@ -151,6 +188,9 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
         SettingsError: no configuration is named, or two are, or there are options of advice without it.
     """
     named = [file for file in (chosen.input, chosen.config, chosen.sizes) if file is not None]
+    for option, word in _OF_WORDS.items():
+        if getattr(chosen, option):
+            raise SettingsError(f"--{option} goes with the word {word}", hint=f"tuner-tui tensile {word} RUN")
     if not named:
         raise SettingsError(
             "no configuration is named", hint="tuner-tui tensile CONFIG.yaml, or -i CONFIG.yaml -o NEW.yaml"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tui_tuner.errors import JournalError
@@ -16,10 +17,12 @@ from tui_tuner.session.talk import Talk
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
-from tui_tuner.tensile.measure import TensileBench, measure
+from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain
 from tui_tuner.tensile.program import Acceptance, Verdict, check_installed
+from tui_tuner.tensile.rehearsal import rehearse
 from tui_tuner.tensile.run_directory import UNLIMITED, TensileOptions, TensileRun
+from tui_tuner.tensile.several import measure_on_all
 
 _FIRST = "installed_first"
 """Kind of the record of what the installed Tensile said before the first run."""
@@ -105,6 +108,32 @@ class BenchmarkEffect:
         self._tell_of(verdict, configuration)
         return verdict.message if verdict.standing is Acceptance.REFUSED else ""
 
+    async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
+        """What Tensile makes of a configuration's permutations, before anything is built; recorded once.
+
+        None where the session was recorded before this was asked.
+        """
+        content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
+        if self._recall.recorded("rehearsal", content) is None and not self._recall.is_live:
+            return None
+
+        async def live() -> dict[str, Any]:
+            outcome = await rehearse(self._have_bench(), configuration)
+            return outcome.model_dump(mode="json")
+
+        return RoundOutcome.model_validate(await self._recall.once("rehearsal", content, live))
+
+    async def once_told(self, kind: str, gpu: str, words: Callable[[], str]) -> str:
+        """Words that are computed once for a GPU, so that prompts stay as they were; empty in older recordings."""
+        content = {"gpu": gpu}
+        if self._recall.recorded(kind, content) is None and not self._recall.is_live:
+            return ""
+
+        async def live() -> dict[str, Any]:
+            return {"words": await asyncio.to_thread(words)}
+
+        return str((await self._recall.once(kind, content, live))["words"])
+
     def _tell_of(self, verdict: Verdict, configuration: BenchmarkConfiguration) -> None:
         if verdict.standing is Acceptance.NOT_ASKED and not self._told_not_asked:
             self._told_not_asked = True
@@ -156,7 +185,7 @@ class BenchmarkEffect:
 
         directory = self._run.directory_of(label)
         try:
-            return await measure(self._have_bench(), configuration, directory, tell)
+            return await measure_on_all(self._have_bench(), configuration, directory, tell)
         except OSError as error:
             hint = "make room or mend what is wrong there, then resume the run"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=directory) from error
@@ -240,6 +269,14 @@ class TensileEffects(Talk):
     async def refusal(self, configuration: BenchmarkConfiguration) -> str:
         """Why the installed Tensile itself would not take a configuration; empty if it would, or cannot be asked."""
         return await self._benchmarks.refusal(configuration)
+
+    async def starting_points(self, gpu: str, words: Callable[[], str]) -> str:
+        """Where to start on a GPU, for prompts; empty where the session was recorded before there was such a thing."""
+        return await self._benchmarks.once_told("starting_points", gpu, words)
+
+    async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
+        """How many permutations of a configuration are valid, rejected and duplicate; None where that is not asked."""
+        return await self._benchmarks.rehearsal(configuration) if self._run.settings.rehearse else None
 
     async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
         """Let Tensile measure a configuration; a failure is in the outcome and costs only this run.

@@ -15,12 +15,12 @@ from typing import BinaryIO
 
 from tui_tuner.errors import UserError
 from tui_tuner.processes.child import Child, Program, start
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
 from tui_tuner.tensile.program import Tensile, environment
 from tui_tuner.tensile.results import read_results
 from tui_tuner.tensile.run_end import RunEnd, explain
-from tui_tuner.tensile.run_log import LogReader, LogSummary, shortened
+from tui_tuner.tensile.run_log import GroupLog, LogReader, LogSummary, shortened
 from tui_tuner.tensile.summary import summarise
 from tui_tuner.text import redact
 
@@ -117,6 +117,7 @@ async def run_tensile(
     limit_s: float | None,
     on_line: Callable[[str], None],
     clock: RunClock = WALL_CLOCK,
+    until_counted: bool = False,
 ) -> RunEnd:
     """Run Tensile on a configuration. However this ends, nothing of the run is left behind running.
 
@@ -125,21 +126,23 @@ async def run_tensile(
         sizes: the list of problem sizes where the configuration is in the alternate format.
         limit_s: seconds until it is ended; None for no limit.
         on_line: is told what Tensile prints, cleaned, shortened, and no faster than a reader can follow.
+        until_counted: whether it is ended once it has said how many solutions it makes of the first size group.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    run = _Run(output.with_name(f"{output.name}.log"), on_line, clock)
+    run = _Run(output.with_name(f"{output.name}.log"), on_line, clock, until_counted=until_counted)
     files = [str(config.absolute())] if sizes is None else [str(config.absolute()), str(sizes.absolute())]
     options = [] if sizes is None else ["--alternate-format"]
     return await run.through([*tensile.command, *files, str(output.absolute()), *options], limit_s)
 
 
 class _Run:
-    def __init__(self, log: Path, on_line: Callable[[str], None], clock: RunClock) -> None:
+    def __init__(self, log: Path, on_line: Callable[[str], None], clock: RunClock, *, until_counted: bool) -> None:
         self._log = log
         self._clock = clock
         self._reader, self._ration = LogReader(), Ration(on_line)
         self._start = clock.now()
         self._written = 0
+        self._until_counted = until_counted
 
     def _seconds(self) -> float:
         return self._clock.now() - self._start
@@ -180,6 +183,8 @@ class _Run:
                 self._keep(chunk, file)
                 for line in cutter.feed(chunk):
                     self._take(line)
+                if self._until_counted and self._reader.has_counted:
+                    child.signal_group(signal.SIGKILL)
             for line in cutter.feed(b"", last=True):
                 self._take(line)
         except Exception:  # the disk is full, or whoever listens failed: an unread pipe would hold Tensile up
@@ -211,12 +216,14 @@ class TensileBench:
         sizes: text of the file of sizes that goes with the alternate format; None without one.
         limit_s: seconds that one run may take, None for no limit.
         clock: times the runs.
+        devices: numbers of the GPUs that share the sizes; none for the one that Tensile takes.
     """
 
     tensile: Tensile
     sizes: str | None = None
     limit_s: float | None = None
     clock: RunClock = WALL_CLOCK
+    devices: tuple[int, ...] = ()
 
 
 async def measure(
@@ -289,14 +296,25 @@ def _groups(configuration: BenchmarkConfiguration, ended: RunEnd) -> list[GroupO
     told = ended.said.groups
     tells = bool(configuration.global_parameters.get("PrintSolutionRejectionReason"))
     return [
-        GroupOutcome(
-            group=group.number,
-            permutations=group.permutations,
-            solutions=None if log is None else log.built if log.built is not None else log.valid,
-            rejected={} if log is None else dict(sorted(log.rejected.items(), key=lambda pair: -pair[1])[:_REASONS]),
-            rejections=None if log is None or not log.rejections else log.rejections,
-            duplicates=0 if log is None else log.duplicates(tells=tells),
-        )
+        group_outcome(group, told[group.number] if group.number < len(told) else None, tells=tells)
         for group in configuration.size_groups
-        for log in [told[group.number] if group.number < len(told) else None]
     ]
+
+
+def group_outcome(group: SizeGroup, log: GroupLog | None, *, tells: bool) -> GroupOutcome:
+    """A size group with what Tensile printed of it.
+
+    Args:
+        log: None where it printed nothing of it.
+        tells: whether it was asked for the reasons of rejections.
+    """
+    if log is None:
+        return GroupOutcome(group=group.number, permutations=group.permutations)
+    return GroupOutcome(
+        group=group.number,
+        permutations=group.permutations,
+        solutions=log.built if log.built is not None else log.valid,
+        rejected=dict(sorted(log.rejected.items(), key=lambda pair: -pair[1])[:_REASONS]),
+        rejections=log.rejections or None,
+        duplicates=log.duplicates(tells=tells),
+    )

@@ -15,8 +15,10 @@ from tui_tuner.tensile.effects import TensileEffects
 from tui_tuner.tensile.events import text_of
 from tui_tuner.tensile.history import Advice, History, MeasuredRound, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge
+from tui_tuner.tensile.knowledge.starting_points import starting_facts
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind
 from tui_tuner.tensile.prompt import PromptContext, prompt
+from tui_tuner.tensile.rehearsal import by_edit, counts, is_poor, is_refusal
 
 _EXPLORE = "Choose a first space that is worth a run: the edits are carried out, then it is measured."
 REDUCE = (
@@ -36,6 +38,7 @@ class TensileRounds:
         self._options = session.options
         self._limit = session.options.limit(session.given)
         self._flat = 0
+        self._foreseen = ""
         self.history = History(session.given, knowledge.table.default, noise=noise)
 
     async def run(self) -> str:
@@ -146,19 +149,55 @@ class TensileRounds:
         Raises:
             ModelFailed: there is no usable reply.
         """
-        for _ in range(_TRIES):
+        for last in (attempt == _TRIES for attempt in range(1, _TRIES + 1)):
             advice = await self._asked(number)
             edited, _ = carry_out(self.history.current, advice.edits, self._rules())
             refusal = await self._session.refusal(edited.configuration) if edited.steps else ""
             if not refusal:
-                return advice, edited
+                refusal, poor = await self._rehearsed(number, advice, edited)
+                if not refusal and (last or not poor):
+                    return advice, edited
+                if not refusal:
+                    continue
             words = "; ".join(edit.words() for edit in advice.edits)
             self.history.remarks.append(f"round {number}: Tensile itself refuses these edits: {words}: {refusal}")
             self._session.note(f"Tensile refuses the edited configuration: {refusal}", warning=True)
         raise ModelFailed("Tensile itself refuses the edited configuration")
 
+    async def _rehearsed(self, number: int, advice: Advice, edited: EditedConfiguration) -> tuple[str, bool]:
+        """Why there would be nothing to measure, and whether too little would; told to the model and the user."""
+        self._foreseen = ""
+        if not edited.steps:
+            return "", False
+        outcome = await self._session.rehearsal(edited.configuration)
+        if outcome is None or (outcome.failure is not None and not is_refusal(outcome)):
+            return "", False
+        if outcome.failure is not None:
+            return outcome.failure.message, False
+        self._foreseen = f"before anything is built: {counts(outcome)}"
+        successes = self.history.successes
+        if not is_poor(outcome, successes[-1].outcome if successes else None):
+            return "", False
+        lines = [counts(outcome), *await self._by_edit(advice)]
+        self.history.remarks.append(f"round {number}: Tensile tried these edits and built nothing: {'; '.join(lines)}")
+        self._session.note(f"most of what the edits add makes no kernel: {counts(outcome)}", warning=True)
+        return "", True
+
+    async def _by_edit(self, advice: Advice) -> list[str]:
+        """What each of several edits added, one after the other."""
+        if len(advice.edits) == 1:
+            return []
+        outcomes: list[RoundOutcome] = []
+        for number in range(len(advice.edits) + 1):
+            partly, _ = carry_out(self.history.current, advice.edits[:number], self._rules())
+            outcome = await self._session.rehearsal(partly.configuration)
+            if outcome is None or outcome.failure is not None:
+                break
+            outcomes.append(outcome)
+        return by_edit([edit.words() for edit in advice.edits], outcomes)
+
     async def _asked(self, number: int) -> Advice:
-        asked = self._ask(number)
+        asked = self._ask(number, await self._gpu_facts())
         messages, left_out = prompt(asked, await self._session.model.prompt_tokens())
         if left_out:
             self._session.note(f"left out of the prompt, for the model's context: {left_out}")
@@ -172,7 +211,14 @@ class TensileRounds:
         finally:
             self.history.model_seconds += self._session.elapsed - before
 
-    def _ask(self, number: int) -> PromptContext:
+    async def _gpu_facts(self) -> str:
+        """Of the GPU, and where to start on it; as long as nothing better is known."""
+        gpu, given = self._options.gpu or self._device(), self._session.given
+        facts, table = self._knowledge.gpu(gpu), self._knowledge.table
+        starts = await self._session.starting_points(gpu, lambda: starting_facts(given, facts, table))
+        return "\n".join(part for part in (self._knowledge.gpu_words(gpu), starts) if part)
+
+    def _ask(self, number: int, gpu: str) -> PromptContext:
         current = self.history.current
         why = None
         if self.history.first is None:
@@ -182,7 +228,7 @@ class TensileRounds:
             current,
             self.history,
             self._knowledge,
-            self._knowledge.gpu_words(self._options.gpu or self._device()),
+            gpu,
             self._limit,
             self._session.permutations_left,
             number,
@@ -202,7 +248,8 @@ class TensileRounds:
         lines = edit_lines(edited)
         step = self._session.update_step(step.now(StepState.RUNNING, detail="\n".join(lines)))
         proposed = text_of(edited.configuration, f"round {number}")
-        rationale = "\n".join(part for part in (advice.analysis, *lines, advice.expected) if part)
+        parts = (advice.analysis, *lines, self._foreseen, advice.expected)
+        rationale = "\n".join(part for part in parts if part)
         decision = await self._session.approve(step, proposed, rationale)
         match decision.action:
             case "approve":

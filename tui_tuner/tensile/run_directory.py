@@ -30,9 +30,11 @@ class TensileOptions(BaseModel):
     max_permutations: int | None = model_field(TENSILE_OPTIONS, "max_permutations", ge=1)
     max_measured: int | None = model_field(TENSILE_OPTIONS, "max_measured", ge=1)
     measure_given: bool = model_field(TENSILE_OPTIONS, "measure_given")
+    rehearse: bool = model_field(TENSILE_OPTIONS, "rehearse")
     repeats: int = model_field(TENSILE_OPTIONS, "repeats", ge=0)
     max_run_seconds: float | None = model_field(TENSILE_OPTIONS, "max_run_seconds", gt=0)
     gpu: str | None = model_field(TENSILE_OPTIONS, "gpu")
+    devices: str | None = model_field(TENSILE_OPTIONS, "devices", pattern=r"^\d{1,3}(,\d{1,3})*$")
     tensile: Path | None = model_field(TENSILE_OPTIONS, "tensile")
     knowledge: Path | None = model_field(TENSILE_OPTIONS, "knowledge")
 

@@ -186,6 +186,11 @@ class LogReader:
         self._shell_complained = False
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
 
+    @property
+    def has_counted(self) -> bool:
+        """Whether it has told how many solutions the permutations of a size group make."""
+        return any(group.valid is not None for group in self._groups)
+
     def feed(self, line: str, seconds: float) -> None:
         """Read one line without its end."""
         goes_on = _is_broken(line)

@@ -129,7 +129,8 @@ def knowledge_of(configuration: BenchmarkConfiguration, tensile: TensileOptions)
 
 
 def _bench(tensile: TensileOptions, sizes_text: str | None) -> TensileBench:
-    return TensileBench(find_tensile(tensile.tensile), sizes_text, tensile.max_run_seconds)
+    devices = tuple(sorted({int(number) for number in (tensile.devices or "").split(",") if number}))
+    return TensileBench(find_tensile(tensile.tensile), sizes_text, tensile.max_run_seconds, devices=devices)
 
 
 def _ready(

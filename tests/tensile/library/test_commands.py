@@ -9,6 +9,7 @@ import pytest
 from tests.tensile.library.logics import parts, plain, solution, write
 from tests.tensile.running.programs import python_program
 from tests.tensile.sessions.calling import TuneHere
+from tests.tensile.sessions.world import SMALL_SPACE
 from tui_tuner.errors import SettingsError
 from tui_tuner.tensile.library.bench import find_client, speed_in, words_of
 from tui_tuner.tensile.library.files import find_logic
@@ -98,6 +99,41 @@ def test_two_libraries_are_compared_at_every_size(tmp_path: Path, here: TuneHere
     assert "256x128x1x4096  1,000 to 2,000 GFLOP/s  2.00x (2.000 to 2.000)" in ended.out, ended
     missing = here("tensile", "bench", str(new), *dirs[:2], "--client", str(client))
     assert "a library is missing: --after DIR is not named" in missing.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("gemm.yaml", "--into", "x.yaml"), "--into goes with the word logic"),
+        (("gemm.yaml", "--after", "x"), "--after goes with the word bench"),
+        (("logic",), "no run is named"),
+        (("logic", "nowhere"), "there is no library logic in nowhere"),
+        (("logic", "new.yaml", "--force"), "-o and --force go with --into FILE"),
+        (("bench",), "no run is named"),
+        (("start",), "no configuration is named"),
+        (("start", "gemm.yaml"), "the GPU is not named"),
+        (("start", "gemm.yaml", "--gpu", "RX 7900 XTX"), "there is nothing to rank"),
+    ],
+)
+def test_what_is_missing_is_named_with_the_way_out(
+    tmp_path: Path, here: TuneHere, words: tuple[str, ...], told: str
+) -> None:
+    write(tmp_path / "new.yaml", parts([solution(32)], [(A, 0, 5000.0)]))
+    (tmp_path / "gemm.yaml").write_text(SMALL_SPACE)
+    ended = here("tensile", *words)
+    assert ended.code == 2
+    assert told in ended.err
+    assert ended.err.count("\n") == 2  # the fault, and a hint
+
+
+def test_where_to_start_is_told_for_every_size(tmp_path: Path, here: TuneHere) -> None:
+    (tmp_path / "gemm.yaml").write_text(SMALL_SPACE)
+    lines = here("tensile", "start", "gemm.yaml", "--gpu", "MI300X").out.splitlines()
+    assert lines[0] == "Where to start, computed for Instinct MI300X and not measured:"
+    assert [line for line in lines if line.startswith("size")] == [
+        "size group 0, 512x512x1x1024:",
+        "size group 0, 256x128x1x4096:",
+    ]
 
 
 def test_without_a_bench_program_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

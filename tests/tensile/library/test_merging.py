@@ -136,6 +136,19 @@ def test_exact_tables_and_grids_are_not_mixed(tmp_path: Path, base: str, new: st
     assert words in refused.value.message
 
 
+def test_a_file_without_solutions_takes_its_first(tmp_path: Path) -> None:
+    """As hipBLASLt has some, with a number of compute units and a kind of matching."""
+    base = parts([], [], "Equality")
+    base[2], base[7] = {"Architecture": "gfx90a", "CUCount": 104}, None
+    one = merge(tmp_path, base, parts([solution(64)], [(A, 0, 5000.0)]))
+    assert table(one.logic) == {A: (64, 5000.0)}
+    assert plain(one.logic.text())[2] == {"Architecture": "gfx90a", "CUCount": 104}
+    fewer = parts([solution(64)], [(A, 0, 5000.0)])
+    fewer[2] = {"Architecture": "gfx90a", "CUCount": 80}
+    with pytest.raises(MergeError, match="80 compute units, not 104"):
+        merge(tmp_path, base, fewer)
+
+
 def test_percent_and_gflops_are_not_compared(tmp_path: Path) -> None:
     shipped = parts([solution(16)], [(A, 0, 61.95)], "Equality")
     new = parts([solution(64)], [(A, 0, 5000.0)])

@@ -13,7 +13,8 @@ from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.sessions.replies import DEEPER, STOP
 from tests.tensile.sessions.world import SMALL_SPACE, World, model, played
 
-AUTO = ("--auto", "--repeats", "1")
+AUTO = ("--auto", "--repeats", "1", "--no-rehearse")
+NO_REPEATS = ("--auto", "--repeats", "0", "--no-rehearse")
 ANSWERS = [(["This is round 1 of"], DEEPER), (["There are no results yet."], DEEPER), (["This is round 2 of"], STOP)]
 
 
@@ -158,7 +159,18 @@ def test_a_session_is_gone_on_with_where_a_larger_budget_allows_it(
     tmp_path: Path, here: TuneHere, double: ModelDouble
 ) -> None:
     world = World(tmp_path)
-    command = ("tensile", "gemm.yaml", "--auto", "--repeats", "0", "--llm", double.name, "--run-dir", "run")
+    command = (
+        "tensile",
+        "gemm.yaml",
+        "--auto",
+        "--repeats",
+        "0",
+        "--no-rehearse",
+        "--llm",
+        double.name,
+        "--run-dir",
+        "run",
+    )
     assert "the 0 model calls allowed are made" in here(*command, "--max-calls", 0).out
     ended = here("resume", "run", "--auto", "--max-calls", 5)
     assert ended.code == 0, ended.err
@@ -190,7 +202,18 @@ def test_a_run_is_gone_on_with_where_tensile_is_elsewhere_now(
     tmp_path: Path, here: TuneHere, double: ModelDouble
 ) -> None:
     world = World(tmp_path)
-    command = ("tensile", "gemm.yaml", "--auto", "--repeats", "0", "--llm", double.name, "--run-dir", "run")
+    command = (
+        "tensile",
+        "gemm.yaml",
+        "--auto",
+        "--repeats",
+        "0",
+        "--no-rehearse",
+        "--llm",
+        double.name,
+        "--run-dir",
+        "run",
+    )
     here(*command, "--max-calls", 0, "--tensile", "bin/Tensile")
     (tmp_path / "bin").rename(tmp_path / "moved")
     lost = here("resume", "run", "--auto", "--max-calls", 5)

@@ -30,7 +30,7 @@ def test_a_program_that_is_killed_leaves_no_tensile_behind_and_is_gone_on_with(
 ) -> None:
     world, double = World(tmp_path, fault="3:hang"), ModelDouble(tmp_path / "model", ANSWERS)
     path = f"{world.program.parent}{os.pathsep}{os.environ['PATH']}"
-    arguments = ("--auto", "--repeats", 1, "--llm", double.name, "--run-dir", "run")
+    arguments = ("--auto", "--repeats", 1, "--no-rehearse", "--llm", double.name, "--run-dir", "run")
     with orphans_come_here() as descendants:
         process = start("tensile", "gemm.yaml", *arguments, cwd=tmp_path, PATH=path)
         wait_until(lambda: world.runs == 3 or process.poll() is not None, "the third run of Tensile")

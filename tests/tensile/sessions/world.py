@@ -79,7 +79,7 @@ class World:
         """A new session; `options` are those of either kind, a single final run and not three by default."""
         own = {name: value for name, value in options.items() if name in TensileOptions.model_fields}
         shared = SessionOptions(**{name: value for name, value in options.items() if name not in own})
-        tensile = TensileOptions(**{"repeats": 0, **own})
+        tensile = TensileOptions(**{"repeats": 0, "rehearse": False, **own})
         self.limit_s = tensile.max_run_seconds
         sizes = None if self.sizes is None else parse_sizes(self.sizes, self.file)
         given = parse_configuration(read_text(self.file), self.file, sizes)

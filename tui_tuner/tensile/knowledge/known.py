@@ -102,14 +102,18 @@ class Knowledge:
         """Words that are no parameters."""
         return self.words.terms
 
+    def gpu(self, name: str) -> Gpu | None:
+        """What is known of a GPU; None where that is nothing, or it is not named."""
+        return gpu_facts(name, _own(self.directory, GPUS)) if name else None
+
     def gpu_words(self, name: str) -> str:
         """Facts of a GPU in a few lines; its name where nothing else is known."""
-        facts = gpu_facts(name, _own(self.directory, GPUS)) if name else None
+        facts = self.gpu(name)
         return name if facts is None else facts.words()
 
     def missing_gpu(self, name: str) -> str:
         """That a prompt has no facts of the GPU, and what to name; empty where it has."""
-        if name and gpu_facts(name, _own(self.directory, GPUS)) is not None:
+        if self.gpu(name) is not None:
             return ""
         why = f"nothing is known of the GPU {name}" if name else "the GPU is not named"
         return f"{why}: the prompt has no facts of it; name one with --gpu, as in --gpu gfx942 or --gpu MI300X"

@@ -27,7 +27,7 @@ _IMPLIED: dict[str, Any] = {
     "UseBias": 0,
 }
 """What holds where a version of Tensile that did not know the key yet wrote the file; all others: 0, or nothing."""
-_DERIVED = re.compile(r"DataType|Metadata|^MX")
+_DERIVED = re.compile(r"DataType|Metadata|^(?:MX|Ind|NumInd|TLU|Tile|Tensor|TotalInd)")
 """Keys of newer versions that follow from the others."""
 _NUMBERS = re.compile(r"\d+")
 
@@ -194,7 +194,7 @@ def _header_faults(base: LibraryLogic, new: LibraryLogic) -> Iterator[str]:
         yield f"architecture {new.gpu}, not {base.gpu}"
     elif (units := _units(new)) is not None and _units(base) not in (None, units):
         yield f"{units} compute units, not {_units(base)}"
-    if not set(base.devices) & set(new.devices):
+    if base.devices and new.devices and not set(base.devices) & set(new.devices):
         yield f"device {', '.join(new.devices)}, not {', '.join(base.devices)}"
 
 
