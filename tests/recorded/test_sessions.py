@@ -47,6 +47,18 @@ def test_a_recording_alone_is_searched_and_its_best_is_found(arguments, capsys):
     assert result()["device"]["max_threads_per_block"] is None  # type: ignore[index]
 
 
+def test_a_search_without_a_model_begins_with_what_an_earlier_session_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert main(["small.json.gz", "--memory", *AUTO]) == 0
+    again = ["small.json.gz", "--memory", "--auto", "--llm", "none", "--run-dir", "again", "--max-evals", "2"]
+    assert main(again) == 0
+    told = capsys.readouterr()
+    assert "from earlier sessions: 1 similar kernels" in told.err
+    assert "block_size_x=128 tile=1 layout=column" in told.out
+    assert main(["replay", "again", "--auto"]) == 0
+    assert "block_size_x=128 tile=1 layout=column" in capsys.readouterr().out
+
+
 def test_what_is_left_behind_is_the_best_configuration_and_no_kernel(capsys):
     assert main(["small.json.gz", *AUTO]) == 0
     capsys.readouterr()

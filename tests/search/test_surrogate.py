@@ -163,6 +163,13 @@ async def test_a_search_goes_on_from_what_another_version_of_it_chose(process: S
     assert optimum in taken
 
 
+async def test_what_is_offered_is_evaluated_with_the_first_ones_where_it_is_valid(process: SearchProcess):
+    offered = [KNOWN[2][0], {**START, "block_size_x": 1024, "block_size_y": 8}, KNOWN[1][0], START]
+    asked = await searched(process, SyntheticSpace(), milliseconds, 10, start=START, offered=offered)
+    assert asked[:3] == [START, KNOWN[2][0], KNOWN[1][0]]
+    assert len(asked) == distinct(asked) == 10
+
+
 async def test_methods_that_know_their_own_choices_only_do_not_go_on_from_others(process: SearchProcess):
     search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START, method="random_sample")
     search.process = process

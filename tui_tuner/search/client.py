@@ -38,6 +38,7 @@ class SearchClient:
         known: configurations that were measured before, with their time in ms, None where they failed. They are
             learnt from, never asked for, and cost nothing; those that are not valid are left out.
         devices: how many measure side by side; the surrogate chooses enough at a time to keep them busy.
+        offered: configurations worth to be evaluated early, which the surrogate does; others are left out.
 
     Attributes:
         space: the valid configurations.
@@ -61,6 +62,7 @@ class SearchClient:
         start: Configuration | None = None,
         known: KnownTimes = (),
         devices: int = 1,
+        offered: Sequence[Configuration] = (),
     ) -> None:
         if max_evaluations < 1:
             raise ValueError("a search needs at least one evaluation")
@@ -70,7 +72,8 @@ class SearchClient:
         self.method = method_for(method, new, max_evaluations)
         first = start if start is not None and whole.contains(start) else None
         self.space = whole
-        self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured, devices)
+        fitting = [one for one in offered if whole.contains(one)]
+        self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured, devices, fitting)
         self.process: SearchProcess | None = None
         self._own_process = SearchProcess()
         self._source: Source | None = None
@@ -135,11 +138,7 @@ class SearchClient:
     ) -> bool:
         """Tell a batch that was chosen before, maybe by another version of the search, and what `tell` takes of it.
 
-        Returns:
-            False where something else is chosen here, by a method that knows no results but those of its own choices.
-
-        Raises:
-            SearchError: the search process failed or died.
+        Returns False where something else is chosen here, by a method that knows no results but of its own choices.
         """
         chosen = await anext(self, None)
         if chosen == batch:
@@ -184,6 +183,7 @@ class SearchTask:
         start: the configuration to evaluate first, None where it is not valid.
         known: valid configurations that were measured before, each once.
         devices: how many measure side by side.
+        offered: valid configurations to evaluate early.
     """
 
     space: SearchSpace
@@ -193,6 +193,7 @@ class SearchTask:
     start: Configuration | None
     known: KnownTimes
     devices: int = 1
+    offered: Sequence[Configuration] = ()
 
 
 class Source(Protocol):
@@ -294,6 +295,7 @@ async def guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSo
         "start": task.start,
         "known": task.known,
         "devices": task.devices,
+        "offered": task.offered,
     }
     await process.begin(job)
     return ProcessSource(process, dict)

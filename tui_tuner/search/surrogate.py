@@ -55,6 +55,7 @@ class SurrogateJob:
         start: the configuration to begin with, where it is valid.
         known: configurations measured before, with their time in ms or None.
         devices: how many measure side by side.
+        offered: valid configurations to evaluate with the first ones.
     """
 
     space: SearchSpace
@@ -63,6 +64,7 @@ class SurrogateJob:
     start: Configuration | None = None
     known: Times = field(default=())
     devices: int = 1
+    offered: Sequence[Configuration] = ()
 
 
 def run(job: SurrogateJob, ask: AskTimes) -> str:
@@ -70,7 +72,8 @@ def run(job: SurrogateJob, ask: AskTimes) -> str:
     rng = random.Random(job.seed)  # noqa: S311 - it is to be the same again
     surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(job.seed), job.devices)
     surrogate.learn(job.known)
-    start = [] if job.start is None else [surrogate.pool.row(job.start)]
+    first = [*([] if job.start is None else [job.start]), *job.offered]
+    start = list(dict.fromkeys(surrogate.pool.row(one) for one in first))
     left = job.max_evaluations
     if left > FIRST:  # loaded while the first ones are evaluated
         threading.Thread(target=import_module, args=("tui_tuner.search.gaussian_process",), daemon=True).start()

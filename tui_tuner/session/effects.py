@@ -276,7 +276,10 @@ class SessionMemory:
             found = Recollection() if self._memory is None else await self._memory.recall(problem, device, candidate)
             return found.model_dump(mode="json")
 
-        return Recollection.model_validate(await self._recall.once("memory", {"candidate": candidate.id}, live))
+        content = {"candidate": candidate.id}
+        if not self._recall.writable and self._recall.known("memory", content) is None:
+            return Recollection()  # an earlier version did not ask here
+        return Recollection.model_validate(await self._recall.once("memory", content, live))
 
     def news_of(self, found: Recollection) -> Iterator[tuple[str, bool]]:
         """What people should know of a recollection and were not told yet, and whether it is a warning."""

@@ -100,6 +100,10 @@ async def search_parameters(
     return best_of(session.bench.evaluations_of(candidate))
 
 
+MOST_OFFERED = 6
+"""Configurations that a search without a model begins with besides the default one, of those that it is offered."""
+
+
 async def _search_together(
     session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool, step: Step | None
 ) -> None:
@@ -133,15 +137,29 @@ async def _search_in_turn(
 
 async def _search_locally(session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool) -> None:
     """Search without the model, after its rounds or alone."""
-    search, content = _local_search(session, candidate, most, methods, again=again)
+    offered = [] if methods.rounds or again else await _offered(session, candidate, methods.local or DEFAULT_METHOD)
+    search, content = _local_search(session, candidate, most, methods, again=again, offered=offered)
     async with session.proposals(search, content) as batches:
         async for batch in batches:
             evaluations = await session.evaluate(candidate, batch)
             await batches.tell([_milliseconds(evaluation) for evaluation in evaluations])
 
 
+async def _offered(session: Effects, candidate: Candidate, method: str) -> list[Configuration]:
+    """What the problem and the memory offer for the kernel as given, where a search without a model makes use of it."""
+    if method != SURROGATE or candidate.id != session.baseline.id:
+        return []
+    return [*session.problem.search.seeds, *(await session.recollect(candidate)).seeds][:MOST_OFFERED]
+
+
 def _local_search(
-    session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool
+    session: Effects,
+    candidate: Candidate,
+    most: int,
+    methods: Methods,
+    *,
+    again: bool,
+    offered: Sequence[Configuration] = (),
 ) -> tuple[SearchClient, dict[str, Any]]:
     """A search that knows what was measured, and all that determines it."""
     method, seed, devices = methods.local or DEFAULT_METHOD, session.seed + again, session.bench.devices
@@ -165,7 +183,14 @@ def _local_search(
     if known:
         content["known"] = len(known)
     search = SearchClient(
-        space, method=method, seed=seed, max_evaluations=most, start=start, known=known, devices=devices
+        space,
+        method=method,
+        seed=seed,
+        max_evaluations=most,
+        start=start,
+        known=known,
+        devices=devices,
+        offered=offered,
     )
     return search, content
 
