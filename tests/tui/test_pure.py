@@ -330,3 +330,15 @@ def test_all_about_a_row_says_what_holds_it_back_where_that_is_known() -> None:
     known, unknown = (evaluation_text(row, "title", "ms").plain for row in rows)
     assert "held by  Memory: the declared bytes alone need 91% of the time.\nlaunch: 4 blocks" in known
     assert "held by" not in unknown
+
+
+@pytest.mark.parametrize("text", ["(BM = size_y*TM, BN = size_x*TN)", "2*n**3 + k*2", "(a+b)*c*d, x[i]*y[i]*2"])
+def test_a_star_between_two_words_multiplies(text: str) -> None:
+    assert markdown_text(text).plain == text
+    assert not markdown_text(text).spans
+
+
+def test_other_stars_are_emphasis() -> None:
+    content = markdown_text("*one*, (**two**)")
+    assert content.plain == "one, (two)"
+    assert [span.style for span in content.spans] == ["italic", "bold"]

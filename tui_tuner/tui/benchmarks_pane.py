@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -33,6 +34,10 @@ from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 _TALLEST = 14
 """Lines of a chart that is no curve, at most."""
 
+
+_MANY = 5000
+"""Rows; more are filtered once the typing pauses."""
+_TYPING_S = 0.25
 
 TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
 
@@ -100,6 +105,7 @@ over its values, each with the number of its failures; equal heights are equal f
         self._turned: dict[str, RowOrder[Any]] = {}
         self._pins = Pins()
         self._titled = ""
+        self._wanted = ""
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
@@ -225,6 +231,20 @@ over its values, each with the number of its failures; equal heights are equal f
         self.query_one("#filter-fault", Static).update(
             one_line(self._contents.fault(self.query_one(FilterInput).value))
         )
+        if len(self._view_model.rows) > _MANY:
+            self._sift()
+        else:
+            self._apply_filter()
+
+    @work(exclusive=True, exit_on_error=False, group="filter", description="filtering many rows")
+    async def _sift(self) -> None:
+        """Filter many rows once the typing pauses, and in slices: no key waits for it."""
+        await asyncio.sleep(_TYPING_S)
+        await self._contents.sift(self._view_model, self.query_one(FilterInput).value)
+        self._apply_filter()
+
+    def _apply_filter(self) -> None:
+        self._wanted = self.query_one(FilterInput).value
         self._draw()
 
     @on(Input.Submitted, "#filter")
@@ -259,8 +279,7 @@ over its values, each with the number of its failures; equal heights are equal f
             self._draw_chart()
 
     def _draw(self) -> None:
-        text = self.query_one(FilterInput).value
-        self.border_subtitle = one_line(self._contents.draw(self._view_model, text, self._order))
+        self.border_subtitle = one_line(self._contents.draw(self._view_model, self._wanted, self._order))
         if self._titled != self._order.name:  # one that is remembered may be known only now
             self.refresh_title()
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, key_of(self.screen, "compare"))
