@@ -24,7 +24,7 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.strategies.choose import STRATEGIES, strategy_named
 from tui_tuner.subjects import subjects_with_settings
-from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, START_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import load_theme
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -109,7 +109,7 @@ def test_every_key_of_the_screen_has_its_row(binding):
 
 def test_no_row_of_the_keys_names_a_binding_that_does_not_exist():
     named = re.findall(r"^\| `(\w+)` \|", DEVICES.split("\n## Keys\n")[1], re.MULTILINE)
-    assert named == [binding.id for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]]
+    assert named == [binding.id for binding in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]]
 
 
 def test_every_model_provider_and_every_cuda_backend_is_named():

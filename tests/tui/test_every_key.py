@@ -33,6 +33,7 @@ screen.copy_focused          y ctrl+y
 screen.copy_command          Y alt+y
 screen.export_table          E alt+e
 screen.maximise              f f11
+screen.jump                  semicolon alt+j
 screen.pane 1                1 alt+1
 screen.pane 2                2 alt+2
 screen.pane 3                3 alt+3

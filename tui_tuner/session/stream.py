@@ -137,6 +137,8 @@ class EventStream(ABC):
         if self._kept.journal.writable:
             approver = self._live = LiveRun(self._kept.path, approver, self.tell)
             self._live.open()
+            if self._conversation.helper is not None:
+                self._conversation.helper = self._live
         self._driven = task = asyncio.create_task(self._drive(approver))
         task.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:

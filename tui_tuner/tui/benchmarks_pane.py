@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
@@ -22,6 +23,7 @@ from tui_tuner.session import events
 from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.columns import RowOrder, columns_help
+from tui_tuner.tui.jump import Target
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.pins import PinLines, Pins, configured
@@ -165,6 +167,16 @@ over its values, each with the number of its failures; equal heights are equal f
     def focus_target(self) -> Widget:
         """The table."""
         return self._contents.table
+
+    def targets(self) -> Iterator[Target]:
+        """The rows in view."""
+        table = self._contents.table
+        for line, row in enumerate(table.lines_in_view, start=1):
+            yield Target(table.region.offset + Offset(0, line), lambda row=row: self._go_to(row))  # type: ignore[misc]
+
+    def _go_to(self, row: int) -> None:
+        self._contents.table.focus()
+        self._contents.table.move_cursor(row)
 
     def copied_text(self) -> tuple[str, str]:
         """All about the selected row."""

@@ -22,6 +22,7 @@ from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
+from tui_tuner.tui.jump import JumpScreen, gone_to
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
@@ -244,6 +245,12 @@ class SessionScreen(AnsweringScreen):
         """Show the panes again."""
         self.remove_class("-help")
         self._panes.go_to(self._panes.active)
+
+    def action_jump(self) -> None:
+        """Show a letter on each pane, row and step that can be gone to, and go where one is pressed."""
+        hidden = [pane.number for pane in self._panes.all if not pane.display]
+        tabs = self._tabs.targets(hidden, self.action_pane)
+        self.app.push_screen(JumpScreen([*self._panes.targets(), *tabs]), gone_to)
 
     def action_next_view(self) -> None:
         """Go on to the kernel's next view."""
