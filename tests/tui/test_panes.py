@@ -20,6 +20,7 @@ from tui_tuner.tui.chat_entries import Fold
 from tui_tuner.tui.chat_pane import ChatLog
 from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.plan_pane import StepList
 from tui_tuner.tui.row_dialog import RowDialog
 
 
@@ -238,5 +239,8 @@ async def test_letters_go_to_panes_steps_and_rows(started: Started, size: tuple[
         place = (other.region.x + 1, other.region.y) if other.display else (12, 1)
         await pilot.press(await letter_at(*place))
         assert focused_pane(app) == 2
+        steps = app.session_screen.query_one(StepList)
+        await pilot.press(await letter_at(steps.content_region.x - 1, steps.content_region.y))
+        assert (app.focused, steps.highlighted) == (steps, 0)
         await pilot.press("semicolon", "q")
         assert (len(app.screen_stack), app.is_running, focused_pane(app)) == (1, True, 2)

@@ -31,7 +31,7 @@ def top_left(widget: Widget) -> Offset:
 
 
 def option_targets(options: OptionList, go: Callable[[int], object]) -> Iterable[Target]:
-    """The options in view.
+    """The options in view, their letters before them.
 
     Args:
         go: selects the option of this index.
@@ -41,7 +41,7 @@ def option_targets(options: OptionList, go: Callable[[int], object]) -> Iterable
     for line, (index, _) in enumerate(options._lines[top : top + region.height]):  # Textual 8.2 tells nobody else
         if index not in seen:
             seen.add(index)
-            yield Target(region.offset + Offset(0, line), lambda index=index: go(index))  # type: ignore[misc]
+            yield Target(region.offset + Offset(-1, line), lambda index=index: go(index))  # type: ignore[misc]
 
 
 class JumpScreen(ModalScreen[Target | None]):

@@ -53,6 +53,7 @@ class SessionScreen(AnsweringScreen):
 
     Attributes:
         clock_stands: whether it does not, as in a replay.
+        keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
     clock_stands = False
@@ -82,6 +83,7 @@ class SessionScreen(AnsweringScreen):
         self._look_file = look_file
         self._last_event_at, self._inbox = clock(), list[Event]()
         self._undrawn: list[Event] = []
+        self.keeps_device: Callable[[], bool] = lambda: False
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, status, keys."""
@@ -127,6 +129,7 @@ class SessionScreen(AnsweringScreen):
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
+        self._question.keep_device(self.keeps_device())
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return

@@ -32,7 +32,7 @@ from tui_tuner.tui.themes import use_themes
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Fields of the screen and the options that they are."""
-_LABELS = {"max_evaluations": "evaluations", "max_time": "time, as 20m", "max_cost": "US dollars"}
+_LABELS = {"max_evaluations": "evaluations", "max_time": "time (20m)", "max_cost": "US dollars"}
 
 
 class Choices(OptionList):
@@ -139,7 +139,7 @@ class StartApp(App[list[str]]):
     def _list_runs(self) -> None:
         at = self._runs.highlighted
         self._cards = self._world.runs()
-        self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
+        self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
         self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
         self._show_command()
