@@ -309,5 +309,6 @@ def _kernel_line(file: Path, has_problem: bool) -> Content:
 def _run_line(card: RunCard, *, marked: bool) -> Content:
     gain = "" if card.speedup is None else f"{card.speedup:.2f}x"
     mark = "=" if marked else " "
-    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {card.created[:16].replace('T', ' '):<16}  "
-    return plain(words) + one_line(str(card.path))
+    began = card.created[:16].replace("T", " ")
+    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {began:<16}  {card.strategy:<12.12} "
+    return plain(words) + one_line(card.path.name)
