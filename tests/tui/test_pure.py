@@ -18,6 +18,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.cards import completed, reply_content
 from tui_tuner.tui.charts import best_chart, chart_rows, sampled
 from tui_tuner.tui.columns import OrderedRows
@@ -342,3 +343,13 @@ def test_other_stars_are_emphasis() -> None:
     content = markdown_text("*one*, (**two**)")
     assert content.plain == "one, (two)"
     assert [span.style for span in content.spans] == ["italic", "bold"]
+
+
+def test_that_a_device_stays_taken_is_said_then_that_it_is_given_back() -> None:
+    line, said = QuestionLine(), []
+    for kept in (False, True, False):
+        line.keep_device(kept)
+        said.append(line.render().plain)
+    assert said[0] == ""
+    assert "stays taken for =" in said[1]
+    assert "given back" in said[2]
