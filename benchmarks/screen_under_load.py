@@ -6,8 +6,12 @@ The real app runs in a terminal of its own (a pseudo terminal that this program 
 a session has, at the given rate. All the while `d` is pressed, and the time is taken until the kernel's next view is
 in what the terminal gets. `rss` is the memory of the app's process once it is calm, at half of the evaluations, and
 after the last one; `bytes` is what it wrote to the terminal, `idle` what it writes in ten seconds after the last one,
-while a session that is not finished waits (its clock goes on). `cpu s` is the processor time of the app under load:
-where the machine has other work, the times of keys are those of a machine that has, and this one is not.
+while a session that is not finished waits (its clock goes on). `cpu s` is the processor time of the app under load.
+Where the machine has other work, the times of keys are long because of that: `work p99` is the processor time, in ms,
+that all of the app used while a key was on its way, what arrived meanwhile included.
+
+`--rows 100000` has as many evaluations there before the load begins: `open s` is the processor time until they are
+shown.
 """
 
 from __future__ import annotations
@@ -26,10 +30,14 @@ import termios
 import time
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
-COLUMNS = "{:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>6} {:>7} {:>7} {:>7} {:>9} {:>7}"
-HEADINGS = ("evals", "per s", "size", "p50 ms", "p99 ms", "max ms", "cpu s", "rss MB", "half", "end", "bytes", "idle")
+HEADINGS = (
+    "rows", "open s", "evals", "per s", "size", "p50 ms", "p99 ms", "max ms", "work p50", "work p99", "cpu s", "rss MB",
+    "half", "end", "bytes", "idle",
+)  # fmt: skip
+COLUMNS = " ".join(f"{{:>{max(7, len(heading))}}}" for heading in HEADINGS)
 VIEWS = (b"[diff]", b"[best]", b"[source]")
 KEY_EVERY_S = 0.15
 CALM_S, CALM_BYTES = 1.0, 200
@@ -65,16 +73,16 @@ class Terminal:
         self.written += len(data)
         return data
 
-    def press(self, key: str, shows: bytes) -> float:
-        """Seconds from a key to what it shows."""
-        pressed = time.perf_counter()
+    def press(self, key: str, shows: bytes) -> tuple[float, float]:
+        """Seconds from a key to what it shows, and the processor time that the app used meanwhile."""
+        pressed, worked = time.perf_counter(), self.worked_s()
         os.write(self.handle, key.encode())
         seen = b""
         while shows not in seen:
             seen = seen[-64:] + self.read(10.0)
             if time.perf_counter() - pressed > 30:
                 raise TimeoutError(f"{shows!r} never came")
-        return time.perf_counter() - pressed
+        return time.perf_counter() - pressed, self.worked_s() - worked
 
     def drain(self, seconds: float) -> int:
         """Read for so long; how many bytes came."""
@@ -93,6 +101,11 @@ class Terminal:
         fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def worked_s(self) -> float:
+        """The same to the nanosecond, of the threads that there are now."""
+        threads = Path(f"/proc/{self.process}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+
     def end(self) -> None:
         """Kill the app."""
         os.kill(self.process, signal.SIGKILL)
@@ -103,7 +116,7 @@ class Terminal:
 class Figures:
     """What was measured."""
 
-    latencies: list[float] = field(default_factory=list)
+    latencies: list[tuple[float, float]] = field(default_factory=list)
     rss: list[float] = field(default_factory=list)
 
 
@@ -111,7 +124,16 @@ def measure(options: argparse.Namespace) -> str:
     """Run the app under load; a line of the table."""
     told, tells = os.pipe()
     os.set_inheritable(tells, True)
-    load = ["--evaluations", str(options.evaluations), "--rate", str(options.rate), "--app", str(tells)]
+    load = [
+        "--evaluations",
+        str(options.evaluations),
+        "--rate",
+        str(options.rate),
+        "--rows",
+        str(options.rows),
+        "--app",
+        str(tells),
+    ]
     terminal = Terminal.start(options.size, load)
     os.close(tells)
     figures, views = Figures(), views_in_turn()
@@ -119,8 +141,11 @@ def measure(options: argparse.Namespace) -> str:
         seen = b""
         while b"scale.cu" not in seen:
             seen = seen[-64:] + terminal.read(10.0)
+        while said_now(told) != b"there":
+            terminal.drain(SLICE_S)
         while terminal.drain(CALM_S) > CALM_BYTES:
             pass
+        opened = terminal.cpu_s()
         figures.rss.append(terminal.rss_mb())
         terminal.press("d", next(views))  # the load begins with the first key
         begun, before, used = time.perf_counter(), terminal.written, terminal.cpu_s()
@@ -136,11 +161,17 @@ def measure(options: argparse.Namespace) -> str:
         idle = terminal.drain(IDLE_S)
     finally:
         terminal.end()
-    percents = [1000 * each for each in statistics.quantiles(figures.latencies, n=100)]
-    worst = 1000 * max(figures.latencies)
-    times = [f"{each:.0f}" for each in (percents[49], percents[98], worst)]
+    whole, work = [each for each, _ in figures.latencies], [worked for _, worked in figures.latencies]
+    times = [f"{1000 * each:.0f}" for each in (*percents(whole), max(whole), *percents(work))]
     times += [f"{used:.1f}", *(f"{each:.0f}" for each in figures.rss)]
-    return COLUMNS.format(options.evaluations, f"{rate:.0f}", options.size, *times, f"{written:,}", idle)
+    load = options.rows, f"{opened:.1f}", options.evaluations, f"{rate:.0f}", options.size
+    return COLUMNS.format(*load, *times, f"{written:,}", idle)
+
+
+def percents(values: list[float]) -> tuple[float, float]:
+    """The median and the 99th percentile, which is no more than the largest."""
+    cuts = statistics.quantiles(values, n=100, method="inclusive")
+    return cuts[49], cuts[98]
 
 
 def views_in_turn() -> Iterator[bytes]:
@@ -172,9 +203,11 @@ def show(options: argparse.Namespace) -> None:
             return False
 
         async def events(self, _: object) -> AsyncGenerator[object, None]:
-            making = events_of(options.evaluations)
-            for event in next(making):
-                yield event
+            making = events_of(options.rows + options.evaluations)
+            for pair in islice(making, 1 + options.rows):
+                for event in pair:
+                    yield event
+            os.write(options.app, b"there ")
             while app.screen is not app.session_screen or app.session_screen.query_one("KernelPane").view == "source":  # type: ignore[attr-defined]
                 await asyncio.sleep(SLICE_S)
             begun = time.perf_counter()
@@ -230,6 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--evaluations", type=int, default=10_000)
     parser.add_argument("--rate", type=float, default=1000.0, help="evaluations a second")
+    parser.add_argument("--rows", type=int, default=0, help="evaluations that are there before")
     parser.add_argument("--size", default="120x36", help="columns x rows")
     parser.add_argument("--app", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()

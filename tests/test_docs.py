@@ -24,7 +24,7 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.settings import Settings, load_settings, settings_text
 from tui_tuner.strategies.choose import STRATEGIES, strategy_named
 from tui_tuner.subjects import subjects_with_settings
-from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, START_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import load_theme
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -109,7 +109,7 @@ def test_every_key_of_the_screen_has_its_row(binding):
 
 def test_no_row_of_the_keys_names_a_binding_that_does_not_exist():
     named = re.findall(r"^\| `(\w+)` \|", DEVICES.split("\n## Keys\n")[1], re.MULTILINE)
-    assert named == [binding.id for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]]
+    assert named == [binding.id for binding in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]]
 
 
 def test_every_model_provider_and_every_cuda_backend_is_named():
@@ -152,7 +152,7 @@ def test_the_example_of_a_model_program_passes_prompt_and_reply_on():
 def test_relative_links_lead_to_files(document):
     links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", document.read_text("utf-8"))
     files = [document.parent / link for link in links if not re.match(r"\w+:", link)]
-    missing = [str(file) for file in files if not file.exists() and file != ROOT / "docs/screen.svg"]
+    missing = [str(file) for file in files if not file.exists()]
     assert missing == []
 
 
@@ -189,3 +189,13 @@ def test_every_option_of_the_command_line_is_in_a_table_or_beside_its_command(op
     for command in set(options) - {""}:
         for option in options[command] - options[""]:
             assert re.search(rf"tuner-tui {command}\b[^`\n]*{option}\b", told), f"{command} {option}"
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("screen*.svg")), ids=lambda file: file.stem)
+def test_a_picture_of_the_screen_loads_nothing_and_has_a_font_that_readers_have(picture):
+    svg = picture.read_text("utf-8")
+    assert "@font-face" not in svg
+    assert "url(http" not in svg
+    assert re.search(r"font-family: [^;]*monospace;", svg)
+    assert "NVIDIA&#160;H200" in svg
+    assert len(svg) < 120_000

@@ -21,7 +21,7 @@ from tui_tuner.session.events import ApprovalGiven, Event, Note, SessionFinished
 from tui_tuner.session.live import GONE, LiveRun, WatchedRun, is_driven
 from tui_tuner.session.plan import Say
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.steps import Decision, Proposal, Step
+from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step
 
 
 @pytest.fixture(autouse=True)
@@ -205,3 +205,46 @@ async def test_a_watcher_learns_that_the_process_was_killed(tmp_path: Path) -> N
     assert asked.withdrawn == 1
     with pytest.raises(JournalError, match="no process drives"):
         WatchedRun(tmp_path)
+
+
+class Helps(Nobody):
+    def __init__(self, remedy: Remedy | None = None) -> None:
+        super().__init__()
+        self.remedy = remedy
+        self.troubles: list[ModelTrouble] = []
+
+    async def help(self, trouble: ModelTrouble) -> Remedy:
+        self.troubles.append(trouble)
+        return self.remedy or await asyncio.get_running_loop().create_future()
+
+
+def without_a_session(directory: Path) -> Path:
+    run = new_run(directory)
+    run.journal.close()
+    return run.path
+
+
+@pytest.mark.parametrize("from_here", [False, True])
+async def test_whoever_watches_says_what_to_do_about_a_model_that_fails(tmp_path: Path, from_here: bool) -> None:
+    path, trouble = without_a_session(tmp_path), ModelTrouble(purpose="plan", model="m", reason="no route")
+    elsewhere, silent = Helps(None if from_here else Remedy(action="switch", model="other")), Nobody()
+    here = Helps()
+    live = LiveRun(path, here, lambda _: None)
+    live.open()
+    watchers = [asyncio.create_task(watched(path, each)) for each in (elsewhere, silent)]
+    asking = asyncio.create_task(live.help(trouble))
+    assert await reached(lambda: bool(here.troubles and elsewhere.troubles))
+    if from_here:
+        asking.cancel()
+        await asyncio.wait({asking})
+    else:
+        assert await asking == Remedy(action="switch", model="other")
+    live.close()
+    await asyncio.gather(*watchers)
+    assert elsewhere.troubles == [trouble]
+    assert not silent.asked
+
+
+async def test_who_asks_nobody_leaves_the_call_out(tmp_path: Path) -> None:
+    live = LiveRun(without_a_session(tmp_path), ApproveAll(), lambda _: None)
+    assert await live.help(ModelTrouble(purpose="plan", model="m", reason="no route")) == Remedy(action="skip")

@@ -122,8 +122,19 @@ async def test_the_device_is_given_back_when_nobody_compares_for_long(
     run = new_run(tmp_path)
     session = session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply()))
     session.stays = True
+    kept: list[bool] = []
+    begins = stream.asyncio.wait_for
+
+    async def waits(*arguments: object) -> object:
+        kept.append(session.keeps_device)
+        return await begins(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(stream.asyncio, "wait_for", waits)
     story = [event async for event in session.events(ApproveAll())]
     assert isinstance(story[-1], events.SessionFinished)
+    assert kept
+    assert kept[-1]
+    assert not session.keeps_device
     assert not session.tell(pair(run))
 
 

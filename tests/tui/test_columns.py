@@ -16,10 +16,10 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.session import events
-from tui_tuner.tui import evaluation_table
+from tui_tuner.tui import benchmarks_pane, evaluation_table, kernel_view
 from tui_tuner.tui.benchmarks_pane import BenchmarksPane
-from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, columns_help
-from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn
+from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, columns_help, placed
+from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn, EvaluationContext, Tunables
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.table import ColumnTable
 
@@ -238,3 +238,34 @@ async def test_a_column_without_a_word_is_left_out_and_a_wide_one_stands_behind_
         assert [each.column.name for each in app.table.placed] == ["words", "in sight", "wide"]
         app.table.draw(["a"], "!")
         assert [each.column.name for each in app.table.placed] == ["optional", "words", "in sight", "wide"]
+
+
+@pytest.mark.parametrize("room", range(62, 90))
+def test_no_value_of_a_tunable_is_cut(room: int) -> None:
+    context = EvaluationContext(Tunables(("tile", "unroll", "block", "warps", "stages"), (3, 4, 5, 3, 2)))
+    longest = {"configuration": len(context.tunables.header), "time": 6, "change": 6}
+    column = next(each for each in placed(EVALUATION_COLUMNS, longest, context, room) if each.heading.startswith("til"))
+    values = {"tile": 128, "unroll": 1024, "block": 10240, "warps": 512, "stages": 12}
+    shown = column.column.laid_out(context.tunables.line(values), column.width).split()
+    whole = ["128", "1024", "10240", "512", "12"]
+    assert shown == whole or (shown[-1] == "…" and shown[:-1] == whole[: len(shown) - 1])
+
+
+async def test_many_rows_are_filtered_once_the_typing_pauses(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmarks_pane, "_MANY", 10)
+    monkeypatch.setattr(benchmarks_pane, "_TYPING_S", 0.0)
+    monkeypatch.setattr(kernel_view, "_SLICE", 7)
+    looked = []
+    monkeypatch.setattr(
+        kernel_view.RowFilter, "takes", lambda self, row, title: looked.append(row.number) or row.number % 5 == 0
+    )
+    arrived = asyncio.Event()
+    async with started(ScriptedRun(many_evaluations(30, arrived), stays=True)) as pilot:
+        await arrived.wait()
+        await settled(pilot)
+        looked.clear()
+        await pilot.press("3", "slash", "x")
+        await pilot.app.workers.wait_for_complete()
+        await settled(pilot)
+        assert [row.split()[0] for row in table_text(pilot.app)] == ["★30", "25", "20", "15", "10", "5"]
+        assert len(looked) == 30, "each row is looked at once, in slices"

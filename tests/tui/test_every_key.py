@@ -33,6 +33,7 @@ screen.copy_focused          y ctrl+y
 screen.copy_command          Y alt+y
 screen.export_table          E alt+e
 screen.maximise              f f11
+screen.jump                  semicolon alt+j
 screen.pane 1                1 alt+1
 screen.pane 2                2 alt+2
 screen.pane 3                3 alt+3
@@ -207,5 +208,5 @@ async def test_every_key_does_in_every_pane_what_the_table_says_and_else_nothing
         with monkeypatch.context() as patched:
             patched.setattr(App, "_dispatch_action", lambda _, *taken: heard.take(*taken))
             here = table(EVERYWHERE, *asked, OF_TYPING)
-            spelt = {key for key in here if len(key) == 1 or key in ("question_mark", "slash")}
+            spelt = {key for key in here if len(key) == 1 or key in ("question_mark", "slash", "semicolon")}
             assert await heard.of(pilot, keys) == {key: does for key, does in here.items() if key not in spelt}

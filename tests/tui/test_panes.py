@@ -20,6 +20,7 @@ from tui_tuner.tui.chat_entries import Fold
 from tui_tuner.tui.chat_pane import ChatLog
 from tui_tuner.tui.evaluation_table import EvaluationTable
 from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.plan_pane import StepList
 from tui_tuner.tui.row_dialog import RowDialog
 
 
@@ -217,3 +218,29 @@ async def test_a_streamed_reply_and_its_whole_are_one_entry(started: Started) ->
         await settled(pilot)
         assert len(pilot.app.screen.query(".reply")) == 1
         assert "2,953 tokens, $0.02" in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_letters_go_to_panes_steps_and_rows(started: Started, size: tuple[int, int]) -> None:
+    async with started(ScriptedRun(scripted.awaiting()[:-1], stays=True), size) as pilot:
+        app = pilot.app
+        await pilot.press("3")
+        await settled(pilot)
+
+        async def letter_at(x: int, y: int) -> str:
+            await pilot.press("semicolon")
+            await pilot.pause()
+            return next(str(one.render()) for one in app.screen.query(".jump-letter") if one.region.offset == (x, y))
+
+        table = app.session_screen.query_one(EvaluationTable)
+        await pilot.press(await letter_at(table.region.x, table.region.y + 2))
+        assert (app.focused, table.cursor_row) == (table, 1)
+        other = app.session_screen.query_one("#pane-2")
+        place = (other.region.x + 1, other.region.y) if other.display else (12, 1)
+        await pilot.press(await letter_at(*place))
+        assert focused_pane(app) == 2
+        steps = app.session_screen.query_one(StepList)
+        await pilot.press(await letter_at(steps.content_region.x - 1, steps.content_region.y))
+        assert (app.focused, steps.highlighted) == (steps, 0)
+        await pilot.press("semicolon", "q")
+        assert (len(app.screen_stack), app.is_running, focused_pane(app)) == (1, True, 2)

@@ -18,6 +18,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.cards import completed, reply_content
 from tui_tuner.tui.charts import best_chart, chart_rows, sampled
 from tui_tuner.tui.columns import OrderedRows
@@ -330,3 +331,25 @@ def test_all_about_a_row_says_what_holds_it_back_where_that_is_known() -> None:
     known, unknown = (evaluation_text(row, "title", "ms").plain for row in rows)
     assert "held by  Memory: the declared bytes alone need 91% of the time.\nlaunch: 4 blocks" in known
     assert "held by" not in unknown
+
+
+@pytest.mark.parametrize("text", ["(BM = size_y*TM, BN = size_x*TN)", "2*n**3 + k*2", "(a+b)*c*d, x[i]*y[i]*2"])
+def test_a_star_between_two_words_multiplies(text: str) -> None:
+    assert markdown_text(text).plain == text
+    assert not markdown_text(text).spans
+
+
+def test_other_stars_are_emphasis() -> None:
+    content = markdown_text("*one*, (**two**)")
+    assert content.plain == "one, (two)"
+    assert [span.style for span in content.spans] == ["italic", "bold"]
+
+
+def test_that_a_device_stays_taken_is_said_then_that_it_is_given_back() -> None:
+    line, said = QuestionLine(), []
+    for kept in (False, True, False):
+        line.keep_device(kept)
+        said.append(line.render().plain)
+    assert said[0] == ""
+    assert "stays taken for =" in said[1]
+    assert "given back" in said[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from tui_tuner.app import overview
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.settings import load_settings
-from tui_tuner.tui.dialogs import MessageDialog
+from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
+from tui_tuner.tui.keys import checked_keymap
+from tui_tuner.tui.plain import Paragraphs
 from tui_tuner.tui.problem_form import ProblemForm
 from tui_tuner.tui.start_app import StartApp
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
@@ -44,8 +47,6 @@ async def found() -> Found:
 
 
 def world() -> StartWorld:
-    from dataclasses import replace
-
     return replace(overview.start_world(Path()), discover=found)
 
 
@@ -201,3 +202,28 @@ def test_settings_that_would_not_load_are_not_written() -> None:
     with pytest.raises(SettingsError):
         overview.save_choices({"max_evaluations": "0"})
     assert Path("mine.toml").read_text() == "[session]\nseed = 3\n"
+
+
+@pytest.mark.usefixtures("_here")
+async def test_letters_go_to_kernels_runs_and_fields_and_keys_are_the_users() -> None:
+    app = StartApp(replace(world(), keymap={"start_jump": "g", "start_delete": "D"}))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        for key, focused, at in (("s", "kernels", 1), ("f", "runs", 1), ("g", "device", None)):
+            await pilot.press("g", key)
+            assert app.focused is not None
+            assert (app.focused.id, getattr(app.focused, "highlighted", None)) == (focused, at)
+        await pilot.press("g", "d", "x")
+        assert len(app.screen_stack) == 1, "the key is another one"
+        await pilot.press("D")
+        await pilot.pause()
+        assert isinstance(app.screen, ConfirmDialog)
+        await pilot.press("escape", "question_mark")
+        await pilot.pause()
+        assert "Delete the run" in "\n".join(str(line.render()) for line in app.screen.query(Paragraphs))
+
+
+def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
+    with pytest.raises(SettingsError, match="start_replay"):
+        StartApp(StartWorld([], {}, found, list, *[lambda *_: None] * 4, keymap={"start_resume": "p"}))  # type: ignore[arg-type]
+    assert checked_keymap({"start_resume": "j,r", "approve": "a"}), "the two screens are never there together"

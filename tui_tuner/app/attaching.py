@@ -18,7 +18,7 @@ from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines, Lines
 from tui_tuner.session.live import WatchedRun
 from tui_tuner.session.stream import KeptRun
-from tui_tuner.strategies.steps import Approver, Decision, Proposal
+from tui_tuner.strategies.steps import Approver, Decision, ModelTrouble, Proposal, Remedy
 from tui_tuner.text import say
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ STORY = "story.log"
 
 
 class AnswersElsewhere:
-    """Answers nothing here: a step waits until somebody who is attached answers it.
+    """Answers nothing here: a step, or a model that fails, waits until somebody who is attached answers it.
 
     Args:
         told: is told in a line that a step waits.
@@ -46,6 +46,16 @@ class AnswersElsewhere:
         """
         self._told(f"step {proposal.step.id} awaits an answer: {proposal.step.title}")
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        return await answer
+
+    async def help(self, trouble: ModelTrouble) -> Remedy:
+        """The same about a model that fails.
+
+        Raises:
+            asyncio.CancelledError: somebody answered elsewhere.
+        """
+        self._told(f"the model failed and an answer is awaited: {trouble.reason}")
+        answer: asyncio.Future[Remedy] = asyncio.get_running_loop().create_future()
         return await answer
 
 

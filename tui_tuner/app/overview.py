@@ -43,6 +43,7 @@ def start_world(directory: Path) -> StartWorld:
         delete=delete_run,
         save=save_choices,
         theme=settings.screen.theme,
+        keymap=settings.screen.keys,
     )
 
 

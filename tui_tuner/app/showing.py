@@ -291,6 +291,11 @@ class StartingSession:
         """What it is about: a kernel as long as nothing else is known."""
         return KERNEL if self.setup is None else self.setup.session.subject
 
+    @property
+    def keeps_device(self) -> bool:
+        """Whether the session is over and its device stays taken for comparisons."""
+        return self.setup is not None and self.setup.session.keeps_device
+
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Put the session together, then run it while iterated.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, product
 from typing import Any
@@ -21,7 +21,7 @@ from tui_tuner.problem.component import (
 )
 from tui_tuner.problem.expressions import Parsed, check, conjuncts, parse
 from tui_tuner.problem.model import Configuration, Launch, Value
-from tui_tuner.problem.tunables import exact_key
+from tui_tuner.problem.tunables import exact, exact_key
 from tui_tuner.text import suggestion
 
 MANY = 1_000_000
@@ -197,7 +197,7 @@ class SearchSpace:
             if name not in configuration:
                 return f"'{name}' has no value"
             chosen = configuration[name]
-            if not any(type(chosen) is type(value) and chosen == value for value in values):
+            if not isinstance(chosen, Hashable) or exact(chosen) not in self._offered[name]:
                 return f"{name} = {chosen!r} is not among {', '.join(map(repr, values))}"
         broken = next(iter(self.broken_rules(configuration)), None)
         if broken is not None:
@@ -205,6 +205,11 @@ class SearchSpace:
         if self._members is not None and exact_key(configuration) not in self._members:
             return "the recording does not hold it"
         return None
+
+    @cached_property
+    def _offered(self) -> dict[str, frozenset[Hashable]]:
+        """The values of each tunable, for one look at whether a value is among them."""
+        return {name: frozenset(map(exact, values)) for name, values in self.tunables.items()}
 
     def allows(self, values: Mapping[str, Value]) -> bool:
         """Whether some valid configuration has these values of some tunables."""

@@ -55,7 +55,7 @@ def exact(value: Value) -> Hashable:
 
 def exact_key(configuration: Mapping[str, Value]) -> Hashable:
     """A key that equal configurations share and no others, whatever the order of their names."""
-    return frozenset((name, exact(value)) for name, value in configuration.items())
+    return frozenset(zip(configuration, map(type, configuration.values()), configuration.values(), strict=True))
 
 
 def is_ordinal(values: Sequence[Value]) -> bool:

@@ -178,16 +178,17 @@ class KernelBench:
             BudgetSpent: the budget did not reach for all.
             StepSkipped: the user ended it before all were done.
         """
-        known = self._by_candidate[candidate.id]
-        self._candidates[candidate.id] = candidate
+        name = candidate.id
+        known = self._by_candidate[name]
+        self._candidates[name] = candidate
         new = {_name(c): c for c in configurations if _name(c) not in known}
         allowed = list(new.values())[: self._budget.evaluations_left]
         at_once = asyncio.Semaphore(self._at_once)
-        content = self._recall.nth("skipped", {"candidate": candidate.id, "configurations": [*map(_name, allowed)]})
+        content = self._recall.nth("skipped", {"candidate": name, "configurations": [*map(_name, allowed)]})
         skipped = self._recall.known("skipped", content)
         done = range(len(allowed)) if skipped is None else skipped["done"]
         jobs = [
-            self._one(candidate, c, at_once) if index in done else self._left_out(candidate, c)
+            self._one(candidate, name, c, at_once) if index in done else self._left_out(candidate, c)
             for index, c in enumerate(allowed)
         ]
         outcomes = await self._controls.run(jobs)
@@ -236,7 +237,7 @@ class KernelBench:
             profile = await self._machine.watched(evaluator.profile(candidate, configuration))
             return profile.model_dump(mode="json")
 
-        content = self._content(candidate, configuration)
+        content = self._content(name[0], configuration)
         profile = Profile.model_validate(await self._recall.once("profile", content, live))
         self._profiles[name] = profile
         measured = self._by_candidate[candidate.id][name[1]]
@@ -284,9 +285,9 @@ class KernelBench:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _one(
-        self, candidate: Candidate, configuration: Configuration, at_once: asyncio.Semaphore
+        self, candidate: Candidate, name: str, configuration: Configuration, at_once: asyncio.Semaphore
     ) -> Evaluation | BudgetSpent:
-        content = self._content(candidate, configuration)
+        content = self._content(name, configuration)
         number, live = self._begun(candidate, configuration)
         stopped = self._recall.known("stopped", content)
         if stopped is not None:
@@ -320,8 +321,8 @@ class KernelBench:
         self, candidate: Candidate, configuration: Configuration
     ) -> tuple[int, Callable[[], Awaitable[dict[str, Any]]]]:
         """The number of an evaluation and what does it, which may be under way already."""
-        begun = self._speculations.pop((candidate.id, _name(configuration)), None)
-        if begun is not None:
+        speculations = self._speculations
+        if speculations and (begun := speculations.pop((candidate.id, _name(configuration)), None)) is not None:
             return begun.number, lambda: begun.task
         self._number += 1
         number = self._number
@@ -340,8 +341,8 @@ class KernelBench:
             raise
         return evaluation.model_dump(mode="json")
 
-    def _content(self, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
-        return {"candidate": candidate.id, "configuration": configuration, **self._machine.context}
+    def _content(self, candidate: str, configuration: Configuration) -> dict[str, Any]:
+        return {"candidate": candidate, "configuration": configuration, **self._machine.context}
 
 
 def _name(configuration: Configuration) -> str:

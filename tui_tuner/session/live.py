@@ -16,20 +16,22 @@ import json
 import os
 import shutil
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
 from tui_tuner.session.plan import INSTRUCTION, Instruction
-from tui_tuner.strategies.steps import Approver, Decision, Proposal
+from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy
 from tui_tuner.subjects import Subject, subject_of
+
+AnswerT = TypeVar("AnswerT", Decision, Remedy)
 
 _DIRECTORY, _EVENTS, _SAID = "live", "events.jsonl", "said"
 _LISTEN_S = 0.2
@@ -55,7 +57,7 @@ class LiveRun:
         self._directory = run / _DIRECTORY
         self._approver = approver
         self._tell = tell
-        self._asked: dict[str, asyncio.Future[Decision]] = {}
+        self._asked: dict[str, tuple[type[BaseModel], asyncio.Future[Any]]] = {}
         self._numbers = count(1)
         self._token = f"{time.time_ns():x}-{os.getpid()}"
         self._file: io.FileIO | None = None
@@ -79,16 +81,32 @@ class LiveRun:
 
     async def decide(self, proposal: Proposal) -> Decision:
         """The first answer, from here or from a watcher; without anybody it is waited for."""
-        here = asyncio.ensure_future(self._approver.decide(proposal))
+        asked = {"proposal": proposal.model_dump(mode="json")}
+        return await self._first_answer(asked, self._approver.decide(proposal), Decision)
+
+    async def help(self, trouble: ModelTrouble) -> Remedy:
+        """The same about a model that fails; where nobody is asked here the call is left out."""
+        if not isinstance(self._approver, Helper):
+            return Remedy(action="skip")
+        return await self._first_answer(
+            {"trouble": trouble.model_dump(mode="json")}, self._approver.help(trouble), Remedy
+        )
+
+    async def _first_answer(
+        self, asked: Mapping[str, Any], answering: Coroutine[Any, Any, AnswerT], kind: type[AnswerT]
+    ) -> AnswerT:
+        here = asyncio.ensure_future(answering)
         name = f"{self._token}-{next(self._numbers)}"
         try:
             await asyncio.wait({here}, timeout=0)  # an approver who needs no time asks nobody
             if here.done():
                 return here.result()
-            said = self._asked[name] = asyncio.get_running_loop().create_future()
-            self._write({"question": name, "proposal": proposal.model_dump(mode="json")})
+            said: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self._asked[name] = kind, said
+            self._write({"question": name, **asked})
             await asyncio.wait({here, said}, return_when=asyncio.FIRST_COMPLETED)
-            return said.result() if said.done() else here.result()
+            answer: AnswerT = said.result() if said.done() else here.result()
+            return answer
         finally:
             here.cancel()
             await asyncio.wait({here})
@@ -129,8 +147,9 @@ class LiveRun:
         with suppress(ValidationError):
             if file.name.startswith("tell-"):
                 self._tell(INSTRUCTION.validate_json(text))
-            elif (answer := self._asked.get(file.stem)) is not None and not answer.done():
-                answer.set_result(Decision.model_validate_json(text))
+            elif (asked := self._asked.get(file.stem)) is not None and not asked[1].done():
+                kind, answer = asked
+                answer.set_result(kind.model_validate_json(text))
 
 
 def is_driven(run: Path) -> bool:
@@ -219,10 +238,12 @@ class WatchedRun:
     def _heard(self, line: bytes, approver: Approver) -> Event | None:
         content = json.loads(line)
         if "question" in content:
-            name, proposal = content["question"], Proposal.model_validate(content["proposal"])
-            self._answering[name] = asyncio.create_task(self._answer(name, proposal, approver))
+            name, answering = content["question"], _put(content, approver)
+            if answering is not None:
+                self._answering[name] = asyncio.create_task(self._answer(name, answering))
         elif "settled" in content:
-            self._answering.pop(content["settled"]).cancel()
+            if (task := self._answering.pop(content["settled"], None)) is not None:
+                task.cancel()
         else:
             event = Event.model_validate(content["event"])
             self._effort[0] += isinstance(event, EvaluationFinished)
@@ -230,9 +251,8 @@ class WatchedRun:
             return event
         return None
 
-    async def _answer(self, name: str, proposal: Proposal, approver: Approver) -> None:
-        decision = await approver.decide(proposal)
-        self._say(name, decision.model_dump_json())
+    async def _answer(self, name: str, answering: Awaitable[BaseModel]) -> None:
+        self._say(name, (await answering).model_dump_json())
 
     def _say(self, name: str, text: str) -> bool:
         """Lay a word down whole; False if another has that name already, as when another answered first."""
@@ -246,3 +266,10 @@ class WatchedRun:
         finally:
             unseen.unlink(missing_ok=True)
         return True
+
+
+def _put(question: Mapping[str, Any], approver: Approver) -> Awaitable[BaseModel] | None:
+    """What awaits the approver's answer to a question; None where it is none of theirs."""
+    if "proposal" in question:
+        return approver.decide(Proposal.model_validate(question["proposal"]))
+    return approver.help(ModelTrouble.model_validate(question["trouble"])) if isinstance(approver, Helper) else None

@@ -82,6 +82,7 @@ class EventStream(ABC):
 
     Attributes:
         stays: whether who listens wants to compare more once it is over, until they listen no more.
+        keeps_device: whether it is over and the device stays taken for that.
     """
 
     goes_on: ClassVar[bool] = False
@@ -90,7 +91,7 @@ class EventStream(ABC):
         self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str, models: Models | None = None
     ) -> None:
         self.title = title
-        self.stays = False
+        self.stays = self.keeps_device = False
         self._kept = kept
         journal = kept.journal
         self._resumed = journal.writable and journal.last_elapsed > 0
@@ -137,6 +138,8 @@ class EventStream(ABC):
         if self._kept.journal.writable:
             approver = self._live = LiveRun(self._kept.path, approver, self.tell)
             self._live.open()
+            if self._conversation.helper is not None:
+                self._conversation.helper = self._live
         self._driven = task = asyncio.create_task(self._drive(approver))
         task.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:
@@ -188,9 +191,13 @@ class EventStream(ABC):
         self._recall.hold(True)  # the session's time is over
         self._recall.must_be_live()
         self._pairs.go_on()
-        with contextlib.suppress(TimeoutError):
-            while (event := await asyncio.wait_for(self._queue.get(), HELD_S)) is not None:
-                yield event
+        self.keeps_device = True
+        try:
+            with contextlib.suppress(TimeoutError):
+                while (event := await asyncio.wait_for(self._queue.get(), HELD_S)) is not None:
+                    yield event
+        finally:
+            self.keeps_device = False
 
     @property
     def paused(self) -> bool:

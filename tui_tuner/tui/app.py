@@ -127,6 +127,9 @@ class TunerApp(App[str]):
         tell = self._run_shown.tell
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file)
         screen.clock_stands = self._player is not None
+        screen.keeps_device = lambda: getattr(
+            self._run_shown, "keeps_device", False
+        )  # a replay and a watcher have none
         return screen
 
     def exit(self, *given: Any, **named: Any) -> None:  # noqa: ANN401  # Textual's own
@@ -185,6 +188,7 @@ class TunerApp(App[str]):
                 await self.push_screen(self.session_screen)
                 self._starting = False
                 gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
+                gc.set_threshold(20_000, 20, 20)  # and of a long story nearly all stays
             if event.transient and getattr(event, "type", "") == "rewound":
                 await self._rewind()
                 return
@@ -310,7 +314,7 @@ class TunerApp(App[str]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Textual's commands and every key of the panes that acts now."""
-        own = {"Maximize", "Minimize"}
+        own = {"Maximize", "Minimize", "Keys"}
         yield from (command for command in super().get_system_commands(screen) if command.title not in own)
         if not self._starting and screen is self.session_screen:
             for title, words, action in commands_of(screen):

@@ -28,6 +28,7 @@ class QuestionLine(Widget):
         self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
+        self._kept = ""
 
     def ask(self, question: Proposal | ModelTrouble | None, words: str = "") -> None:
         """Show a question, or that there is none.
@@ -47,6 +48,13 @@ class QuestionLine(Widget):
             self._current = current
             self.refresh()
 
+    def keep_device(self, kept: bool) -> None:
+        """Say that the device stays taken after the end, then that it is given back."""
+        words = _KEPT if kept else self._kept and _GIVEN_BACK
+        if words != self._kept:
+            self._kept = words
+            self.refresh()
+
     def render(self) -> Content:
         """One line; the keys that answer are in the line of keys."""
         if isinstance(self._question, ModelTrouble):
@@ -55,11 +63,14 @@ class QuestionLine(Widget):
             step = self._question.step
             title = f"{step.title}: {self._words}" if self._words else step.title
             return Content.styled(f"○ step {step.id} awaits you: ", "bold") + one_line(title)
-        if self._current is None:
-            return Content()
+        if self._current is None or self._kept:
+            return Content(self._kept)
         mark, style = MARKS[self._current.state]
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 
+
+_KEPT = "the device stays taken for =, ten minutes more at a time, or until you leave"
+_GIVEN_BACK = "the device is given back"
 
 REMEDY = "remedy"
 ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again", "review", "facts", REMEDY)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
@@ -21,6 +23,7 @@ from tui_tuner.session import events
 from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.columns import RowOrder, columns_help
+from tui_tuner.tui.jump import Target
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.pins import PinLines, Pins, configured
@@ -33,6 +36,10 @@ from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 _TALLEST = 14
 """Lines of a chart that is no curve, at most."""
 
+
+_MANY = 5000
+"""Rows; more are filtered once the typing pauses."""
+_TYPING_S = 0.25
 
 TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
 
@@ -100,6 +107,7 @@ over its values, each with the number of its failures; equal heights are equal f
         self._turned: dict[str, RowOrder[Any]] = {}
         self._pins = Pins()
         self._titled = ""
+        self._wanted = ""
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
@@ -159,6 +167,16 @@ over its values, each with the number of its failures; equal heights are equal f
     def focus_target(self) -> Widget:
         """The table."""
         return self._contents.table
+
+    def targets(self) -> Iterator[Target]:
+        """The rows in view."""
+        table = self._contents.table
+        for line, row in enumerate(table.lines_in_view, start=1):
+            yield Target(table.region.offset + Offset(0, line), lambda row=row: self._go_to(row))  # type: ignore[misc]
+
+    def _go_to(self, row: int) -> None:
+        self._contents.table.focus()
+        self._contents.table.move_cursor(row)
 
     def copied_text(self) -> tuple[str, str]:
         """All about the selected row."""
@@ -225,6 +243,20 @@ over its values, each with the number of its failures; equal heights are equal f
         self.query_one("#filter-fault", Static).update(
             one_line(self._contents.fault(self.query_one(FilterInput).value))
         )
+        if len(self._view_model.rows) > _MANY:
+            self._sift()
+        else:
+            self._apply_filter()
+
+    @work(exclusive=True, exit_on_error=False, group="filter", description="filtering many rows")
+    async def _sift(self) -> None:
+        """Filter many rows once the typing pauses, and in slices: no key waits for it."""
+        await asyncio.sleep(_TYPING_S)
+        await self._contents.sift(self._view_model, self.query_one(FilterInput).value)
+        self._apply_filter()
+
+    def _apply_filter(self) -> None:
+        self._wanted = self.query_one(FilterInput).value
         self._draw()
 
     @on(Input.Submitted, "#filter")
@@ -259,8 +291,7 @@ over its values, each with the number of its failures; equal heights are equal f
             self._draw_chart()
 
     def _draw(self) -> None:
-        text = self.query_one(FilterInput).value
-        self.border_subtitle = one_line(self._contents.draw(self._view_model, text, self._order))
+        self.border_subtitle = one_line(self._contents.draw(self._view_model, self._wanted, self._order))
         if self._titled != self._order.name:  # one that is remembered may be known only now
             self.refresh_title()
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, key_of(self.screen, "compare"))

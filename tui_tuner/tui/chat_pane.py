@@ -5,7 +5,7 @@ They are two widgets, so that what was typed into the one can never be sent as t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui import chat_entries
 from tui_tuner.tui.chat_entries import Fold, ReplyEntry
+from tui_tuner.tui.jump import Target
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.view_model import ViewModel
@@ -193,6 +194,11 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
     def focus_target(self) -> Widget:
         """The entries."""
         return self._log
+
+    def targets(self) -> Iterator[Target]:
+        """The line to type into."""
+        if self._say.display and self._lines[self._say].display:
+            yield Target(self._lines[self._say].region.offset, self.start_words)
 
     def offer_rejection(self, awaiting: bool) -> None:
         """Let a reason be typed while a step awaits the user; forget it otherwise."""

@@ -100,6 +100,7 @@ class Column(Generic[RowT, ContextT]):
         in_sight: whether it always fits: the others give way to it, and stand behind where there is no room.
         squeezed_to: cells that it can be cut to before it stands behind; 0 where it is shown whole or not at all.
         stretches: whether it takes its `least` cells first, and what the others leave of the rest.
+        parts: lengths of its texts behind each of their parts, between which alone they are cut; None to cut anywhere.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Column(Generic[RowT, ContextT]):
     in_sight: bool = False
     squeezed_to: int = 0
     stretches: bool = False
+    parts: Callable[[ContextT], Sequence[int]] | None = None
 
     def heading_in(self, context: ContextT) -> str:
         """The heading as it is now."""
@@ -124,11 +126,22 @@ class Column(Generic[RowT, ContextT]):
         """Cells of the terminal that it takes where its longest text, the heading included, has so many."""
         return min(max(longest + max(1, self.gap), self.least), self.most)
 
+    def squeezed(self, width: int, room: int, context: ContextT) -> int:
+        """Cells that it takes of the room there is, where it wants `width` of them."""
+        if width <= room or self.parts is None:
+            return min(width, room)
+        whole = [length for length in self.parts(context) if length + _CUT <= room]
+        return whole[-1] + _CUT if whole else room
+
     def laid_out(self, text: str, width: int) -> str:
         """The text in its place in `width` cells, cut if it is too long."""
         if self.side == "right":
             return f"{cut(text, width - 1):>{width}}"
         return (" " * self.gap + cut(text, width - self.gap)).ljust(width)
+
+
+_CUT = 3
+"""Cells of a column at the right beside the parts that are left: the blank before it, and one with `…` behind."""
 
 
 def columns_help(columns: Sequence[Column[Any, Any]]) -> str:
@@ -167,7 +180,7 @@ def placed(
     for each in sorted(whole, key=lambda each: not each.column.squeezed_to):
         left = room - sum(widths.values())
         if each.column.name not in widths and min(each.width, each.column.squeezed_to or each.width) <= left:
-            widths[each.column.name] = min(each.width, left)
+            widths[each.column.name] = each.column.squeezed(each.width, left, context)
     for each in whole:
         if each.column.stretches:
             left = room - sum(widths.values())

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
 from tui_tuner.format import count, interval, milliseconds, share, tunable_value
@@ -74,6 +75,11 @@ class Tunables:
         """The short names over their values."""
         pairs = zip(short_names(self.names), self.widths, strict=True)
         return " ".join(f"{name:>{width}}" for name, width in pairs) or "configuration"
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the place of each tunable ends, in cells."""
+        return [end + index for index, end in enumerate(accumulate(self.widths))]
 
     @property
     def legend(self) -> str:
@@ -193,6 +199,7 @@ EVALUATION_COLUMNS = (
     ),
     EvaluationColumn(
         name="configuration", heading=lambda context: context.tunables.header, most=400, squeezed_to=8,
+        parts=lambda context: context.tunables.ends,
         cell=lambda row, context: context.tunables.line(row.configuration),
         explanation="the value of every tunable; their short names are told below the table",
     ),

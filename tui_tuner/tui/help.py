@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -77,11 +77,15 @@ def _paragraph(line: str) -> Content:
 
 
 def _section(title: str, bindings: list[Binding], key_names: KeyNames) -> Content:
-    lines = [Content.styled(title, "bold underline")]
+    lines = [Content.styled(title, "bold underline"), *key_lines(bindings, key_names)]
+    return Content("\n").join(lines) if bindings else Content()
+
+
+def key_lines(bindings: Sequence[Binding], key_names: KeyNames) -> Iterator[Content]:
+    """Each binding's keys and what they do."""
     for binding in bindings:
         label = Content.styled(f"{key_names(binding):<{_WIDTH - 1}} ", "bold $text-accent")
-        lines.append(hanging(label) + plain(binding.tooltip))
-    return Content("\n").join(lines) if bindings else Content()
+        yield hanging(label) + plain(binding.tooltip)
 
 
 def names_of_keys(keymap: Mapping[str, str], display: Callable[[Binding], str]) -> KeyNames:

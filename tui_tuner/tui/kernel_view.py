@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Sequence
 from itertools import islice
@@ -87,6 +88,7 @@ class EvaluationContents(BenchmarkContents):
         self._by_tunable: dict[str, RowOrder[EvaluationRow]] = {}
         self._filter = RowFilter("")
         self._rows: OrderedRows[EvaluationRow] | None = None
+        self._verdicts: dict[int, tuple[EvaluationRow, bool]] = {}
 
     @property
     def _names(self) -> Sequence[str]:
@@ -108,12 +110,29 @@ class EvaluationContents(BenchmarkContents):
             return str(error)
         return ""
 
+    async def sift(self, view_model: ViewModel, text: str) -> None:
+        """Look at the rows a slice at a time; what is known of a row by then is not asked when it is drawn."""
+        if self.fault(text):
+            return
+        wanted, verdicts = self._filter_of(view_model, text), dict[int, tuple[EvaluationRow, bool]]()
+        for number, row in [*view_model.rows.items()]:
+            verdicts[number] = row, wanted.takes(row, view_model.titles.get(row.candidate, ""))
+            if not number % _SLICE:
+                await asyncio.sleep(0)
+        self._verdicts = verdicts
+
+    def _filter_of(self, view_model: ViewModel, text: str) -> RowFilter:
+        wanted, given = RowFilter(text), view_model.given
+        wanted.given_ms = None if given is None or given.timing is None else given.timing.median
+        return wanted
+
     def draw(self, view_model: ViewModel, text: str, order: RowOrder[EvaluationRow]) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""
         if text != self._filter.text and not self.fault(text):
-            self._filter = RowFilter(text)
+            self._filter = self._filter_of(view_model, text)
             self._rows = None
         rows = self._in_order(view_model, order)
+        self._verdicts = {}
         if self._tunables is None:
             return ""
         columns = self._tunables.columns()
@@ -126,11 +145,13 @@ class EvaluationContents(BenchmarkContents):
         """The rows that are wanted; at a cost that depends on what changed, while filter and order stay."""
         changed = view_model.take_changed_rows()
         self._see(view_model, changed)
-        given = view_model.given
-        self._filter.given_ms = None if given is None or given.timing is None else given.timing.median
+        self._filter.given_ms = self._filter_of(view_model, "").given_ms
 
         def matching(number: int) -> bool:
             row = view_model.rows[number]
+            known = self._verdicts.get(number)
+            if known is not None and known[0] is row:
+                return known[1]
             return self._filter.takes(row, view_model.titles.get(row.candidate, ""))
 
         if self._rows is None or not self._rows.has(order, view_model.rows):
@@ -184,6 +205,8 @@ class EvaluationContents(BenchmarkContents):
         return view_model.sources.get(view_model.rows[int(key)].candidate)
 
 
+_SLICE = 1000
+"""So many rows are looked at before a key has its turn."""
 MOST_DOTS = 5000
 """Of so many evaluations, the latest, a scatter is made: that is done whenever one arrives."""
 

@@ -6,11 +6,12 @@ Those of the plan act while its pane is the active one.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, InvalidBinding
 from textual.content import Content
+from textual.geometry import Offset
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -18,6 +19,7 @@ from textual.widget import Widget
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
+from tui_tuner.tui.jump import Target
 from tui_tuner.tui.plain import clickable
 
 
@@ -194,6 +196,8 @@ SCREEN_BINDINGS = [
             tooltip="Copy the command that goes on with this run."),
     Binding("E,alt+e", "export_table", "export table", show=False, group=_BENCHMARKS, id="export_table",
             tooltip="Write the whole table into the run's directory, as table.csv."),
+    Binding("semicolon,alt+j", "jump", "jump", show=False, id="jump",
+            tooltip="Show a letter on every pane, row and step in view; pressing it goes there."),
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),
     Binding("escape", "restore", "all panes", show=False, id="restore",
@@ -203,11 +207,30 @@ SCREEN_BINDINGS = [
       for number, name in enumerate(("Kernel", "Plan", "Benchmarks", "Chat"), start=1)),
 ]  # fmt: skip
 
+START_BINDINGS = [
+    Binding("i", "problem", "problem file", id="start_problem",
+            tooltip="Look at the kernel's problem file; guessed where it has none."),
+    Binding("r", "run('resume')", "resume", id="start_resume", tooltip="Go on with the run."),
+    Binding("p", "run('replay')", "replay", id="start_replay", tooltip="Show the run again."),
+    Binding("a", "run('attach')", "attach", id="start_attach", tooltip="Watch the run that another terminal drives."),
+    Binding("equals_sign", "compare", "compare", id="start_compare",
+            tooltip="Mark a run, then compare it with another one."),
+    Binding("x,delete", "delete", "delete", id="start_delete", tooltip="Delete the run from the disk."),
+    Binding("y", "copy_command", "copy", id="start_copy", tooltip="Copy the command."),
+    Binding("ctrl+s", "save", "save", priority=True, id="start_save",
+            tooltip="Keep device, model, strategy and budget as settings."),
+    Binding("semicolon,alt+j", "jump", "jump", show=False, id="start_jump",
+            tooltip="Show a letter on every kernel, run and field in view; pressing it goes there."),
+    Binding("question_mark,f1", "keys", "help", id="start_help", tooltip="Show all keys of the start screen."),
+    Binding("q", "quit", "quit", id="start_quit", tooltip="Leave."),
+]  # fmt: skip
+"""Those of the screen of a bare start, which is never there together with the others."""
+
 _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _OF_STEPS, _OF_THE_MODEL = (
     {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
 )
-_YIELDING = {"copy_focused", "compare", "chart"}
+_YIELDING = {"copy_focused", "compare", "chart", "jump"}
 """Came after people wrote keymaps; `approve = "y,f2"` was the example of one."""
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
@@ -267,13 +290,24 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     Raises:
         SettingsError: names the entry that cannot be used.
     """
-    known = {binding.id: binding.key for binding in [*APP_BINDINGS, *SCREEN_BINDINGS] if binding.id is not None}
+    scopes = [
+        {binding.id: binding.key for binding in bindings if binding.id is not None}
+        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], START_BINDINGS)
+    ]
+    known = {name: keys for scope in scopes for name, keys in scope.items()}
     for binding in keymap:
         if binding not in known:
             raise SettingsError(f"keymap: there is no binding '{binding}'", hint=suggestion(binding, known, "bindings"))
     keymap = {**_yielded(keymap, known), **keymap}
+    for scope in scopes:
+        _check_owners({name: keymap.get(name, keys) for name, keys in scope.items()})
+    return dict(keymap)
+
+
+def _check_owners(keymap: Mapping[str, str]) -> None:
+    """Whether no key is wanted twice."""
     owners: dict[str, str] = {}
-    for binding, keys in {**known, **keymap}.items():
+    for binding, keys in keymap.items():
         for key in _parsed(binding, keys):
             owner = owners.setdefault(key, binding)
             if owner != binding and not _may_share(owner, binding):
@@ -281,7 +315,6 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
                     f"keymap: the key '{key}' would be '{owner}' and '{binding}'",
                     hint=f"Give '{owner}' another key too.",
                 )
-    return dict(keymap)
 
 
 class TabLine(Widget):
@@ -300,6 +333,14 @@ class TabLine(Widget):
     def render(self) -> Content:
         """The active one in brackets; a mark at the plan while a step awaits the user."""
         return Content("").join(self._tab(number, title) for number, title in enumerate(self.titles, start=1))
+
+    def targets(self, numbers: Sequence[int], go: Callable[[int], object]) -> Iterator[Target]:
+        """For jump mode: the tabs of these panes."""
+        x = self.content_region.x
+        for number, title in enumerate(self.titles, start=1):
+            if number in numbers:
+                yield Target(Offset(x, self.content_region.y), lambda number=number: go(number))  # type: ignore[misc]
+            x += self._tab(number, title).cell_length
 
     def _tab(self, number: int, title: str) -> Content:
         mark = " ○" if self.awaiting and title == "Plan" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from tui_tuner.tui.plain import hanging
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike", "link": "underline"}
@@ -39,7 +41,28 @@ def markdown_text(text: str) -> Content:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # a tenth of a second, and only where a model has said something
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.inline.ruler.at("emphasis", _emphasis)
+    return parser
+
+
+def _emphasis(state: StateInline, silent: bool) -> bool:
+    """A star between two words, as in `tile_x*TM` or `2*n**3`, multiplies; any other one is Markdown's."""
+    from markdown_it.rules_inline.emphasis import tokenize
+
+    text, start = state.src, state.pos
+    end = start
+    while end < state.posMax and text[end] == "*":
+        end += 1
+    if not (0 < start < end < state.posMax and _ENDS.match(text[start - 1]) and _BEGINS.match(text[end])):
+        return tokenize(state, silent)
+    if not silent:
+        state.pending += text[start:end]
+        state.pos = end
+    return not silent
+
+
+_ENDS, _BEGINS = re.compile(r"[\w)\]]"), re.compile(r"[\w(]")
 
 
 class _Lines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_tuner.session.events import Event
+from tui_tuner.tui.jump import Target, top_left
 from tui_tuner.tui.plain import clickable
 from tui_tuner.tui.review import ReviewFacts
 from tui_tuner.tui.view_model import ViewModel
@@ -87,6 +88,14 @@ class PaneGrid(Container):
         """Return from a visit, unless another pane was chosen meanwhile: then only the input is left."""
         self.go_to(self._visited_from or self.active)
 
+    def targets(self) -> Iterator[Target]:
+        """What jump mode offers: the panes that are visible, then the places in them."""
+        seen = [pane for pane in self._panes.values() if pane.display]
+        for pane in seen:
+            yield Target(top_left(pane), lambda number=pane.number: self.go_to(number))  # type: ignore[misc]
+        for pane in seen:
+            yield from pane.targets()
+
     def reveal(self, number: int) -> None:
         """Go to a pane if it is not visible."""
         if not self._panes[number].display:
@@ -133,6 +142,10 @@ class Pane(Vertical):
     def focus_target(self) -> Widget:
         """The widget that has the focus when the pane is chosen."""
         raise NotImplementedError
+
+    def targets(self) -> Iterator[Target]:
+        """The places inside that jump mode offers, beside the pane itself."""
+        yield from ()
 
     def copied_text(self) -> tuple[str, str]:
         """What the key that copies takes from here, and what that is in words; nothing where it takes nothing."""

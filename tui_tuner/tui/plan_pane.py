@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ from tui_tuner.session.plan import DeleteStep, EditStep, Instruction, Thaw
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs import StepDialog, ThawDialog
+from tui_tuner.tui.jump import Target, option_targets
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plain import Paragraphs, one_line
@@ -196,6 +197,14 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
     def focus_target(self) -> Widget:
         """The list of steps."""
         return self._list
+
+    def targets(self) -> Iterator[Target]:
+        """The steps in view."""
+        yield from option_targets(self._list, self._go_to)
+
+    def _go_to(self, index: int) -> None:
+        self._list.focus()
+        self._list.highlighted = index
 
     def copied_text(self) -> tuple[str, str]:
         """The selected step with all that is said of it."""

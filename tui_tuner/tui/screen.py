@@ -22,6 +22,7 @@ from tui_tuner.tui.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
+from tui_tuner.tui.jump import JumpScreen, gone_to
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
 from tui_tuner.tui.panes import PaneGrid
@@ -52,6 +53,7 @@ class SessionScreen(AnsweringScreen):
 
     Attributes:
         clock_stands: whether it does not, as in a replay.
+        keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
     clock_stands = False
@@ -81,6 +83,7 @@ class SessionScreen(AnsweringScreen):
         self._look_file = look_file
         self._last_event_at, self._inbox = clock(), list[Event]()
         self._undrawn: list[Event] = []
+        self.keeps_device: Callable[[], bool] = lambda: False
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, status, keys."""
@@ -126,6 +129,7 @@ class SessionScreen(AnsweringScreen):
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
+        self._question.keep_device(self.keeps_device())
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return
@@ -244,6 +248,12 @@ class SessionScreen(AnsweringScreen):
         """Show the panes again."""
         self.remove_class("-help")
         self._panes.go_to(self._panes.active)
+
+    def action_jump(self) -> None:
+        """Show a letter on each pane, row and step that can be gone to, and go where one is pressed."""
+        hidden = [pane.number for pane in self._panes.all if not pane.display]
+        tabs = self._tabs.targets(hidden, self.action_pane)
+        self.app.push_screen(JumpScreen([*self._panes.targets(), *tabs]), gone_to)
 
     def action_next_view(self) -> None:
         """Go on to the kernel's next view."""

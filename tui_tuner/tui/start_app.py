@@ -12,6 +12,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Offset
 from textual.getters import query_one
 from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Select, Static
@@ -21,7 +22,8 @@ from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
-from tui_tuner.tui.keys import KeyLine
+from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
+from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.problem_form import ProblemForm
 from tui_tuner.tui.start_world import PICKS, Found, RunCard, StartWorld
@@ -30,7 +32,7 @@ from tui_tuner.tui.themes import use_themes
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Fields of the screen and the options that they are."""
-_LABELS = {"max_evaluations": "evaluations", "max_time": "time, as 20m", "max_cost": "US dollars"}
+_LABELS = {"max_evaluations": "evaluations", "max_time": "time (20m)", "max_cost": "US dollars"}
 
 
 class Choices(OptionList):
@@ -44,26 +46,17 @@ class StartApp(App[list[str]]):
 
     Attributes:
         failure: what broke the screen; None where nothing did.
+
+    Raises:
+        tui_tuner.errors.SettingsError: the keymap cannot be used.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     TITLE = "tuner-tui"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "i", "problem", "problem file", tooltip="Look at the kernel's problem file; guessed where it has none."
-        ),
-        Binding("r", "run('resume')", "resume", tooltip="Go on with the run."),
-        Binding("p", "run('replay')", "replay", tooltip="Show the run again."),
-        Binding("a", "run('attach')", "attach", tooltip="Watch the run that another terminal drives."),
-        Binding("equals_sign", "compare", "compare", tooltip="Mark a run, then compare it with another one."),
-        Binding("x,delete", "delete", "delete", tooltip="Delete the run from the disk."),
-        Binding("y", "copy_command", "copy", tooltip="Copy the command."),
-        Binding(
-            "ctrl+s", "save", "save", priority=True, tooltip="Keep device, model, strategy and budget as settings."
-        ),
+        *START_BINDINGS,
         Binding("escape", "leave_field", "to the list", show=False, tooltip="Leave the field."),
-        Binding("q", "quit", "quit", tooltip="Leave."),
         Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
     ]
 
@@ -74,6 +67,7 @@ class StartApp(App[list[str]]):
     def __init__(self, world: StartWorld) -> None:
         super().__init__()
         self._world = world
+        self._keymap = checked_keymap(world.keymap)
         self._cards: list[RunCard] = []
         self._marked: RunCard | None = None
         self.failure: Exception | None = None
@@ -114,6 +108,7 @@ class StartApp(App[list[str]]):
     def on_mount(self) -> None:
         """Look around."""
         use_themes(self, self._world.theme, os.environ)
+        self.set_keymap(self._keymap)
         for field_input in self.query(Input):
             field_input.cursor_blink = False
         self.query_one("#kernels").border_title = "Kernels"
@@ -144,7 +139,7 @@ class StartApp(App[list[str]]):
     def _list_runs(self) -> None:
         at = self._runs.highlighted
         self._cards = self._world.runs()
-        self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
+        self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
         self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
         self._show_command()
@@ -276,12 +271,34 @@ class StartApp(App[list[str]]):
         else:
             self.notify(f"saved in {file}", markup=False)
 
+    def action_jump(self) -> None:
+        """Show a letter on each kernel, run and field, and go where one is pressed."""
+        targets: list[Target] = []
+        for options in (self._kernels, self._runs):
+            targets += option_targets(options, lambda index, options=options: _select(options, index))  # type: ignore[misc]
+        fields = [*self.query(Select), *self.query(Input)]
+        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in fields]
+        self.push_screen(JumpScreen(targets), gone_to)
+
+    def action_keys(self) -> None:
+        """Show all keys."""
+        from tui_tuner.tui.help import key_lines, names_of_keys
+
+        names = names_of_keys(self._keymap, self.get_key_display)
+        lines = key_lines(START_BINDINGS, names)
+        self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
+
     def action_copy_command(self) -> None:
         """Copy the command."""
         copied(self, shlex.join(["tuner-tui", *self._shown_words()]), "the command")
 
 
-_OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field")
+_OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field", "jump", "keys")
+
+
+def _select(options: OptionList, index: int) -> None:
+    options.focus()
+    options.highlighted = index
 
 
 def _kernel_line(file: Path, has_problem: bool) -> Content:
@@ -292,5 +309,6 @@ def _kernel_line(file: Path, has_problem: bool) -> Content:
 def _run_line(card: RunCard, *, marked: bool) -> Content:
     gain = "" if card.speedup is None else f"{card.speedup:.2f}x"
     mark = "=" if marked else " "
-    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {card.created[:16].replace('T', ' '):<16}  "
-    return plain(words) + one_line(str(card.path))
+    began = card.created[:16].replace("T", " ")
+    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {began:<16}  {card.strategy:<12.12} "
+    return plain(words) + one_line(card.path.name)

@@ -54,6 +54,7 @@ class StartWorld:
         check: (problem file, text) -> what is wrong with it, and in which line; nothing where it loads.
         delete: removes a run.
         save: keeps choices as settings; the file.
+        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
     """
 
     kernels: Sequence[tuple[Path, bool]]
@@ -65,6 +66,7 @@ class StartWorld:
     delete: Callable[[Path], None]
     save: Callable[[Mapping[str, str]], Path]
     theme: str | None = None
+    keymap: Mapping[str, str] = field(default_factory=dict)
     first: Found = field(default_factory=lambda: Found({name: [("auto", "auto")] for name in PICKS}))
 
     def with_problem(self, kernel: Path) -> StartWorld:

@@ -132,6 +132,9 @@ class BenchmarkContents(ABC):
         """What is wrong with a filter; empty where nothing is."""
         return ""
 
+    async def sift(self, view_model: ViewModel, text: str) -> None:  # noqa: B027  # what is quick needs nothing
+        """Get ready to draw the rows that a filter takes, where many of them take their time."""
+
     @abstractmethod
     def draw(self, view_model: ViewModel, text: str, order: RowOrder[Any]) -> str:
         """Draw the rows that a filter takes, in one of the orders; the line below the table.

@@ -181,6 +181,11 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         first = self.scroll_offset.y
         return self._rows[first : first + max(0, self.size.height - 1)]
 
+    @property
+    def lines_in_view(self) -> range:
+        """The rows that are in view, by their place; the first one stands a line below the headings."""
+        return range(self.scroll_offset.y, self.scroll_offset.y + len(self._in_view()))
+
     # --- lines
 
     def _lines(self) -> Iterator[_Line]:
