@@ -42,7 +42,7 @@ def recording(tmp_path: Path) -> Path:
 @pytest.fixture
 def model(tmp_path: Path) -> ModelDouble:
     answers = [
-        ([FIRST], chosen((64, 2, 1, 0), (64, 2, 1, 1))),
+        ([FIRST], chosen((128, 4, 2, 1), (64, 2, 1, 1))),
         ([MORE], chosen((128, 4, 1, 1), (128, 4, 3, 1))),
     ]
     return ModelDouble(tmp_path / "model", answers)
