@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -36,6 +38,23 @@ def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "_TICK_S", 3600.0)
     for widget in (Input, TextArea):
         monkeypatch.setattr(widget.__dict__["cursor_blink"], "_default", False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _styles_are_parsed_once() -> Iterator[None]:
+    """Every app parses the same style sheets, which takes a tenth of a second."""
+    parsed: dict[object, list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def known(sheet: Stylesheet, *what: Hashable, **more: Hashable) -> list[RuleSet]:
+        key = (frozenset(sheet._variables.items()), what, *more.items())
+        if key not in parsed:
+            parsed[key] = parse(sheet, *what, **more)  # type: ignore[arg-type]
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", known)
+        yield
 
 
 async def settled(pilot: Pilot[str]) -> None:
