@@ -34,7 +34,8 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen draws when a test lets it settle, however long it took until then, and no cursor blinks."""
+    """The screen draws when a test lets it settle, no cursor blinks, and no message goes away by itself."""
+    monkeypatch.setattr(TunerApp, "NOTIFICATION_TIMEOUT", 3600.0)
     monkeypatch.setattr(screen, "_TICK_S", 3600.0)
     for widget in (Input, TextArea):
         monkeypatch.setattr(widget.__dict__["cursor_blink"], "_default", False)
