@@ -1,6 +1,8 @@
 # `make demo` and `make test` do their own set-up in .venv; they need Python 3.11+ and g++, nothing else.
 PYTHON ?= python3
 VENV := .venv
+# Hundreds of processes that compile every module anew take half of the time.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
 # Tests at once: one more than cores, since some of them wait.

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -69,3 +72,23 @@ def test_device_info_names_processor_and_compiler(cpu: Bench, emulator: Bench) -
     assert cpu.device.info.cpu_times
     assert emulator.device.info.name == f"CPU emulator on {cpu.device.info.name}"
     assert emulator.device.info.backend.startswith("g++ 1")
+
+
+def test_what_is_timed_in_turns_keeps_its_child_which_stands_still_meanwhile(cpu: Bench) -> None:
+    kernel = cpu.load(SOURCE, "axpy")
+    job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]
+    buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), children()
+    cpu.device.time(kernel, buffers, geometry, 2, 20)
+    (child,) = children() - before
+    assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
+    assert children() - before == {child}
+    assert len(cpu.device.time(kernel, buffers, geometry, 600, 20)) == 600
+    assert child not in children()
+    cpu.device.unload(kernel)
+    assert children() == before
+    cpu.device.free(buffers)
+
+
+def children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())

@@ -21,8 +21,16 @@ SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 DEVICES = {".cu": "emulator", ".cl": "opencl", ".c": "c"}
 SOURCES = sorted(path for path in SAMPLES.iterdir() if path.suffix in DEVICES)
 EVALUATIONS = 2
-SMALLER = {"matvec": ("rows = 4096", "rows = 512")}
-"""What is tuned at its own size takes seconds a launch with all checks; the others have sizes for the emulator."""
+SMALLER = {
+    "matvec": ("rows = 4096", "rows = 512"),
+    "matmul": ("sizes = { n = 256 }", "sizes = { n = 128 }"),
+    "matmul_tiled": ("sizes = { n = 256 }", "sizes = { n = 128 }"),
+    "transpose": ("sizes = { rows = 1024, columns = 1024 }", "sizes = { rows = 256, columns = 256 }"),
+    "convolution2d": ("sizes = { height = 256, width = 256 }", "sizes = { height = 128, width = 128 }"),
+    "convolution2d_tiled": ("sizes = { height = 256, width = 256 }", "sizes = { height = 128, width = 128 }"),
+    "vector_add": ("n = 1048576", "n = 65536"),
+}
+"""What is tuned at the size that a sample has, also for the emulator, takes seconds with all checks."""
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ and gcc")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.document import _syntax_aware_document
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -32,10 +36,29 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen draws when a test lets it settle, however long it took until then, and no cursor blinks."""
+    """The screen draws when a test lets it settle, no cursor blinks, and no message goes away by itself."""
+    monkeypatch.setattr(TunerApp, "NOTIFICATION_TIMEOUT", 3600.0)
     monkeypatch.setattr(screen, "_TICK_S", 3600.0)
     for widget in (Input, TextArea):
         monkeypatch.setattr(widget.__dict__["cursor_blink"], "_default", False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _styles_and_queries_are_parsed_once() -> Iterator[None]:
+    """Every app parses the same style sheets and queries for highlighting, which takes tenths of a second."""
+    parsed: dict[object, list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def known(sheet: Stylesheet, *what: Hashable, **more: Hashable) -> list[RuleSet]:
+        key = (frozenset(sheet._variables.items()), what, *more.items())
+        if key not in parsed:
+            parsed[key] = parse(sheet, *what, **more)  # type: ignore[arg-type]
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", known)
+        patch.setattr(_syntax_aware_document, "Query", cache(_syntax_aware_document.Query))
+        yield
 
 
 async def settled(pilot: Pilot[str]) -> None:

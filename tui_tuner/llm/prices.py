@@ -103,13 +103,14 @@ def _table() -> dict[str, dict[str, Price]]:
 
 _CHARACTERS_A_TOKEN = 3  # cautious: English and code have about four
 _MOST_CHARACTERS_A_TOKEN = 6
+_WIDE = re.compile("[\u0800-\U0010ffff]")
 _TOKENS_A_MESSAGE = 8  # role markers of the chat template
 
 
 def estimate(text: str) -> int:
     """Return about how many tokens the text has, rather too many than too few."""
     # Scripts that take several bytes a character take up to a token for each.
-    wide = sum(character > "\u07ff" for character in text)
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
     return wide + -(-(len(text) - wide) // _CHARACTERS_A_TOKEN)
 
 

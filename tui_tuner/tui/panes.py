@@ -65,12 +65,12 @@ class PaneGrid(Container):
     def activate(self, number: int) -> None:
         """Make a pane the active one, before its focus: a hidden widget cannot have it."""
         self.active, self._visited_from = number, None
-        self.set_class(number == 1, "-kernel")
         self._beside_kernel = self._beside_kernel if number == 1 else number
         second = self._beside_kernel if number == 1 else 1
         for pane in self._panes.values():
-            pane.set_class(pane.number == number, "-active")
-            pane.set_class(pane.number == second, "-second")
+            classes = {"-active": pane.number == number, "-second": pane.number == second}
+            pane.update_classes(classes, update=self.has_class("-kernel") == (number == 1))
+        self.set_class(number == 1, "-kernel")  # which styles all panes anew
         self.post_message(self.Activated(number))
 
     def go_to(self, number: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import mmap
 import os
 import resource
@@ -12,11 +13,11 @@ import signal
 import socket
 import time
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tui_tuner.evaluate.devices.native.code import Bind, NativeCode, NativeLaunch
 from tui_tuner.evaluate.devices.native.memory import LaunchStatus, SharedReport
@@ -52,12 +53,18 @@ class NativeChild:
     def __init__(self, task: ChildTask) -> None:
         self.report = SharedReport(max(len(task.launches), 1))
         self.cpu_s: list[float] = []
+        self._steps = 1 + len(task.launches)
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._pid = _fork(task, self.report, theirs)
         self._descriptor = os.pidfd_open(self._pid)
         self._timed_out = False
         self._exit: ChildExit | None = None
+
+    @property
+    def steps_left(self) -> int:
+        """Steps that are still to do: the first loads, each of the others launches."""
+        return self._steps - len(self.cpu_s)
 
     def step(self, timeout_s: float) -> bool:
         """Let it do what comes next; whether it pauses after that in time. If not, it is at its end."""
@@ -83,6 +90,20 @@ class NativeChild:
             return time.clock_gettime(~self._pid << 3 | _CPU_CLOCK)
         return 0.0
 
+    def hold(self) -> None:
+        """Stop it, and wait until all of its threads stand still: they take no time from what runs meanwhile."""
+        self._signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def release(self) -> None:
+        """Let it go on after `hold`; it pauses as before."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        if self._exit is None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._descriptor, number)
+
     def end(self) -> ChildExit:
         """End it and whatever it started, and reap it; how it ended, by itself or otherwise."""
         if self._exit is None:
@@ -97,6 +118,46 @@ class NativeChild:
         return self._exit
 
 
+class HeldChildren:
+    """Children that are kept between the launches of one kernel that are timed, which spares each turn a fork.
+
+    Between two turns a child is stopped: what it does may take no time from another's turn.
+    """
+
+    def __init__(self) -> None:
+        self._children: dict[Hashable, NativeChild] = {}
+
+    @contextmanager
+    def turn(self, key: Hashable, steps: int, start: Callable[[int], NativeChild]) -> Iterator[NativeChild]:
+        """A child for so many steps, a new one where none is kept that has them left.
+
+        Args:
+            start: makes a child for so many launches.
+        """
+        child = self._children.pop(key, None)
+        if child is not None and child.steps_left < steps:
+            child.end()
+            child = None
+        if child is None:
+            child = start(max(steps, _MOST_LAUNCHES))
+        else:
+            child.release()
+        try:
+            yield child
+            child.hold()
+        except BaseException:
+            child.end()
+            raise
+        self._children[key] = child
+
+    def end(self, concerns: Callable[[Any], bool]) -> None:
+        """End those whose key it says that they are concerned."""
+        for key in [key for key in self._children if concerns(key)]:
+            self._children.pop(key).end()
+
+
+_MOST_LAUNCHES = 512
+"""That one child is timed for."""
 _GO, _DONE = b"g", b"d"
 _CPU_CLOCK = 2
 """A process's number, inverted, with this in the last three bits names the clock of its processor time."""
@@ -142,6 +203,7 @@ class ChildTask:
 
 def run_task(task: ChildTask, report: SharedReport, channel: socket.socket, parent: int) -> NoReturn:
     """Do the task and end this process without a word to the parent's own exit handlers."""
+    gc.disable()  # looking through what the parent left would copy all of its memory
     try:
         _isolate(task, report, parent, channel)
         _load_and_run(task, report, socket.socket(fileno=_CHANNEL))
@@ -211,7 +273,7 @@ def _load_and_run(task: ChildTask, report: SharedReport, channel: socket.socket)
 
 def _run(task: ChildTask, report: SharedReport, bind: Bind, channel: socket.socket) -> None:
     clock = task.code.clock
-    calls = {id(launch): bind(launch, report.page) for launch in task.launches}
+    calls = {number: bind(launch, report.page) for number, launch in {id(one): one for one in task.launches}.items()}
     for index, launch in enumerate(task.launches):
         channel.send(_DONE)
         _pause(channel)

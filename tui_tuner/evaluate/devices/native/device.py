@@ -14,6 +14,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from tui_tuner.evaluate.devices.base import (
     WatchedLaunch,
     digest_of,
 )
-from tui_tuner.evaluate.devices.native.child import ChildTask, NativeChild
+from tui_tuner.evaluate.devices.native.child import ChildTask, HeldChildren, NativeChild
 from tui_tuner.evaluate.devices.native.code import NativeCode, NativeLaunch
 from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
 from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
@@ -51,7 +52,7 @@ class _Library:
     symbol: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _SharedArguments:
     """Arguments as a child sees them; `restored` pairs a shared array with its untouched copy."""
 
@@ -61,6 +62,14 @@ class _SharedArguments:
     @property
     def restored_bytes(self) -> int:
         return sum(array.nbytes for array, _ in self.restored)
+
+
+class _Turn(NamedTuple):
+    """What a child is timed with."""
+
+    library: _Library
+    shared: _SharedArguments
+    geometry: Geometry
 
 
 class NativeDevice(Device):
@@ -81,6 +90,7 @@ class NativeDevice(Device):
             self.unit = _keep_to(core)
         self._code = code
         self._strict = not allow_unconfined
+        self._held = HeldChildren()
         self._tried: dict[tuple[_Library, int, int], LoadedKernel] = {}
         gnu = find_gnu(code.compiler)
         self._libraries = [gnu.program.parent.parent / name for name in ("lib", "lib64")]
@@ -112,7 +122,8 @@ class NativeDevice(Device):
         return LoadedKernel(library, Resources(shared_bytes=shared_bytes))
 
     def unload(self, kernel: LoadedKernel) -> None:
-        """Nothing: every child loads it afresh."""
+        """End the child in which it was timed; all others load it afresh."""
+        self._held.end(lambda turn: turn.library == kernel.handle)
 
     def allocate(
         self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
@@ -156,6 +167,7 @@ class NativeDevice(Device):
 
     def free(self, buffers: Buffers) -> None:
         """Give the memory back."""
+        self._held.end(lambda turn: turn.shared is buffers.handle)
         for array in buffers.handle.values:
             if isinstance(array, GuardedSharedArray):
                 array.release()
@@ -232,14 +244,16 @@ class NativeDevice(Device):
             DeviceFault: as `launch`, or the times cannot be true.
             SandboxError: the child cannot be confined.
         """
-        repeated = [self._launch((buffers, geometry))] * (launches + 1)
-        child = self._child(kernel.handle, repeated, timeout_s)
-        for _ in self._paused(child, repeated, timeout_s, each=False):
-            if inspect is not None:
-                inspect.see(self.digest(buffers))
+        launch, steps = self._launch((buffers, geometry)), launches + 1
+        turn = _Turn(kernel.handle, buffers.handle, geometry)
+        with self._held.turn(turn, steps, lambda n: self._child(kernel.handle, [launch] * n, timeout_s)) as child:
+            for _ in self._steps(child, [launch] * steps, timeout_s, each=False):
+                if inspect is not None:
+                    inspect.see(self.digest(buffers))
+        done = len(child.cpu_s) - 1
         cores = len(os.sched_getaffinity(0)) if self._code.has_threads else 1
-        claimed = [ns / 1e6 for ns in child.report.nanoseconds]
-        return checked_times(claimed, child.cpu_s[1:], buffers.handle.restored_bytes, cores)[1:]
+        claimed = [ns / 1e6 for ns in child.report.nanoseconds[done - steps : done]]
+        return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)[1:]
 
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
@@ -286,23 +300,29 @@ class NativeDevice(Device):
         )
 
     def _paused(
+        self, child: NativeChild, launches: Sequence[NativeLaunch], timeout_s: float
+    ) -> Generator[None, None, None]:
+        """Go on launching; a pause after each. The child ends with the last one, or when nobody wants more."""
+        try:
+            yield from self._steps(child, launches, timeout_s)
+        finally:
+            child.end()
+
+    def _steps(
         self, child: NativeChild, launches: Sequence[NativeLaunch], timeout_s: float, *, each: bool = True
     ) -> Generator[None, None, None]:
-        """Go on launching; a pause after each. The child ends with the last one, or when nobody wants more.
+        """Launch, in a child that has loaded the artifact or is yet to; a pause after each.
 
         Args:
             each: whether the limit is that of each launch, and not of all together.
         """
-        try:
-            loaded, left_s = child.step(_LOAD_TIMEOUT_S), timeout_s
-            for launch in launches:
-                began = time.monotonic()
-                if not loaded or not child.step(max(left_s, 0.0)):
-                    check_end(child.end(), launch.values, timeout_s)
-                left_s -= 0.0 if each else time.monotonic() - began
-                yield
-        finally:
-            child.end()
+        loaded, left_s = bool(child.cpu_s) or child.step(_LOAD_TIMEOUT_S), timeout_s
+        for launch in launches:
+            began = time.monotonic()
+            if not loaded or not child.step(max(left_s, 0.0)):
+                check_end(child.end(), launch.values, timeout_s)
+            left_s -= 0.0 if each else time.monotonic() - began
+            yield
 
 
 def _keep_to(core: str) -> str:
