@@ -164,10 +164,15 @@ def room_for_file(file: Path) -> KernelRoom | None:
     return next((room for room in KERNEL_ROOMS if room.suffix == file.suffix), None)
 
 
+_COMPILED = (".cu", ".cl", ".c", ".cpp")
+"""Endings of kernels that are compiled; the package of problems, which knows more of them, is not loaded here."""
+
+
 def split_name(kernel: Path) -> tuple[Path, str | None]:
-    """File and kernel of `kernel.py:NAME`; no kernel where none is named."""
+    """File and kernel of `kernel.cu:NAME` or `kernel.py:NAME`; no kernel where none is named."""
     stem, colon, name = kernel.name.rpartition(":")
-    if colon and name.isidentifier() and room_for_file(Path(stem)) is not None:
+    known = Path(stem).suffix in _COMPILED or room_for_file(Path(stem)) is not None
+    if colon and name.isidentifier() and known:
         return kernel.with_name(stem), name
     return kernel, None
 

@@ -113,7 +113,7 @@ def test_a_mistake_on_the_command_line_is_named_and_begins_no_run(
         (["scales.cu"], "there is no kernel file scales.cu", "did you mean scale.cu?"),
         (["."], ".: is a directory", "as in alone.cu"),
         (["x" * 300 + ".cu"], "x.cu: there is no such kernel: File name too long", ""),
-        (["alone.cu"], "there is no problem file alone.toml", "tuner-tui init alone.cu"),
+        (["alone.toml"], "there is no problem file alone.toml", "tuner-tui init alone.cu"),
         (["other.cu"], "other.toml: it is about scale.cu, not about other.cu", "tuner-tui other.toml"),
         (["resume", "absent"], "absent: no run is there", "tuner-tui runs"),
         (["replay", "absent"], "absent: no run is there", "tuner-tui runs"),

@@ -25,6 +25,7 @@ from tui_tuner.app.choosing import (
     models_for,
     with_model,
 )
+from tui_tuner.app.drafting import assumptions, drafted
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
@@ -71,7 +72,8 @@ async def new_session(
     """
     kernel, options = with_recording(kernel, options)
     written = await asyncio.to_thread(problem_of, kernel, options.device)
-    return await begin_session(written, options, settings, run_path)
+    setup = await begin_session(written, options, settings, run_path)
+    return replace(setup, notes=[*assumptions(written), *setup.notes])
 
 
 async def begin_session(
@@ -220,11 +222,12 @@ def problem_of(kernel: Path | None, device: str = "auto") -> Written:
     file, name = split_name(kernel)
     room = room_for_file(file)
     if room is not None:
-        described: Written = loaded(room.problem)(file, name, device)
-        return described
-    written = written_in_file(kernel)
-    check_source(kernel, written.problem)
-    return written
+        return loaded(room.problem)(file, name, device)  # type: ignore[no-any-return]
+    if file.suffix in LANGUAGES and not file.with_suffix(".toml").exists():
+        return drafted(file, name)
+    written = written_in_file(file)
+    check_source(file, written.problem)
+    return written if name in (None, written.problem.kernel.name.partition("<")[0]) else drafted(file, name)
 
 
 def with_recording(kernel: Path | None, options: SessionOptions) -> tuple[Path | None, SessionOptions]:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from pydantic import ValidationError
 
 from tui_tuner.errors import MachineError, machine_faults
-from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure
+from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure, include_paths
 from tui_tuner.evaluate.kept_builds import NEW, KeptBuilds, is_for_good, write_once, write_whole
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
@@ -28,6 +28,7 @@ from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.unused_tunables import unused_tunables
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.model import Configuration, Language
 
 BUILD_TIMEOUT_S = 60.0
@@ -100,6 +101,9 @@ class Builder:
 
     async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration; what the source does not use is not defined, so as to be built once."""
+        if self._language == "cuda":
+            source = device_code(candidate.source, include_paths(options))
+            candidate = candidate.model_copy(update={"source": source})
         failure = refuse(candidate.source, self._language)
         if failure is not None:
             raise BuildRefusal(failure)

@@ -33,11 +33,13 @@ class Written:
     Attributes:
         text: the text of the problem file.
         file: where that file is, or would be.
+        is_drafted: whether nobody wrote it: it is guessed from the source.
     """
 
     problem: Problem
     text: str
     file: Path
+    is_drafted: bool = False
 
 
 def written_in_file(path: Path) -> Written:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.drafted_launch import DraftedLaunch, drafted_launch, local_headers
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
@@ -45,7 +46,11 @@ def scaffold(source_path: Path, kernel: str | None) -> str:
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
     _refuse_unusable(signature, source_path)
-    return "\n".join(_lines(signature, name, language, source_path)) + "\n"
+    launch = drafted_launch(source, signature, size_names(signature), source_path) if language == "cuda" else None
+    if launch is not None and launch.template and kernel in (None, signature.name):
+        name = signature.name + launch.template
+    headers = local_headers(source, source_path) if language == "cuda" else []
+    return "\n".join(_lines(signature, name, language, source_path, launch, headers)) + "\n"
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
@@ -76,7 +81,14 @@ def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
         )
 
 
-def _lines(signature: KernelSignature, name: str, language: Language, file: Path) -> Iterator[str]:
+def _lines(
+    signature: KernelSignature,
+    name: str,
+    language: Language,
+    file: Path,
+    launch: DraftedLaunch | None,
+    headers: Sequence[Path],
+) -> Iterator[str]:
     yield f"# What tuner-tui needs to know about {signature.name}(), guessed from its text."
     yield "# Expressions stand in quotes and know + - * / // % **, comparisons, and, or, not, if,"
     yield "# min, max, abs, ceil and ceil_div."
@@ -84,19 +96,52 @@ def _lines(signature: KernelSignature, name: str, language: Language, file: Path
     yield "[kernel]"
     yield f"source = {json.dumps(file.name, ensure_ascii=False)}"
     yield f"name = {json.dumps(name)}{_CHECK if signature.template else ''}"
-    yield from _sizes(signature)
-    yield from _launch(signature, language)
-    yield from _arguments(signature)
-    if COMPILED_LANGUAGES[language].has_blocks and not _own_block_names(signature):
+    if headers:
+        yield f"compiler_options = {json.dumps([f'-I{file.parent.resolve()}'])}  # for the headers beside the kernel"
+    fixed = {} if launch is None else launch.sizes
+    yield from _sizes(signature, fixed)
+    yield from _launch(signature, language) if launch is None else _launch_as_given(signature, launch)
+    yield from _arguments(signature, launch)
+    if launch is not None and launch.tunables:
+        yield from _macros(launch)
+    elif launch is not None and "block_size" in launch.keys:
+        yield "# The template's argument fixes the block, so nothing is left to tune but the kernel's own text."
+    elif COMPILED_LANGUAGES[language].has_blocks and not _own_block_names(signature):
         yield from _tunables(signature)
-    yield from _checks(signature, language)
+    yield from _checks(signature, language, fixed)
 
 
-def _sizes(signature: KernelSignature) -> Iterator[str]:
+def _sizes(signature: KernelSignature, fixed: Mapping[str, int]) -> Iterator[str]:
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     extent = extents_of(signature).timed
-    yield from (f"{name} = {extent}{_CHECK}" for name in size_names(signature))
+    for name in size_names(signature):
+        yield f"{name} = {fixed.get(name, extent)}{_CHECK}"
+
+
+def _launch_as_given(signature: KernelSignature, launch: DraftedLaunch) -> Iterator[str]:
+    yield ""
+    yield f"[launch]  # as the host launches it in line {launch.line}"
+    keys = {"problem_size": _elements(signature), **launch.keys}
+    for key, value in keys.items():
+        yield f"{key} = {json.dumps(value)}{'' if key in launch.keys else _CHECK}"
+
+
+def _macros(launch: DraftedLaunch) -> Iterator[str]:
+    yield ""
+    yield "[tunables]  # macros of the source that make its block; each takes these values in its place"
+    yield from (f"{name} = {values}{_CHECK}" for name, values in launch.tunables.items())
+    yield ""
+    yield "[defaults]  # the configuration of the kernel as it is"
+    yield from (f"{name} = {value}" for name, value in launch.defaults.items())
+    yield ""
+    yield "[search]  # what every configuration must satisfy"
+    yield f'restrictions = ["{" * ".join(launch.keys["block_size"])} <= 1024"]'
+
+
+def _elements(signature: KernelSignature) -> list[str]:
+    names = size_names(signature)
+    return [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
 
 
 def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
@@ -105,9 +150,7 @@ def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
     if not COMPILED_LANGUAGES[language].has_blocks:
         yield "problem_size = [1]"
         return
-    names = size_names(signature)
-    elements = [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
-    yield f"problem_size = {json.dumps(elements)}{_CHECK}"
+    yield f"problem_size = {json.dumps(_elements(signature))}{_CHECK}"
     if _own_block_names(signature):
         yield f"block_size = {json.dumps(usual_block(signature))}{_CHECK}"
 
@@ -118,7 +161,8 @@ def _own_block_names(signature: KernelSignature) -> bool:
     return any(f"block_size_{axis}" in names for axis in AXES)
 
 
-def _arguments(signature: KernelSignature) -> Iterator[str]:
+def _arguments(signature: KernelSignature, launch: DraftedLaunch | None) -> Iterator[str]:
+    shapes = {} if launch is None else launch.shapes
     written = outputs(signature)
     sizes = size_names(signature)
     for position, parameter in enumerate(signature.parameters, 1):
@@ -129,9 +173,15 @@ def _arguments(signature: KernelSignature) -> Iterator[str]:
         if not parameter.pointer:
             yield f"value = {_scalar(parameter, sizes)}"
             continue
-        yield f"shape = {json.dumps(array_shape(signature, parameter))}{_CHECK}"
+        if parameter.name in shapes:
+            width = f"{parameter.width} * " if parameter.width > 1 else ""
+            yield f"shape = {json.dumps([width + shapes[parameter.name]])}  # as the host allocates it"
+        else:
+            yield f"shape = {json.dumps(array_shape(signature, parameter))}{_CHECK}"
         if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
+            if launch is not None and not written[parameter.name]:
+                yield f'fill = "{_fill(parameter)}"  # what the kernel does not write keeps its content{_CHECK[3:]}'
             if written[parameter.name]:
                 yield f'fill = "{_fill(parameter)}"  # the kernel seems to read it too: its content before each launch'
 
@@ -163,17 +213,17 @@ def _tunables(signature: KernelSignature) -> Iterator[str]:
         yield f'restrictions = ["{" * ".join(names)} <= {most_threads(signature)}"]'
 
 
-def _checks(signature: KernelSignature, language: Language) -> Iterator[str]:
+def _checks(signature: KernelSignature, language: Language, fixed: Mapping[str, int]) -> Iterator[str]:
     extents = extents_of(signature)
     names = size_names(signature)
     yield ""
     yield "[[tests]]  # other sizes at which results are checked; best are some that no block size divides"
-    yield f"sizes = {_inline(names, extents.tested)}{_CHECK}"
+    yield f"sizes = {_inline(names, extents.tested, fixed)}{_CHECK}"
     if COMPILED_LANGUAGES[language].has_emulator:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
-        yield f"sizes = {_inline(names, extents.emulated)}"
-        yield f"tests = [{{ sizes = {_inline(names, extents.emulated_test)} }}]"
+        yield f"sizes = {_inline(names, extents.emulated, fixed)}"
+        yield f"tests = [{{ sizes = {_inline(names, extents.emulated_test, fixed)} }}]"
     yield ""
     yield "# [work]  # of one launch, for the roofline"
     yield f'# flops = "2 * {names[0]}"'
@@ -183,8 +233,8 @@ def _checks(signature: KernelSignature, language: Language) -> Iterator[str]:
     yield f'# python = "reference.py:{signature.name}"  # without it the kernel as it is says what is right'
 
 
-def _inline(names: list[str], extent: int) -> str:
-    return "{ " + ", ".join(f"{name} = {extent}" for name in names) + " }"
+def _inline(names: list[str], extent: int, fixed: Mapping[str, int]) -> str:
+    return "{ " + ", ".join(f"{name} = {fixed.get(name, extent)}" for name in names) + " }"
 
 
 AXES = "xyz"
@@ -263,8 +313,11 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
         return 0, 0
-    element = rf"(?:\b{re.escape(name)}\s*\[[^;=]*\]|\*\s*{re.escape(name)}\b)(?:\s*\.\s*\w+)?\s*"
-    atomic = rf"\batom(?:ic)?\w*\s*\(\s*{re.escape(name)}\b"
+    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*&?\s*{re.escape(name)}\b", body)
+    body = re.sub(rf"\*[^*;=]*=\s*&?\s*{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
+    own = "|".join(map(re.escape, [name, *aliases]))
+    element = rf"(?:\b(?:{own})\s*\[[^;=]*\]|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+    atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
     changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b|{atomic}"
     return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
 

@@ -278,5 +278,16 @@ def _integer(words: list[str]) -> str:
 def type_aliases(code: str) -> dict[str, str]:
     """What the `typedef`s and `using`s of the source stand for."""
     found = {name: meaning for meaning, name in re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)}
+    found |= dict(_plain_structs(code))
     found |= dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;", code))
     return found
+
+
+def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
+    """The structures whose members are scalars of one type, as the vectors that lie in memory like them."""
+    for head, body, behind in re.findall(r"\bstruct\b([\w\s]*)\{([\w\s,;]*)\}\s*(\w*)\s*;", code):
+        members = [line.split(",") for line in body.split(";") if line.strip()]
+        types = {" ".join(line[0].split()[:-1]) for line in members}
+        count = sum(map(len, members))
+        if len(types) == 1 and count in (2, 4, 8, 16) and (names := {*head.split()[-1:], behind} - {""}):
+            yield from ((name, f"{next(iter(types))}{count}") for name in names)
