@@ -180,8 +180,6 @@ def _arguments(signature: KernelSignature, launch: DraftedLaunch | None) -> Iter
             yield f"shape = {json.dumps(array_shape(signature, parameter))}{_CHECK}"
         if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
-            if launch is not None and not written[parameter.name]:
-                yield f'fill = "{_fill(parameter)}"  # what the kernel does not write keeps its content{_CHECK[3:]}'
             if written[parameter.name]:
                 yield f'fill = "{_fill(parameter)}"  # the kernel seems to read it too: its content before each launch'
 
