@@ -88,7 +88,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
     from tui_tuner.evaluate.ahead import start_ahead
 
-    if chosen.kernel is not None and chosen.kernel.suffix != ".py" and chosen.kernel.is_file():
+    if chosen.kernel is not None and chosen.kernel.suffix == ".cu":
         await start_ahead(chosen.device or "auto")
     from tui_tuner.app.showing import show
 

@@ -7,6 +7,7 @@ import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,12 +63,17 @@ def run(job: StrategyJob, ask: AskTimesAt) -> str:
 _MAKE_GENERATOR = np.random.default_rng
 
 
-def seed_everything(seed: int) -> None:
+def seed_everything(seed: int, method: str) -> None:
     """Seed every random number generator of this process that a strategy uses.
+
+    What the method needs is imported before: SciPy draws numbers while it is.
 
     SciPy's Latin hypercube, which kernel_tuner's diff_evo and bayes_opt use, makes a fresh generator from
     the system's entropy and offers kernel_tuner's caller no seed; so such generators are seeded here too.
     """
+    np.random.default_rng = _MAKE_GENERATOR
+    strategy_map[method].tune  # noqa: B018 - kernel_tuner imports it when it is looked at
+    import_module("scipy.stats")  # which a strategy imports when it runs
     random.seed(seed)
     np.random.seed(seed % 2**32)
     counter = itertools.count()

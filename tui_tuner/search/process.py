@@ -130,7 +130,7 @@ def _by_kernel_tuner(job: dict[str, Any], parent: Parent) -> str:
             seed_everything,  # kernel_tuner takes its time to import
         )
 
-    seed_everything(job.pop("seed"))
+    seed_everything(job.pop("seed"), job["method"])
     points = [tuple(point) for point in job.pop("points")]
     return run(StrategyJob(points=points, **job), parent.ask)
 
