@@ -19,6 +19,7 @@ from tui_tuner.evaluate.results import Comparison, Timing
 from tui_tuner.exports.blocks import as_markdown
 from tui_tuner.headless import ApproveAll
 from tui_tuner.journal.reading import FILE
+from tui_tuner.resources import samples_directory
 
 
 class _Timed(FakeEvaluator):
@@ -130,3 +131,11 @@ def test_a_run_of_todays_problem_file_is_told_from_one_of_another(run, monkeypat
     assert asyncio.run(measured(run)).is_todays
     (kernels / "scale.toml").write_text(f"{text}# longer\n", "utf-8")
     assert not asyncio.run(measured(run)).is_todays
+
+
+async def test_the_document_is_what_the_shipped_runs_say() -> None:
+    found, unread = await read_all([samples_directory().parent / "benchmarks" / "thesis" / "recorded"])
+    assert len(found) == 9
+    assert unread == []
+    made = as_markdown("Results", [*blocks(found, unread)]).partition("\n")[2]
+    assert (samples_directory().parent / "docs" / "results.md").read_text("utf-8").endswith(made)
