@@ -5,8 +5,8 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-# Tests at once: twice as many as two cores have, since some of them wait.
-WORKERS ?= 4
+# Tests at once: one more than cores, since some of them wait.
+WORKERS ?= 3
 TEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: demo test stress alone check clean

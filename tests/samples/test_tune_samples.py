@@ -22,6 +22,7 @@ DEVICES = {".cu": "emulator", ".cl": "opencl", ".c": "c"}
 SOURCES = sorted(path for path in SAMPLES.iterdir() if path.suffix in DEVICES)
 EVALUATIONS = 2
 SMALLER = {
+    "jacobi": ("width = 4096 ", "width = 256 "),
     "matvec": ("rows = 4096", "rows = 512"),
     "matmul": ("sizes = { n = 256 }", "sizes = { n = 128 }"),
     "matmul_tiled": ("sizes = { n = 256 }", "sizes = { n = 128 }"),

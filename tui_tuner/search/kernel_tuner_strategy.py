@@ -73,7 +73,8 @@ def seed_everything(seed: int, method: str) -> None:
     """
     np.random.default_rng = _MAKE_GENERATOR
     strategy_map[method].tune  # noqa: B018 - kernel_tuner imports it when it is looked at
-    import_module("scipy.stats")  # which a strategy imports when it runs
+    if method == "diff_evo":
+        import_module("scipy.stats")  # which it imports when it runs
     random.seed(seed)
     np.random.seed(seed % 2**32)
     counter = itertools.count()
