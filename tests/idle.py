@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 
+from textual._context import active_app
+
 FRAME_S = 1 / 50
 """What is due within it, such as the next refresh of a screen, is still to come; longer timers are not waited for."""
 MOST_TIMERS = 100
-"""So many are waited for: one that repeats itself for ever, as that of an app that is ending, holds nobody up."""
+"""So many are waited for: one that repeats itself for ever holds nobody up."""
 
 
 async def until_idle(_shortest_s: float = 0.0, _longest_s: float = 0.0) -> None:
@@ -23,10 +25,16 @@ async def until_idle(_shortest_s: float = 0.0, _longest_s: float = 0.0) -> None:
         if loop._ready:  # type: ignore[attr-defined]
             continue
         due_s = _next_timer(loop) - loop.time()
-        if due_s > FRAME_S:
+        if due_s > FRAME_S or _is_ending():
             return
         await asyncio.sleep(max(due_s, 0.0))
         waited += 1
+
+
+def _is_ending() -> bool:
+    """Whether the app was told to end: its screen's timer repeats itself until whoever waits lets it."""
+    app = active_app.get(None)
+    return app is not None and app._exit
 
 
 def _next_timer(loop: asyncio.AbstractEventLoop) -> float:

@@ -38,6 +38,7 @@ class Patience:
         contender: multiple from which on one batch is, without warming up, if its interval lies above.
         settle_s: seconds that a kernel is launched in its turn before a time counts, at the least.
         settle_limit_s: seconds of that and of warming up at the most, and for learning how many there must be.
+        steady_s: seconds for which times must have stayed the same to be those that they stay at.
         turn_s: seconds that a kernel is timed in its turn; one launch at least.
         clear_pairs: turns of each that are enough where all of them say the same by far.
         few_pairs: turns of each that are enough where all of them say the same.
@@ -53,6 +54,7 @@ class Patience:
     contender: float = 1.2
     settle_s: float = 0.005
     settle_limit_s: float = 0.2
+    steady_s: float = 0.06
     turn_s: float = 0.005
     clear_pairs: int = 6
     few_pairs: int = 10
@@ -239,14 +241,19 @@ class _Turns:
         if not self._patience.settle_s:
             return 0.0
         start, medians, ends = self._clock(), [0.0], [0.0]
+        unsettled_s = 0.0
         while ends[-1] < self._patience.settle_limit_s:
             medians.append(median(self._launches(self.count)))
             ends.append(self._clock() - start)
+            unsettled_s = self._unsettled_s(medians, ends)
+            if len(medians) > FEWEST and ends[-1] - unsettled_s >= self._patience.steady_s:
+                break
+        return max(self._patience.settle_s, unsettled_s)
+
+    def _unsettled_s(self, medians: Sequence[float], ends: Sequence[float]) -> float:
+        """When the last of these turns ended whose time is not that of the last quarter."""
         last = median(medians[-max(1, len(medians) // 4) :])
-        unsettled = [
-            end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > self._patience.precision
-        ]
-        return max(self._patience.settle_s, unsettled[-1])
+        return max(end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > self._patience.precision)
 
     def take(self, settling_s: float) -> float:
         """The median of the next turn, ms."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.tolerance import Bound, compare, peak
+from tui_tuner.evaluate.tolerance import Bound, all_finite, compare, peak
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -88,7 +88,7 @@ def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, comp
     """
     if not np.issubdtype(expected.dtype, np.floating):
         return
-    if texture is not Texture.INFINITE and not np.isfinite(expected).all():
+    if texture is not Texture.INFINITE and not all_finite(expected):
         raise LeftOut(f"{name} is not finite")
     if texture is Texture.TINY and peak(expected) <= VANISHED:
         raise LeftOut(f"{name} vanishes")

@@ -145,7 +145,19 @@ def _root_mean_square(squares: Sequence[tuple[float, int]]) -> float:
 
 def peak(values: np.ndarray) -> float:
     """The largest absolute value among finite elements, all of which must be."""
-    return max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    flat = values.reshape(-1)
+
+    def largest(piece: slice) -> float:
+        part = flat[piece]
+        return max(abs(float(part.max())), abs(float(part.min())))
+
+    return max(_of_pieces(flat, largest), default=0.0)
+
+
+def all_finite(values: np.ndarray) -> bool:
+    """Whether no element is infinite or not a number."""
+    flat = values.reshape(-1)
+    return all(_of_pieces(flat, lambda piece: bool(np.isfinite(flat[piece]).all())))
 
 
 def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
