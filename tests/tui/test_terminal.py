@@ -39,7 +39,7 @@ def test_the_users_editor_gets_the_terminal_and_its_result_is_the_decision(tmp_p
     child.expect(pexpect.EOF)
 
 
-WINDOW_S = 4.0
+WINDOW_S = 2.0
 A_SECOND_OF_CLOCK = 100
 """Bytes that a second of the clock costs at most; a line drawn anew costs several hundred."""
 
@@ -53,9 +53,9 @@ def test_a_screen_that_waits_writes_its_clock_and_nothing_else(tmp_path: Path, k
     )  # fmt: skip
     child.expect("awaits you")
     child.send(keys)
-    least = min(_written(child) for _ in range(5))
+    is_quiet = any(_written(child) < WINDOW_S * A_SECOND_OF_CLOCK for _ in range(10))
     child.close(force=True)
-    assert least < WINDOW_S * A_SECOND_OF_CLOCK
+    assert is_quiet
 
 
 def _written(child: pexpect.spawn[bytes]) -> int:
