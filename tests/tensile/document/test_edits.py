@@ -3,7 +3,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.tensile.document.samples import ALL, GROUPS, PLAIN, parsed
@@ -152,12 +152,15 @@ def _random_edit(group: SizeGroup, draw: random.Random) -> tuple[SpaceEdit, Spac
 
 @settings(deadline=None, max_examples=60)
 @given(name=st.sampled_from(sorted(ALL)), seed=st.integers(0, 10_000))
+@example(name="alternate", seed=1669)
 def test_what_an_edit_adds_its_inverse_takes_back_to_the_byte(name: str, seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311
     configuration: BenchmarkConfiguration = parsed(ALL[name])
     for _ in range(4):
         group = draw.choice(configuration.size_groups)
         edit, inverse = _random_edit(group, draw)
+        if isinstance(edit, AddIndependent) and edit.group is not None and edit.added[0] in group.groups[edit.group]:
+            continue  # a session refuses it, and of two that are equal the inverse takes the first
         try:
             after = apply_edit(configuration, edit)
         except EditRefused:
