@@ -12,8 +12,10 @@ import pytest
 
 from tui_tuner.errors import MachineError, SandboxError
 from tui_tuner.evaluate import build as building
-from tui_tuner.evaluate.build import BuildCache, Builder
-from tui_tuner.evaluate.compilers.base import Recipe, include_paths, macros
+from tui_tuner.evaluate import kept_builds
+from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.compilers.base import UNAVAILABLE, Recipe, include_paths, macros
+from tui_tuner.evaluate.kept_builds import BuildCache
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport, run_confined
@@ -178,7 +180,7 @@ async def test_what_the_system_refuses_is_no_failure_of_the_candidate_and_goes_w
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
-        patch.setattr(building, "write_whole", refuse)
+        patch.setattr(kept_builds, "write_whole", refuse)
         with pytest.raises(MachineError):
             await make().build(candidate("true"), {})
 
@@ -282,7 +284,7 @@ def artifacts(directory):
 
 
 def test_what_was_not_used_for_longest_is_removed_where_it_is_too_much(tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "_ALWAYS_KEPT", 2)
+    monkeypatch.setattr(kept_builds, "_ALWAYS_KEPT", 2)
     cache = BuildCache(tmp_path, limit=300)
     for key in "abc":
         cache.put(Build(key=key), b"x" * 100, ".so")
@@ -296,7 +298,7 @@ def test_what_was_not_used_for_longest_is_removed_where_it_is_too_much(tmp_path,
 
 
 def test_the_last_builds_stay_however_large_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "_ALWAYS_KEPT", 2)
+    monkeypatch.setattr(kept_builds, "_ALWAYS_KEPT", 2)
     cache = BuildCache(tmp_path, limit=10)
 
     for key in "abc":
@@ -306,7 +308,7 @@ def test_the_last_builds_stay_however_large_they_are(tmp_path, monkeypatch):
 
 
 def test_what_an_earlier_process_left_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "_ALWAYS_KEPT", 1)
+    monkeypatch.setattr(kept_builds, "_ALWAYS_KEPT", 1)
     earlier = BuildCache(tmp_path)
     for number, key in enumerate("ab"):
         os.utime(earlier.put(Build(key=key), b"x" * 100, ".so").artifact, (number, number))
@@ -343,3 +345,63 @@ def test_absolute_include_paths_are_found_in_every_spelling():
     options = ["-I/a", "-I", "/b", "-isystem", "/c", "-include", "/d/e.h", "-Irelative", "-O3", "/f"]
 
     assert {str(path) for path in include_paths(options)} == {"/a", "/b", "/c", "/d/e.h"}
+
+
+class TwoWays(ShellCompiler):
+    """Tries the first line of the source before the rest."""
+
+    def recipe(self, candidate, configuration, options):
+        attempt, _, script = candidate.source.partition("\n")
+        files = {"attempt.sh": attempt, "build.sh": script}
+        defines = macros(configuration)
+        return Recipe(files, ("/bin/sh", "build.sh", *defines), "out", attempt=("/bin/sh", "attempt.sh", *defines))
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The scripts that ran."""
+    scripts = []
+
+    async def counted(command, **options):
+        scripts.append(command[1])
+        return await run_confined(command, **options)
+
+    monkeypatch.setattr(building, "run_confined", counted)
+    return scripts
+
+
+async def test_what_an_attempt_builds_is_the_build(make, candidate, ran):
+    build = await make(TwoWays()).build(candidate("echo ab; touch out\nexit 1"), {})
+    assert (build.failure, build.resources.registers) == (None, len("ab\n"))
+    assert ran == ["attempt.sh"]
+
+
+async def test_what_an_attempt_cannot_build_is_not_tried_so_again(make, candidate, ran):
+    builder = make(TwoWays())
+    hard = candidate("echo left; touch out; exit 1\necho abc; touch out")
+    builds = [await builder.build(hard, {"n": n}) for n in (1, 2)]
+    assert [build.resources.registers for build in builds] == [len("abc\n")] * 2
+    assert ran == ["attempt.sh", "build.sh", "build.sh"]
+    await builder.build(candidate("touch out\nexit 1"), {})
+    assert ran[3:] == ["attempt.sh"], "another source is tried"
+
+
+async def test_why_a_source_is_wrong_says_the_command(make, candidate, ran):
+    build = await make(TwoWays()).build(candidate("echo one; exit 1\necho k.c:1: error: two; exit 1"), {})
+    assert build.failure.kind is FailureKind.COMPILE
+    assert "two" in build.failure.message
+    assert "one" not in build.failure.message
+
+
+async def test_an_attempt_that_lacks_its_program_is_the_last(make, candidate, ran):
+    builder = make(TwoWays())
+    for text in "ab":
+        build = await builder.build(candidate(f"exit {UNAVAILABLE}\necho {text}; touch out"), {})
+        assert build.failure is None
+    assert ran == ["attempt.sh", "build.sh", "build.sh"]
+
+
+async def test_an_attempt_that_takes_too_long_is_not_followed_by_another(make, candidate, ran):
+    build = await make(TwoWays(), timeout_s=0.3).build(candidate("sleep 60\ntouch out"), {})
+    assert build.failure.kind is FailureKind.BUILD_TIMEOUT
+    assert ran == ["attempt.sh"]

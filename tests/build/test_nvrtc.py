@@ -7,8 +7,9 @@ import pytest
 from tests.waiting import is_loaded
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers import cuda
-from tui_tuner.evaluate.compilers.cuda import Nvrtc
+from tui_tuner.evaluate.compilers import cuda, nvrtc_child
+from tui_tuner.evaluate.compilers.base import UNAVAILABLE
+from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
 from tui_tuner.evaluate.results import FailureKind
 
 SOURCE = """
@@ -89,6 +90,53 @@ async def test_a_file_outside_is_not_read_though_the_scan_is_bypassed(
     assert build.failure.kind is FailureKind.COMPILE
     assert "open_sesame" not in build.model_dump_json()
     assert "could not open" in build.failure.message or "cannot open" in build.failure.message
+
+
+STANDARD = """
+#include <cstdint>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cuda_fp16.h>
+extern "C" __global__ void k(float* x, uint8_t* y, int64_t n) {
+    half h = __float2half(x[0]);
+    x[0] = sqrtf(FLT_MAX) + (n > INT_MAX ? INFINITY : NAN) + __half2float(h) + y[n] + float(M_PI);
+}
+"""
+
+
+@pytest.fixture
+def both(nvcc, policy, tmp_path):
+    if nvcc.sooner is None:
+        pytest.skip("no cuda-python")
+    return Builder(nvcc, cache=tmp_path / "cache", policy=policy)
+
+
+async def test_with_nvcc_installed_nvrtc_builds_what_it_can(both, compiler, candidate):
+    """Its release is that of nvcc, or nvcc builds this too."""
+    build = await both.build(candidate(STANDARD), {})
+
+    assert build.failure is None, build.failure
+    assert build.symbol == "k"
+    is_same = compiler.toolchain.split()[1] == both._compiler.sooner.release
+    assert (both._attempts, both._beyond_attempts) == (is_same, set() if is_same else {STANDARD})
+
+
+async def test_nvcc_builds_the_rest_and_says_what_is_wrong(both, candidate):
+    build = await both.build(candidate("#include <vector>\n__global__ void k(float* x) { x[0] = 1; }"), {})
+    wrong = await both.build(candidate("\n__global__ void k(float* x) { x[0] = y; }"), {})
+
+    assert build.symbol == "_Z1kPf"
+    assert build.resources.registers > 0
+    assert wrong.failure.message == 'kernel.cu:2: error: identifier "y" is undefined'
+
+
+async def test_an_nvcc_that_the_user_names_builds_everything(nvcc):
+    assert Nvcc.find("sm_90", nvcc.program).sooner is None
+
+
+def test_the_child_ends_an_attempt_that_cannot_be_made_as_the_builder_expects():
+    assert nvrtc_child._UNAVAILABLE == UNAVAILABLE
 
 
 def test_without_the_packages_the_error_says_what_to_install(monkeypatch):

@@ -13,14 +13,21 @@ import signal
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from pydantic import ValidationError
-
 from tui_tuner.errors import MachineError, machine_faults
-from tui_tuner.evaluate.compilers.base import BuildRefusal, Compiler, Recipe, SharedPart, compile_failure, include_paths
-from tui_tuner.evaluate.kept_builds import NEW, KeptBuilds, is_for_good, write_once, write_whole
+from tui_tuner.evaluate.compilers.base import (
+    UNAVAILABLE,
+    BuildRefusal,
+    Compiler,
+    Recipe,
+    SharedPart,
+    compile_failure,
+    include_paths,
+)
+from tui_tuner.evaluate.kept_builds import NEW, BuildCache, KeptBuilds, is_for_good
 from tui_tuner.evaluate.refuse import refuse
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
@@ -75,6 +82,8 @@ class Builder:
         self._slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
         self._sharing = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._attempts = True
+        self._beyond_attempts: set[str] = set()
 
     async def build(self, candidate: Candidate, configuration: Configuration, options: Sequence[str] = ()) -> Build:
         """The artifact of a configuration, or why there is none; what was built before is not built again.
@@ -117,6 +126,8 @@ class Builder:
     def _key(self, candidate: Candidate, recipe: Recipe) -> str:
         """Hash of all that determines the artifact; defines, options and architecture stand in the command."""
         content = [_FORMAT, self._compiler.toolchain, candidate.kernel, dict(recipe.files), recipe.command]
+        if recipe.attempt:
+            content.append(recipe.attempt)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     async def _kept_or_new(self, key: str, candidate: Candidate, recipe: Recipe, options: Sequence[str]) -> Build:
@@ -146,21 +157,37 @@ class Builder:
     async def _run(self, key: str, candidate: Candidate, recipe: Recipe) -> Build:
         if recipe.warm:
             self._policy.warm(*recipe.warm)
+        spent_ms = 0.0
+        if recipe.attempt and self._attempts and candidate.source not in self._beyond_attempts:
+            with self._cache.work_directory() as name:
+                done = await self._confined(recipe, recipe.attempt, recipe.read, Path(name))
+                if done.timed_out or (done.returncode == 0 and Path(name, recipe.artifact).is_file()):
+                    return self._outcome(key, candidate, recipe, done, Path(name))
+            self._attempts = done.returncode != UNAVAILABLE
+            spent_ms = done.milliseconds
         with self._cache.work_directory() as name:
-            directory = Path(name)
-            for file, text in recipe.files.items():
-                (directory / file).write_text(text, encoding="utf-8", errors="replace")
             command, read = await self._command(recipe)
-            done = await run_confined(
-                command,
-                directory=directory,
-                policy=self._policy,
-                read=read,
-                write=recipe.devices,
-                timeout_s=self._timeout_s,
-                limits=self._limits(recipe),
-            )
-            return self._outcome(key, candidate, recipe, done, directory)
+            done = await self._confined(recipe, command, read, Path(name))
+            done = replace(done, milliseconds=done.milliseconds + spent_ms)
+            build = self._outcome(key, candidate, recipe, done, Path(name))
+        if spent_ms and build.failure is None:
+            self._beyond_attempts.add(candidate.source)
+        return build
+
+    async def _confined(
+        self, recipe: Recipe, command: tuple[str, ...], read: tuple[Path, ...], directory: Path
+    ) -> CommandResult:
+        for file, text in recipe.files.items():
+            (directory / file).write_text(text, encoding="utf-8", errors="replace")
+        return await run_confined(
+            command,
+            directory=directory,
+            policy=self._policy,
+            read=read,
+            write=recipe.devices,
+            timeout_s=self._timeout_s,
+            limits=self._limits(recipe),
+        )
 
     async def _command(self, recipe: Recipe) -> tuple[tuple[str, ...], tuple[Path, ...]]:
         """What to run and what it reads: the quick command where the shared part can be had."""
@@ -215,93 +242,6 @@ def _free_memory() -> float:
         if line.startswith("MemAvailable:"):
             return 1024 * float(line.split()[1])
     return math.inf
-
-
-_WORK = "work-"
-_MOST_BYTES = 2**28
-_ALWAYS_KEPT = 8 * max(8, os.cpu_count() or 1)
-"""More builds than evaluations are under way at once: what is about to be loaded is not removed."""
-
-
-class BuildCache:
-    """Finished builds, failed ones included; what was not used for longest is removed where they are too much.
-
-    Args:
-        directory: made if it is missing, readable by its owner only.
-        limit: size of all artifacts, bytes; that of the last builds may be more.
-    """
-
-    def __init__(self, directory: Path, limit: int = _MOST_BYTES) -> None:
-        self._directory = directory
-        self._limit = limit
-        self._sizes: dict[str, int] = {}  # the last that was used at the end
-
-    def load(self, key: str) -> Build | None:
-        """The build with this key and the time it once took; None if missing, damaged or without its artifact."""
-        try:
-            build = Build.model_validate_json(self._record(key).read_bytes())
-        except (OSError, ValidationError):
-            return None
-        artifact = build.artifact and self._directory / build.artifact
-        if build.key != key or (build.failure is None and not (artifact and artifact.is_file())):
-            return None
-        self._use(key, artifact.stat().st_size if artifact else 0)
-        return build.model_copy(update={"artifact": artifact and str(artifact), "cached": True})
-
-    def store(self, build: Build, artifact: Path | None = None) -> Build:
-        """Keep a build; the record appears last and at once, so a broken write is never read.
-
-        Args:
-            build: without an artifact of its own yet.
-            artifact: the file to keep.
-
-        Returns:
-            The build with the kept artifact's path.
-        """
-        return self.put(build) if artifact is None else self.put(build, artifact.read_bytes(), artifact.suffix)
-
-    def put(self, build: Build, content: bytes | None = None, suffix: str = "") -> Build:
-        """Do as `store` with an artifact's content and the suffix of its name."""
-        self._make()
-        name = None if content is None else f"{build.key}{suffix}"
-        if content is not None and name is not None:
-            write_once(self._directory / name, content)
-        record = build.model_copy(update={"artifact": name})
-        write_whole(self._record(build.key), record.model_dump_json().encode())
-        self._use(build.key, len(content or b""))
-        return build.model_copy(update={"artifact": name and str(self._directory / name)})
-
-    def work_directory(self) -> tempfile.TemporaryDirectory[str]:
-        """A new directory to build in, by its absolute path."""
-        self._make()
-        return tempfile.TemporaryDirectory(dir=self._directory.resolve(), prefix=_WORK, ignore_cleanup_errors=True)
-
-    def remove_leftovers(self) -> None:
-        """Remove what a killed process was working on; no other process may be building into this cache."""
-        for artifact in sorted(self._directory.glob("*"), key=lambda path: path.stat().st_mtime_ns):
-            if artifact.suffix != ".json" and artifact.is_file():
-                self._sizes[artifact.stem] = artifact.stat().st_size
-        for directory in self._directory.glob(f"{_WORK}*"):
-            shutil.rmtree(directory, ignore_errors=True)
-        for file in self._directory.glob(f"{NEW}*"):
-            file.unlink(missing_ok=True)
-
-    def _use(self, key: str, size: int) -> None:
-        self._sizes.pop(key, None)
-        self._sizes[key] = size
-        total = sum(self._sizes.values())
-        for oldest in list(self._sizes)[:-_ALWAYS_KEPT] if total > self._limit else ():
-            if total <= self._limit:
-                break
-            total -= self._sizes.pop(oldest)
-            for file in self._directory.glob(f"{oldest}*"):
-                file.unlink(missing_ok=True)
-
-    def _make(self) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-
-    def _record(self, key: str) -> Path:
-        return self._directory / f"{key}.json"
 
 
 async def have_shared_part(part: SharedPart, read: Sequence[Path], policy: Policy) -> bool:

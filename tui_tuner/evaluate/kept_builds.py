@@ -1,10 +1,11 @@
-"""Builds kept for later runs, in one directory of the user's: one file a build, checked when it is taken."""
+"""Where builds are kept: those of one run, and those of all runs in one directory of the user's."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -154,3 +155,90 @@ def _is_about_the_source(failure: Failure) -> bool:
 
 def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
+
+
+_WORK = "work-"
+_MOST_BYTES = 2**28
+_ALWAYS_KEPT = 8 * max(8, os.cpu_count() or 1)
+"""More builds than evaluations are under way at once: what is about to be loaded is not removed."""
+
+
+class BuildCache:
+    """Finished builds, failed ones included; what was not used for longest is removed where they are too much.
+
+    Args:
+        directory: made if it is missing, readable by its owner only.
+        limit: size of all artifacts, bytes; that of the last builds may be more.
+    """
+
+    def __init__(self, directory: Path, limit: int = _MOST_BYTES) -> None:
+        self._directory = directory
+        self._limit = limit
+        self._sizes: dict[str, int] = {}  # the last that was used at the end
+
+    def load(self, key: str) -> Build | None:
+        """The build with this key and the time it once took; None if missing, damaged or without its artifact."""
+        try:
+            build = Build.model_validate_json(self._record(key).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        artifact = build.artifact and self._directory / build.artifact
+        if build.key != key or (build.failure is None and not (artifact and artifact.is_file())):
+            return None
+        self._use(key, artifact.stat().st_size if artifact else 0)
+        return build.model_copy(update={"artifact": artifact and str(artifact), "cached": True})
+
+    def store(self, build: Build, artifact: Path | None = None) -> Build:
+        """Keep a build; the record appears last and at once, so a broken write is never read.
+
+        Args:
+            build: without an artifact of its own yet.
+            artifact: the file to keep.
+
+        Returns:
+            The build with the kept artifact's path.
+        """
+        return self.put(build) if artifact is None else self.put(build, artifact.read_bytes(), artifact.suffix)
+
+    def put(self, build: Build, content: bytes | None = None, suffix: str = "") -> Build:
+        """Do as `store` with an artifact's content and the suffix of its name."""
+        self._make()
+        name = None if content is None else f"{build.key}{suffix}"
+        if content is not None and name is not None:
+            write_once(self._directory / name, content)
+        record = build.model_copy(update={"artifact": name})
+        write_whole(self._record(build.key), record.model_dump_json().encode())
+        self._use(build.key, len(content or b""))
+        return build.model_copy(update={"artifact": name and str(self._directory / name)})
+
+    def work_directory(self) -> tempfile.TemporaryDirectory[str]:
+        """A new directory to build in, by its absolute path."""
+        self._make()
+        return tempfile.TemporaryDirectory(dir=self._directory.resolve(), prefix=_WORK, ignore_cleanup_errors=True)
+
+    def remove_leftovers(self) -> None:
+        """Remove what a killed process was working on; no other process may be building into this cache."""
+        for artifact in sorted(self._directory.glob("*"), key=lambda path: path.stat().st_mtime_ns):
+            if artifact.suffix != ".json" and artifact.is_file():
+                self._sizes[artifact.stem] = artifact.stat().st_size
+        for directory in self._directory.glob(f"{_WORK}*"):
+            shutil.rmtree(directory, ignore_errors=True)
+        for file in self._directory.glob(f"{NEW}*"):
+            file.unlink(missing_ok=True)
+
+    def _use(self, key: str, size: int) -> None:
+        self._sizes.pop(key, None)
+        self._sizes[key] = size
+        total = sum(self._sizes.values())
+        for oldest in list(self._sizes)[:-_ALWAYS_KEPT] if total > self._limit else ():
+            if total <= self._limit:
+                break
+            total -= self._sizes.pop(oldest)
+            for file in self._directory.glob(f"{oldest}*"):
+                file.unlink(missing_ok=True)
+
+    def _make(self) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def _record(self, key: str) -> Path:
+        return self._directory / f"{key}.json"

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import DeviceError, MachineError, UserError
-from tui_tuner.evaluate.build import BuildCache
 from tui_tuner.evaluate.cluster.messages import (
     REPLIES,
     AnsweredReply,
@@ -30,6 +29,7 @@ from tui_tuner.evaluate.cluster.messages import (
     packed,
     unpacked,
 )
+from tui_tuner.evaluate.kept_builds import BuildCache
 from tui_tuner.evaluate.protocol import DeviceAnswer, Frame, OpenRequest, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.results import Build
 from tui_tuner.evaluate.site import PlaceLost

@@ -23,6 +23,10 @@ _SEPARATE = ("-I", "-isystem", "-include")
 _INCLUDE = re.compile(r"(?:-I|-isystem=?|-include=?)(?P<path>/.*)")
 
 
+UNAVAILABLE = 75
+"""Exit status of an attempt for want of a program, whatever the source (EX_TEMPFAIL of sysexits.h)."""
+
+
 @dataclass(frozen=True)
 class SharedPart:
     """What every build of a toolchain has in common, compiled once and kept.
@@ -67,6 +71,8 @@ class Recipe:
             from one build to the next; see `ForkServer`.
         shared: what the quick command needs.
         quick: builds the same from the shared part; used where that can be had.
+        attempt: builds most sources sooner. Where it fails the command has the last word, and where it ends with
+            `UNAVAILABLE` it is not run again.
     """
 
     files: Mapping[str, str]
@@ -79,6 +85,7 @@ class Recipe:
     warm: tuple[str, ...] = ()
     shared: SharedPart | None = None
     quick: tuple[str, ...] = ()
+    attempt: tuple[str, ...] = ()
 
 
 class Compiler(Protocol):
