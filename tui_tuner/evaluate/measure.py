@@ -54,7 +54,7 @@ class Patience:
     contender: float = 1.2
     settle_s: float = 0.005
     settle_limit_s: float = 0.2
-    steady_s: float = 0.06
+    steady_s: float = 0.12
     turn_s: float = 0.005
     clear_pairs: int = 6
     few_pairs: int = 10
