@@ -25,7 +25,7 @@ from tui_tuner.app.choosing import (
     models_for,
     with_model,
 )
-from tui_tuner.app.drafting import assumptions, drafted
+from tui_tuner.app.drafting import assumptions, confirmed, drafted
 from tui_tuner.app.showing import SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
@@ -72,6 +72,7 @@ async def new_session(
     """
     kernel, options = with_recording(kernel, options)
     written = await asyncio.to_thread(problem_of, kernel, options.device)
+    written = await confirmed(written, options, settings)
     setup = await begin_session(written, options, settings, run_path)
     return replace(setup, notes=[*assumptions(written), *setup.notes])
 
