@@ -15,6 +15,7 @@ from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trial, Trials
 from tui_tuner.problem.drafted_sizes import Amendments, Tested
 from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.host_program import constants_of_host
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
@@ -31,16 +32,16 @@ def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written
     Raises:
         ProblemError: none can be guessed; the hint says what to write.
     """
-    names = [kernel] if kernel is not None else ranked_kernels(file)
-    refused: ProblemError | None = None
-    for position, name in enumerate(names or [None]):
+    names = () if kernel is not None else ranked_kernels(file)
+    if len(names) < 2:
+        return _draft(file, kernel, NO_AMENDMENTS, host)
+    refused: list[ProblemError] = []
+    for position, name in enumerate(names):
         try:
-            written = _draft(file, name if len(names) > 1 else kernel, NO_AMENDMENTS, host)
-            return replace(written, alternatives=tuple(names[position + 1 :]))
+            return replace(_draft(file, name, NO_AMENDMENTS, host), alternatives=tuple(names[position + 1 :]))
         except ProblemError as error:
-            refused = refused or error
-    assert refused is not None
-    raise refused
+            refused.append(error)
+    raise refused[0]
 
 
 def _draft(file: Path, kernel: str | None, amendments: Amendments, host: Path | None) -> Written:
@@ -79,22 +80,43 @@ async def confirmed(written: Written, options: SessionOptions, settings: Setting
     with tempfile.TemporaryDirectory(prefix="tuner-tui-draft-") as directory:
         there = Path(directory)
         async with Trials(local_options(options, there, there / "log", settings)) as trials:
-            refused: ProblemError | None = None
-            for name in (None, *written.alternatives):
-                try:
-                    first = written if name is None else _draft(file, name, NO_AMENDMENTS, written.host)
-                    return await _Amending(file, first, trials).held()
-                except ProblemError as error:
-                    refused = refused or error
-                except UserError as error:
-                    return replace(written, doubts=(f"not tried: {error.message}",))
-    assert refused is not None
-    raise refused
+            return await _first_that_holds(file, written, trials)
 
 
+async def _first_that_holds(file: Path, written: Written, trials: Trials) -> Written:
+    """The draft of the first kernel that could be tried; else of the first that could not."""
+    refused: list[ProblemError] = []
+    untried: list[Written] = []
+    for name in (None, *written.alternatives):
+        try:
+            first = written if name is None else _draft(file, name, NO_AMENDMENTS, written.host)
+            held = await _Amending(file, first, trials).held()
+        except ProblemError as error:
+            refused.append(error)
+        except UserError as error:  # there is no emulator on this machine
+            return replace(written, doubts=(f"{_NOT_RUN}: {error.message}",))
+        else:
+            if not held.doubts[0].startswith(_NOT_RUN):
+                names = (written.problem.kernel.name.partition("<")[0], *written.alternatives)
+                own = held.problem.kernel.name.partition("<")[0]
+                return replace(held, alternatives=tuple(one for one in names if one != own) if names[1:] else ())
+            untried.append(held)
+    if untried:
+        return untried[0]
+    raise refused[0]
+
+
+_NOT_RUN = "not run before"
 _MOST_TRIALS = 14
+_MOST_HALVINGS = 8
+_LONG_S = 2.0
+"""A trial is some launches; one that takes longer makes a session on the emulator tedious."""
 _BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
 _UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
+_UNKNOWN = re.compile(
+    r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
+    r"|identifier \"(\w+)\" is undef"
+)
 _NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
 
 
@@ -118,6 +140,12 @@ class _Amending:
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
             trial = await self._trials.outcome(problem, [Test(sizes={})])
+            if trial.reason is None and trial.seconds > _LONG_S and self._made.halvings < _MOST_HALVINGS:
+                shorter = replace(self._made, halvings=self._made.halvings + 1)
+                smaller = _draft(self._file, self._kernel, shorter, self._first.host)
+                if smaller.problem.on_emulator().sizes != problem.sizes:
+                    self._made, written = shorter, smaller
+                    continue
             if trial.reason is None:
                 return await self._at_other_sizes(written)
             if not trial.is_built:
@@ -139,31 +167,50 @@ class _Amending:
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
             if trial.reason is None:
+                empty = constants_of_host(problem.source_text)
                 said = f"run on the emulator as given at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
-                doubts = (f"{said}: every array is large enough, every output is written",)
+                doubts: tuple[str, ...] = (f"{said}: every array is large enough, every output is written",)
+                if empty:
+                    doubts += (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",)
                 if way:
                     doubts += (f"other sizes than {way} ones do not do: {reason}",)
-                return replace(trial_of, alternatives=self._first.alternatives, doubts=doubts)
+                return replace(trial_of, doubts=doubts)
             reason = reason or trial.reason
         raise self._refused(trial)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:
-        missing = re.findall(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"", written.problem.source_text, re.MULTILINE)
-        missing = [name for name in missing if not (self._file.parent / name).is_file()]
-        unknown = re.search(r"'?\b(\w+)'? (?:was not declared|does not name a type|has not been declared)", trial.reason or "")
-        if missing and unknown:
-            message = f"{self._kernel}() does not build: {unknown[1]} is not known, and {', '.join(missing)} is not there"
+        """The draft as it is, where the emulator is at fault; of a kernel that lacks headers nothing is to be had.
+
+        Raises:
+            ProblemError: what the kernel needs is not there.
+        """
+        reason = trial.reason or ""
+        names = re.findall(r"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)", written.problem.source_text, re.MULTILINE)
+        lost = [name for name in names if f"{name}: No such file" in reason]
+        lost += [
+            name
+            for name in names
+            if f'"{name}"' in written.problem.source_text and not (self._file.parent / name).is_file()
+        ]
+        unknown = _UNKNOWN.search(reason)
+        if lost and (unknown or "No such file" in reason):
+            said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""
+            message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
             hint = (
-                f"write the draft with: {_init(self._file, self._kernel)}, and name the directory of the header: "
-                'compiler_options = ["-IDIRECTORY"] in [kernel]; or put the header beside the kernel'
+                f"put the header beside the kernel; or write the draft with: {_init(self._file, self._kernel)}, "
+                'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
             )
             raise ProblemError(message, hint=hint, file=self._file)
-        line = (trial.reason or "").splitlines()
-        return replace(written, doubts=(f"not tried: the emulator cannot build it ({line[0] if line else 'no reason'})",))
+        line = next(iter(reason.splitlines()), "no reason")
+        return replace(written, doubts=(f"{_NOT_RUN}: the emulator cannot build it ({line})",))
 
     def _refused(self, trial: Trial) -> ProblemError:
         hint = f"write the draft with: {_init(self._file, self._kernel)}, correct it, and start again: {_needed(trial)}"
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
+        empty = constants_of_host(self._first.problem.source_text)
+        if empty:
+            message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
+            hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file)
 
 
@@ -188,7 +235,7 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
-    if "timeout" in reason and made.halvings < 6:
+    if "timeout" in reason and made.halvings < _MOST_HALVINGS:
         return replace(made, halvings=made.halvings + 1)
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -25,10 +26,12 @@ class Trial:
     Attributes:
         reason: why the kernel as given cannot be checked there; None if it can.
         is_built: whether it ran at all.
+        seconds: what running took.
     """
 
     reason: str | None
     is_built: bool = True
+    seconds: float = 0.0
 
 
 class Trials:
@@ -74,6 +77,7 @@ class Trials:
             failure = build.failure
             return Trial("" if failure is None else f"{failure.message}\n{failure.detail}".strip(), is_built=False)
         executable = Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
+        began = time.monotonic()
         try:
             answer = await self._site.first.ask(RehearsalRequest(problem=trial, baseline=executable))
         except RunnerDied as died:
@@ -82,7 +86,7 @@ class Trials:
             return Trial(error.message)
         if not isinstance(answer, RehearsalAnswer):
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-        return Trial(answer.reason)
+        return Trial(answer.reason, seconds=time.monotonic() - began)
 
     async def _ready(self, problem: Problem) -> tuple[Builds, DeviceInfo]:
         if self._builder is None or self._device is None:

@@ -155,7 +155,7 @@ def _combined(mark: str, left: ast.expr, right: ast.expr) -> ast.expr:
 def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
     if re.fullmatch(r"(?:std::)?(?:ceil|floor)f?", function) and len(given) == 1:
         inner = folded(given[0])
-        if function.lstrip("std:").startswith("ceil") and is_quotient(inner):
+        if "ceil" in function and isinstance(inner, ast.BinOp) and is_quotient(inner):
             return ast.Call(ast.Name("ceil_div"), [inner.left, inner.right], [])
         return inner
     if _CONVERSION.fullmatch(function) and len(given) == 1:
@@ -180,7 +180,7 @@ def folded(node: ast.expr) -> ast.expr:
 
 
 class _Folding(ast.NodeTransformer):
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802 - the library's name
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         left, right = node.left, node.right
         if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
@@ -192,7 +192,7 @@ class _Folding(ast.NodeTransformer):
             return right
         return _rounded_up(node) or node
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802 - likewise
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         values = [one.value for one in node.args if isinstance(one, ast.Constant)]
         if len(values) != len(node.args) or not isinstance(node.func, ast.Name) or not all(_whole(v) for v in values):
@@ -204,7 +204,7 @@ class _Folding(ast.NodeTransformer):
         divided = node.func.id == "ceil_div" and numbers[1] > 0
         return ast.Constant(-(-numbers[0] // numbers[1])) if divided else node
 
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802 - likewise
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         left, right = node.left, node.comparators[0]
         if not (isinstance(left, ast.Constant) and isinstance(right, ast.Constant)):
@@ -213,7 +213,7 @@ class _Folding(ast.NodeTransformer):
         holds = {ast.Eq: one == other, ast.NotEq: one != other, ast.Lt: one < other, ast.Gt: one > other}
         return ast.Constant(int(holds.get(type(node.ops[0]), one <= other if _is_most(node) else one >= other)))
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802 - likewise
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.test, ast.Constant):
             return node.body if node.test.value else node.orelse

@@ -1,4 +1,4 @@
-"""The sizes of a first problem file: those of the host where it has numbers, smaller ones for tests and the emulator."""
+"""The sizes of a first problem file: the host's where it has numbers, smaller ones for tests and the emulator."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Literal
 
 from tui_tuner.problem.drafted_launch import DraftedLaunch
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.guesses import extents_of, is_guarded
+from tui_tuner.problem.guesses import is_guarded
 from tui_tuner.problem.signature import KernelSignature
 
 Tested = Literal["", "odd", "half", "same"]
 _LEAST_THREADS = 4096
 """A host's launch of fewer says nothing of the sizes that matter."""
-_MOST_ELEMENTS = 2**29
+_MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
+_USUAL = {1: 2**20, 2: 1024}
+"""Sizes that the host does not say, by how many there are."""
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
 _SMALL = 32
 """A size below is no extent, or cannot be halved."""
@@ -51,7 +53,7 @@ class DraftedSizes:
 
 def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
     """Sizes for a launch that was read from the host's code."""
-    timed = _timed(launch, signature)
+    timed = _timed(launch)
     emulated = dict(timed)
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
         pass
@@ -61,13 +63,15 @@ def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments:
     return DraftedSizes(timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
 
 
-def _timed(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, int]:
+def _timed(launch: DraftedLaunch) -> dict[str, int]:
     extents = frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
-    usual = extents_of(signature).timed
-    timed = {name: number or (usual if name in extents else 1) for name, number in launch.sizes.items()}
-    if not launch.are_fixed and _threads(launch, timed) < _LEAST_THREADS:
-        timed = {name: usual if name in extents and value >= _SMALL else value for name, value in timed.items()}
-    while _is_large(launch, timed, math.inf, _MOST_ELEMENTS) and _halved(launch, timed):
+    timed = {name: number or 1 for name, number in launch.sizes.items()}
+    guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
+    if not launch.are_fixed and not guessed and _threads(launch, timed) < _LEAST_THREADS:
+        guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
+    timed |= dict.fromkeys(guessed, _USUAL.get(len(guessed), 128))
+    most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
+    while _is_large(launch, timed, math.inf, most) and _halved(launch, timed):
         pass
     return timed
 

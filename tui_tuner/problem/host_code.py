@@ -22,6 +22,11 @@ _HOST_ONLY = re.compile(
     r"helper_\w+\.h|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h|\w*_gl_interop\.h|GL/.*"
     r"|nvtx\w*/?.*|nvToolsExt\w*\.h|mpi\.h|nccl\.h|opencv.*|boost/.*|sys/.*|unistd\.h"
 )
+_KERNEL = re.compile(
+    r"(?:template\s*<[^{}()<>]*>\s*)?(?:extern\s*\"[^\"]*\"\s*|static\s+)*__global__(?:\s+\w+(?:\s*\([^()]*\))?)*?"
+    r"\s+(?P<name>\w+)\s*\([^(){};]*\)\s*\{"
+)
+_OF_GROUPS = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<cooperative_groups[^\n]*", re.MULTILINE)
 _LAUNCH = re.compile(r"<\s?<\s?<")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -32,18 +37,40 @@ def has_host_code(code: str) -> bool:
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
-def device_code(source: str, directories: tuple[Path, ...] = ()) -> str:
+def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "") -> str:
     """The source with what only the host runs blanked, line for line; a source without such code stays as it is.
 
     That is functions and prototypes without a word of the device, headers of host libraries, and headers in quotes
     that stand in none of the directories.
+
+    Args:
+        kernel: the only one that is wanted; others that nothing on the device names are left out too, and headers that
+            only they need.
     """
     code = code_only(source)
     if not has_host_code(code):
         return source
-    for first, after in _host_parts(code):
-        source = source[:first] + spaces(source[first:after]) + source[after:]
+    source = _blanked(source, _host_parts(code))
+    if kernel:
+        source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
+        words = code_only(_INCLUDE.sub("", source))
+        if "cooperative_groups" not in words:
+            source = _OF_GROUPS.sub(lambda line: spaces(line.group()), source)
     return _INCLUDE.sub(lambda found: _kept(found, directories), source)
+
+
+def _blanked(source: str, parts: Iterator[tuple[int, int]]) -> str:
+    for first, after in parts:
+        source = source[:first] + spaces(source[first:after]) + source[after:]
+    return source
+
+
+def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
+    """Where kernels begin and end that are not the one, and that nothing else names."""
+    for found in _KERNEL.finditer(code):
+        name = found["name"]
+        if name != kernel and len(re.findall(rf"\b{name}\b", code)) == 1:
+            yield found.start(), _closing_brace(code, found.end() - 1)
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
-from tui_tuner.problem.syntax import spaces
+from tui_tuner.problem.syntax import constant_of, spaces
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
@@ -66,7 +66,10 @@ class HostProgram:
     def __init__(self, code: str, headers: Sequence[str] = ()) -> None:
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
-        self.own_macros = frozenset(one["name"] for one in _DEFINE.finditer(code))
+        macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
+        constants = (one[1] for one in constant_of(r"(\w+)").finditer(code))
+        self.own_numbers = frozenset([*macros, *constants])
+        """Macros and constants of the file, which a build may give another number."""
         self._code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
 
     @cached_property
@@ -169,14 +172,13 @@ class HostProgram:
         if steps > _MOST_STEPS:
             raise NotArithmetic(text)
         node = arithmetic(self.expanded(text))
-        program = self
 
         class Names(ast.NodeTransformer):
-            def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802 - the library's name
+            def visit_Call(self, node: ast.Call) -> ast.expr:
                 node.args = [self.visit(one) for one in node.args]
                 return node
 
-            def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 - likewise
+            def visit_Name(self, node: ast.Name) -> ast.expr:
                 if node.id.startswith(SIZEOF):
                     return node
                 found = known(node.id, place)
@@ -266,7 +268,9 @@ def _put_in(text: str, name: str, parameters: str, body: str) -> str:
         place = found.end()
         if len(given) == len(names):
             meant = dict(zip(names, given, strict=True))
-            inside = re.sub(r"\b[A-Za-z_]\w*", lambda word: f"({meant[word[0]]})" if word[0] in meant else word[0], body)
+            inside = "".join(
+                f"({meant[word]})" if word in meant else word for word in re.split(r"(\b[A-Za-z_]\w*)", body)
+            )
             text = f"{text[: found.start()]}({inside}){text[end:]}"
             place = found.start() + len(inside) + 2
     return text
@@ -298,3 +302,9 @@ def bytes_of(type_name: str) -> int:
     """The bytes of a type, by its name with its words joined by underscores; 4 where it is not known."""
     words = type_name.split("_")
     return _BYTES.get(type_name, max((_BYTES.get(word, 4) for word in words if word in _BYTES), default=4))
+
+
+def constants_of_host(source: str) -> list[str]:
+    """Names in constant memory that the host fills: a launch finds zeros there."""
+    filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
+    return [name for name in dict.fromkeys(filled) if re.search(rf"\b__constant__\b[^;]*\b{name}\b", source)]

@@ -27,7 +27,7 @@ from tui_tuner.problem.guesses import (
 )
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels, type_words
 
 _CHECK = "  # a guess: check"
 NO_AMENDMENTS = Amendments()
@@ -70,7 +70,7 @@ def scaffold(
         signature = find_kernel(source, language, name)
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
-    _refuse_unusable(signature, source_path)
+    _refuse_unusable(signature, source_path, source)
     launch = None
     if language == "cuda":
         launch = drafted_launch(source, signature, source_path, _text_of(host) if host else "", dimensions(signature))
@@ -105,7 +105,7 @@ def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendmen
     names = [*size_names(signature), *(() if launch is None else launch.sizes)]
     emulated = max(16, extents.emulated >> amendments.halvings)
     values = (extents.timed, extents.tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
-    return DraftedSizes(*({name: value for name in dict.fromkeys(names)} for value in values))
+    return DraftedSizes(*(dict.fromkeys(dict.fromkeys(names), value) for value in values))
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
@@ -118,7 +118,13 @@ def _chosen_name(source: str, language: Language, kernel: str | None, file: Path
     return name + template_arguments(found[name]) if name in found else name
 
 
-def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
+def _is_structure(parameter: KernelParameter, source: str) -> bool:
+    """Whether a type that is no number is declared in the source as one of several members."""
+    words = "|".join(map(re.escape, type_words(parameter.type_text))) or "struct"
+    return re.search(rf"\b(?:struct|class|union)\s+(?:{words})\b|\}}\s*(?:{words})\s*;", source) is not None
+
+
+def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> None:
     for parameter in signature.parameters:
         if reason := why_not_passable(parameter):
             raise ProblemError(
@@ -127,7 +133,7 @@ def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
                 file=file,
                 line=signature.line,
             )
-        if not parameter.pointer and parameter.dtype is None and not signature.template:
+        if not parameter.pointer and parameter.dtype is None and _is_structure(parameter, source):
             raise ProblemError(
                 f"argument '{parameter.name}' of {signature.name}() is of type {parameter.type_text}, passed by value",
                 hint="write a kernel around it that takes the members as scalars and arrays",
@@ -237,7 +243,9 @@ def _shape(parameter: KernelParameter, draft: _Draft) -> str:
     if found is not None:
         return f"shape = {json.dumps([found])}  # what the kernel as given touches, where it was run: check"
     if launch is not None and parameter.name in launch.shapes:
-        return f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}  # as the host allocates it"
+        return (
+            f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}  # as the host allocates it"
+        )
     if launch is not None and "problem_size" in launch.keys:
         elements = " * ".join(_factor(one, "*") for one in launch.keys["problem_size"])
         return f"shape = {json.dumps([width + _factor(elements, width)])}{_CHECK}"
