@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.drafting import confirmed
-from tui_tuner.app.sessions import KernelSessionSetup, begin_session, problem_of, with_recording
+from tui_tuner.app.named import problem_of, with_recording
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Backend

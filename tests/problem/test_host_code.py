@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.app.drafting import assumptions
-from tui_tuner.app.sessions import problem_of
+from tui_tuner.app.named import problem_of
 from tui_tuner.problem.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.drafted_launch import drafted_launch
 from tui_tuner.problem.guesses import dimensions

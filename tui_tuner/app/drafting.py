@@ -55,14 +55,15 @@ def _draft(file: Path, kernel: str | None, amendments: Amendments, host: Path | 
         return Written(problem_in_text(text, target), text, target, is_drafted=True, host=host)
     except ProblemError as error:
         hint = (
-            f"{error.hint + '; ' if error.hint else ''}write the draft with: {_init(file, kernel)}, "
+            f"{error.hint + '; ' if error.hint else ''}write the draft with: {_init(file, kernel, host)}, "
             f"and correct line {error.line}"
         )
         raise ProblemError(f"the problem drafted from the source does not hold: {error.message}", hint=hint) from None
 
 
-def _init(file: Path, kernel: str | None) -> str:
-    return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}"
+def _init(file: Path, kernel: str | None, host: Path | None = None) -> str:
+    more = "" if host is None else f" --host {shlex.quote(str(host))}"
+    return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}{more}"
 
 
 async def confirmed(written: Written, options: SessionOptions, settings: Settings) -> Written:
@@ -111,6 +112,7 @@ _MOST_TRIALS = 14
 _MOST_HALVINGS = 8
 _LONG_S = 2.0
 """A trial is some launches; one that takes longer makes a session on the emulator tedious."""
+_MOST_GROWN = 8
 _BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
 _UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
 _UNKNOWN = re.compile(
@@ -129,6 +131,10 @@ class _Amending:
         self._kernel = first.problem.kernel.name.partition("<")[0]
         self._trials = trials
         self._made = NO_AMENDMENTS
+
+    @property
+    def _init(self) -> str:
+        return _init(self._file, self._kernel, self._first.host)
 
     async def held(self) -> Written:
         """The draft that holds.
@@ -197,7 +203,7 @@ class _Amending:
             said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""
             message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
             hint = (
-                f"put the header beside the kernel; or write the draft with: {_init(self._file, self._kernel)}, "
+                f"put the header beside the kernel; or write the draft with: {self._init}, "
                 'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
             )
             raise ProblemError(message, hint=hint, file=self._file)
@@ -205,7 +211,7 @@ class _Amending:
         return replace(written, doubts=(f"{_NOT_RUN}: the emulator cannot build it ({line})",))
 
     def _refused(self, trial: Trial) -> ProblemError:
-        hint = f"write the draft with: {_init(self._file, self._kernel)}, correct it, and start again: {_needed(trial)}"
+        hint = f"write the draft with: {self._init}, correct it, and start again: {_needed(trial)}"
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
         empty = constants_of_host(self._first.problem.source_text)
         if empty:
@@ -248,12 +254,16 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
         elements *= extent
     needed = elements + beyond // _width(argument) + 1
     extents = [name for name, value in sizes.items() if value >= 8]
-    products = [" * ".join(names) for degree in (1, 2, 3) for names in combinations_with_replacement(extents, degree)]
-    products += [str(evaluate(" * ".join(map(str, argument.shape or ["1"])), sizes))]
-    choices = [f"{times} * {one}" if times > 1 else one for one in products for times in (1, 2, 3, 4, 8)]
-    values = {one: int(evaluate(one, sizes)) for one in choices}
-    enough = [one for one in choices if values[one] >= needed and values[one] > elements]
-    return min(enough, key=lambda one: (values[one], len(one)), default=None)
+    products = [names for degree in (1, 2, 3) for names in combinations_with_replacement(extents, degree)]
+    choices = {
+        " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
+        for names in products
+        for times in (1, 2, 3, 4, 8)
+    }
+    choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
+    values = {text: int(evaluate(text, sizes)) for text in choices}
+    enough = [text for text in choices if needed <= values[text] <= _MOST_GROWN * needed and values[text] > elements]
+    return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
 
 
 def _width(argument: Argument) -> int:
@@ -266,7 +276,7 @@ def assumptions(written: Written) -> Iterator[str]:
     if not written.is_drafted:
         return
     problem, kernel = written.problem, written.problem.kernel
-    command = f"tuner-tui init {shlex.quote(str(kernel.source))} --kernel {kernel.name.partition('<')[0]}"
+    command = _init(kernel.source, kernel.name.partition("<")[0], written.host)
     yield f"no {written.file.name} beside it: drafted the problem of {kernel.name}; to correct it: {command}"
     if written.alternatives:
         others = ", ".join(written.alternatives)

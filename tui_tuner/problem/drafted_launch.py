@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,7 @@ class DraftedLaunch:
         sizes: names for the expressions, with the host's number; None where it comes from outside.
         shapes: elements of the arrays that the host takes memory for.
         values: of scalars, as expressions or numbers.
+        drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
         are_fixed: whether the sizes cannot be others, since the block is made of them.
     """
 
@@ -52,6 +53,7 @@ class DraftedLaunch:
     shapes: dict[str, str] = field(default_factory=dict)
     values: dict[str, str | float] = field(default_factory=dict)
     are_fixed: bool = False
+    drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def drafted_launch(
@@ -68,7 +70,7 @@ def drafted_launch(
     """
     headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
     code = code_only(source) + "\n" + code_only(host)
-    program = HostProgram(code, headers)
+    program = HostProgram(code, headers, source + "\n" + host)
     words = frozenset(re.findall(r"\w+", _without_names(device_code(code_only(source), (file.parent,)))))
     drafts = [
         _Drafting(LaunchReading(program, words, signature, one), dimensions) for one in program.launches(signature.name)
@@ -137,7 +139,21 @@ class _Drafting:
             {name: str(_renamed(text, renamed)) for name, text in shapes.items()},
             {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
             bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
+            dict(self._drawn()),
         )
+
+    def _drawn(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
+            if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
+                continue
+            found = self._program.drawn(given, self._launch.place)
+            if found is not None:
+                low = ord(found[0][1]) if found[0].startswith("'") else int(found[0])
+                with suppress(NotArithmetic):
+                    node = finished(self._reading.node(found[1], found[2]))
+                    count = evaluated(node, self._roots)
+                    if count:
+                        yield parameter.name, (low, low + count)
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""

@@ -20,7 +20,7 @@ _DEFINE = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
 _MOST_STEPS = 12
-_NOT_READ = re.compile(r"(?:cuda(?:Memcpy|Free|Malloc\w*)|printf|if|for|while|switch)\s*$")
+_RANDOM = r"(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?"
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,11 @@ class HostProgram:
     Args:
         code: the file's text, comments blanked.
         headers: texts of headers beside it, for what they define.
+        text: the code with its comments and strings.
     """
 
-    def __init__(self, code: str, headers: Sequence[str] = ()) -> None:
+    def __init__(self, code: str, headers: Sequence[str] = (), text: str = "") -> None:
+        self._text = text or code
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
@@ -238,6 +240,31 @@ class HostProgram:
                 return None
             pointer, place = meaning
         return None
+
+    def drawn(self, pointer: str, place: int) -> tuple[str, str, int] | None:
+        """The least of the random whole numbers that the host fills an array with, how many there are, and where.
+
+        The array is the one of the host that is copied to this memory; followed to the callers of a function.
+        """
+        for _ in range(_MOST_STEPS):
+            if not re.fullmatch(r"\w+", pointer):
+                return None
+            copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{pointer}\s*,\s*&?(?P<host>\w+)", self._code)
+            if copied is not None:
+                return self._random(copied["host"])
+            meaning = self.meaning(pointer, place)
+            if meaning is None or meaning[1] == place:
+                return None
+            pointer, place = meaning
+        return None
+
+    def _random(self, array: str) -> tuple[str, str, int] | None:
+        set_to = rf"(?:\b{array}\s*\[[^;=]*\]\s*=(?!=)|\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b)"
+        found = re.search(rf"{set_to}\s*{_RANDOM}\s*;", self._code)
+        if found is None:
+            return None
+        low = self._text[found.start("low") : found.end("low")] if found["low"] else "0"
+        return low, found["count"], found.start()
 
 
 def _assignments(name: str) -> re.Pattern[str]:
