@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][\da-fA-F]+|(?:\d[\d']*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[uUlLfF]*"
@@ -42,7 +43,7 @@ _COMPARISONS: dict[str, ast.cmpop] = {
 }
 _ROUNDED_UP = re.compile(r"(?:i|ceil_?|c)?div_?(?:up|ceil|round_?up)?|div_?up|round_?up_?div", re.IGNORECASE)
 _LEAST_OR_MOST = re.compile(r"(?:std\s*::\s*)?f?i?(?P<which>min|max)f?", re.IGNORECASE)
-_MOST_CHARACTERS = 400
+_MOST_CHARACTERS, _MOST_TOKENS, _MOST_INSIDE = 400, 120, 20
 SIZEOF = "sizeof__"
 
 
@@ -77,7 +78,13 @@ class _Reader:
                 raise NotArithmetic(text)
             self._tokens.append((str(found.lastgroup), re.sub(r"\s", "", found[str(found.lastgroup)])))
             place = found.end()
+        if len(self._tokens) > _MOST_TOKENS or self._depth() > _MOST_INSIDE:
+            raise NotArithmetic(text)
         self._tokens.append(("end", ""))
+
+    def _depth(self) -> int:
+        marks = [{"(": 1, ")": -1}.get(text, 0) for _, text in self._tokens]
+        return max(accumulate(marks), default=0)
 
     def end(self) -> None:
         if self._tokens[0][0] != "end":

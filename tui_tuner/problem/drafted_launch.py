@@ -290,11 +290,14 @@ class _Drafting:
             if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:
                 renamed.setdefault(node.id, name)
             value = with_numbers(node, others)
-            if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+            if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and math.isfinite(value.value):
                 if whole or isinstance(node, ast.Constant):
                     values[name] = value.value if whole else float(value.value)
             elif whole and names(value) <= used.keys():
                 values[name] = ast.unparse(value)
+        for name in used:
+            if name not in renamed and why_no_size(name) is not None:
+                renamed[name] = f"{name}_of_host"
         taken = [one for one in renamed.values() if one in self._roots and one not in renamed]
         return values, {old: new for old, new in renamed.items() if new not in taken}
 

@@ -69,7 +69,7 @@ def _timed(launch: DraftedLaunch) -> dict[str, int]:
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
     if not launch.are_fixed and not guessed and _threads(launch, timed) < _LEAST_THREADS:
         guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
-    timed |= dict.fromkeys(guessed, _USUAL.get(len(guessed), 128))
+    timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed):
         pass
