@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner import subjects as registry
-from tui_tuner.app.sessions import check_kernel
+from tui_tuner.app.named import check_kernel
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.session.events import Event
 from tui_tuner.settings import Settings, load_settings, settings_text

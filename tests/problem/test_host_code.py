@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from tui_tuner.app.drafting import assumptions
-from tui_tuner.app.sessions import problem_of
-from tui_tuner.errors import ProblemError
-from tui_tuner.problem.host_code import device_code, launch_of, quotient
+from tui_tuner.app.named import problem_of
+from tui_tuner.problem.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.drafted_launch import drafted_launch
+from tui_tuner.problem.guesses import dimensions
+from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.syntax import without_own_values
 
 WITH_HOST = """\
 #include <cuda_runtime.h>
@@ -70,26 +77,110 @@ def test_a_source_without_host_code_stays_as_it_is():
     assert device_code(source) == source
 
 
-def test_a_launch_is_read_with_what_its_names_stand_for():
-    launch = launch_of(WITH_HOST, "scale")
-    assert launch.block == ("BLOCK",)
-    assert quotient(launch.grid[0]) == ("count", "BLOCK")
-    assert launch.arguments == ("d_out", "d_in", "count", "3")
-    assert launch_of(WITH_HOST, "other") is None
+def launch_in(source: str, kernel: str):
+    signature = find_kernel(source, "cuda", kernel)
+    return drafted_launch(source, signature, Path("k.cu"), "", dimensions(signature))
 
 
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("(n + 256 - 1) / 256", ("n", "256")),
-        ("CEIL_DIV(n * m, b)", ("n * m", "b")),
-        ("(ceil( (n) / (b) ))", ("n", "b")),
-        ("w / (STEPS * X)", ("w", "STEPS * X")),
-        ("n", None),
+        ("(n + 256 - 1) / 256", "ceil_div(n, 256)"),
+        ("(unsigned int)ceil(((float)n) / ((float)b))", "ceil_div(n, b)"),
+        ("cols / b + ((cols % b == 0) ? 0 : 1)", "ceil_div(cols, b)"),
+        ("(n - 1) / b + 1", "ceil_div(n, b)"),
+        ("CEIL_DIV(n * m, b)", "ceil_div(n * m, b)"),
+        ("1 << 10", "1024"),
+        ("std::min(32, 4 * 9)", "32"),
+        ("0xFF + 1'000u", "1255"),
+        ("a > 1 ? b : c", "b if a > 1 else c"),
     ],
 )
-def test_divisions_rounded_up_are_known_as_hosts_write_them(written, meant):
-    assert quotient(written) == meant
+def test_arithmetic_of_c_is_read_as_ours(written, meant):
+    assert ast.unparse(arithmetic(written)) == meant
+
+
+@pytest.mark.parametrize("written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << n"])
+def test_what_is_no_arithmetic_is_refused(written):
+    with pytest.raises(NotArithmetic):
+        arithmetic(written)
+
+
+CALLED = """\
+const int TILE = 32;
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+template <typename T>
+__global__ void move(T *to, const T *from, int rows, int cols, int steps, float factor)
+{
+    __shared__ T tile[TILE][TILE];
+    for (int j = 0; j < TILE; j += 8) tile[threadIdx.y + j][threadIdx.x] = from[j];
+    to[(blockIdx.y * TILE + threadIdx.y) * cols + blockIdx.x * TILE + threadIdx.x] = factor;
+}
+void launch(float *to, float *from, int height, int width, int most)
+{
+    dim3 block(TILE, 8), grid(width / TILE, (height + TILE - 1) / TILE);
+    for (int t = 0; t < 10; t += 2)
+        move<<<grid, block>>>(to, from, height, width, LEAST(most, height - t), 0.5f);
+}
+int main(int argc, char **argv)
+{
+    int h = 512, w = 2048, most = atoi(argv[1]);
+    size_t bytes = h * w * sizeof(float);
+    float *d_to, *d_from;
+    check(cudaMalloc((void **)&d_to, bytes));
+    check(cudaMalloc(&d_from, sizeof(float) * (h * w + w)));
+    launch(d_to, d_from, h, w, most);
+}
+"""
+
+
+def test_a_launch_is_read_through_calls_constants_and_macros():
+    launch = launch_in(CALLED, "move")
+    assert launch.keys["problem_size"] == ["cols", "rows"]
+    assert (launch.keys["grid_div_x"], launch.keys["grid_div_y"]) == (["TILE"], ["TILE"])
+    assert launch.keys["block_size"] == ["TILE", "8"]
+    assert launch.defaults == {"TILE": 32}
+    assert launch.sizes == {"rows": 512, "cols": 2048}
+    assert launch.shapes == {"to": "rows * cols", "from": "rows * cols + cols"}
+    assert launch.values["factor"] == 0.5
+    assert launch.values["steps"] == "1 if 1 < rows else rows"
+
+
+def test_of_several_launches_the_largest_is_the_one():
+    source = (
+        "__global__ void k(int *v) { v[blockIdx.x] = threadIdx.x; }\n"
+        "int main() { int n = 1 << 16; const int T = 128; int *d;\n cudaMalloc(&d, n * sizeof(int));\n"
+        "k<<<1, T>>>(d);\n k<<<n / T, T>>>(d);\n k<<<2, T>>>(d); }\n"
+    )
+    launch = launch_in(source, "k")
+    assert (launch.line, launch.keys, launch.defaults) == (5, {"problem_size": ["n"]}, {"block_size_x": 128})
+
+
+def test_a_block_made_of_a_size_fixes_the_sizes():
+    source = (
+        "__global__ void k(int *v, int n) { v[threadIdx.x] = n; }\n"
+        "int main() { const int n = 64; int *d; cudaMalloc(&d, n * sizeof(int)); k<<<1, n>>>(d, n); }\n"
+    )
+    launch = launch_in(source, "k")
+    assert (launch.keys["block_size"], launch.sizes, launch.are_fixed) == (["n"], {"n": 64}, True)
+
+
+def test_a_build_of_one_kernel_leaves_out_the_others_and_what_only_they_include():
+    source = (
+        "#include <cooperative_groups.h>\n__global__ void a(float *v) { v[0] = 1; }\n"
+        "template <int N> __global__ void __launch_bounds__(64) b(float *v)\n{ cooperative_groups::this_grid(); }\n"
+        "int main() { a<<<1, 1>>>(0); }\n"
+    )
+    text = device_code(source, (), "a")
+    assert ("void a(" in text, "void b(" in text, "cooperative_groups" in text) == (True, False, False)
+    assert "cooperative_groups.h" in device_code(source, (), "b<4>")
+    assert text.count("\n") == source.count("\n")
+
+
+def test_what_is_tunable_has_no_value_of_its_own_in_the_source():
+    source = "#define A 4\n#ifndef B\n#define B 5\n#endif\nconst int C = 6;\n// #define A 7\n"
+    text = without_own_values(source, ["A", "B", "C"])
+    assert text == "\n#ifndef B\n#define B 5\n#endif\n" + " " * 16 + "\n// #define A 7\n"
 
 
 def test_a_kernel_without_a_problem_file_gets_one_from_its_host(kernel):
@@ -104,19 +195,19 @@ def test_a_kernel_without_a_problem_file_gets_one_from_its_host(kernel):
     assert problem.defaults == {"BLOCK": 128}
     assert (arguments["out"].output, arguments["in"].output) == (True, False)
     assert (arguments["out"].shape, arguments["in"].shape) == (["n"], ["2 * n"])
-    assert problem.sizes["t"] == 1
+    assert (problem.sizes, arguments["t"].value) == ({"n": 2**20}, 3)
     told = "\n".join(assumptions(written))
     assert "no scale.toml beside it" in told
     assert "tuner-tui init scale.cu --kernel scale" in told
 
 
-def test_of_several_kernels_one_is_named_behind_the_file(tmp_path):
+def test_of_several_kernels_the_one_that_does_most_is_taken_and_the_others_told(tmp_path):
     file = tmp_path / "two.cu"
     file.write_text(
-        "__global__ void a(float *v, int n) { v[0] = n; }\n__global__ void b(float *v, int n) { v[1] = n; }\n"
+        "__global__ void a(float *v, int n) { v[0] = n; }\n"
+        "__global__ void b(float *v, int n) { for (int i = 0; i < n; i++) v[i] = n; }\n"
     )
-    with pytest.raises(ProblemError, match="2 kernels") as caught:
-        problem_of(file)
-    assert "two.cu:NAME" in caught.value.hint
-    assert "a, b" in caught.value.hint
-    assert problem_of(tmp_path / "two.cu:b").problem.kernel.name == "b"
+    written = problem_of(file)
+    assert (written.problem.kernel.name, written.alternatives) == ("b", ("a",))
+    assert "for another: tuner-tui two.cu:NAME, as in a" in "\n".join(assumptions(written))
+    assert problem_of(tmp_path / "two.cu:a").problem.kernel.name == "a"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.python_kernels.fakes import narrow
-from tui_tuner.app.sessions import check_kernel, check_options
+from tui_tuner.app.named import check_kernel
+from tui_tuner.app.sessions import check_options
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.python_kernels.evaluator import visible_gpu

@@ -17,7 +17,8 @@ from typing import Any
 
 import tomli
 
-from tui_tuner.app.sessions import KernelSessionSetup, begin_session, problem_of
+from tui_tuner.app.named import problem_of
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.app.signals import EndingSignals
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
 from tui_tuner.format import brief_duration, factor_in_lines

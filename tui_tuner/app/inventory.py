@@ -18,6 +18,7 @@ from pydantic.json_schema import JsonSchemaMode
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import DeviceError, SettingsError, UserError
+from tui_tuner.evaluate.devices.cuda import toolkit_program
 from tui_tuner.evaluate.devices.kind import DeviceKind
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
@@ -162,6 +163,10 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("builds", f"{kind.name}: {text}")
         if builds and not kind.missing(report):
             ready.append(kind.name)
+    for program, purpose in _TOOLS.items():
+        place = await asyncio.to_thread(toolkit_program, program, settings.build.nvcc)
+        missing = "not found: it comes with the CUDA toolkit"
+        yield Finding("tool", f"{program}: {missing if place is None else place} ({purpose})")
     ray = f"Ray {version('ray')}" if find_spec("ray") else "no Ray: pip install 'tuner-tui[cluster]'"
     yield Finding("cluster", ray)
     async for name, text in _models(settings):
@@ -173,6 +178,12 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     yield Finding("ready", f"--device {', '.join(ready)}" if ready else nothing, stops=not ready)
 
 
+_TOOLS = {
+    "nvdisasm": "the machine code of a kernel, for the model and `show`",
+    "ncu": "what a launch counts: memory, occupancy, stalls",
+    "compute-sanitizer": "watches a kernel's memory and races before it is accepted",
+}
+"""Programs of the CUDA toolkit that are run where they are there, and what they are for."""
 _KINDS_HERE = [kind for kind in KINDS.values() if not kind.is_record]
 
 

@@ -1,8 +1,4 @@
-"""New, resumed and replayed sessions of kernels, put together from the user's choices; the front ends all come here.
-
-Below stands how what the user names - a kernel, a problem file, a recording - becomes the problem that is tuned. What
-may be mistyped is told here, before a run is begun.
-"""
+"""New, resumed and replayed sessions of kernels, put together from the user's choices; the front ends all come here."""
 
 from __future__ import annotations
 
@@ -25,19 +21,17 @@ from tui_tuner.app.choosing import (
     models_for,
     with_model,
 )
-from tui_tuner.app.drafting import assumptions, drafted
+from tui_tuner.app.drafting import assumptions, confirmed
+from tui_tuner.app.named import problem_of, with_recording
 from tui_tuner.app.showing import SessionSetup
-from tui_tuner.errors import DeviceError, JournalError, ProblemError, SettingsError, UserError
+from tui_tuner.errors import DeviceError, JournalError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
-from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
-from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.journal.reading import FILE
-from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.problem.load import Written, written_in_file
+from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS, method_named
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, is_about, open_run
@@ -45,7 +39,7 @@ from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.choose import strategy_named
-from tui_tuner.subjects import loaded, room_for_file, room_for_language, split_name, subjects
+from tui_tuner.subjects import loaded, room_for_language
 from tui_tuner.text import nearest
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
@@ -63,15 +57,23 @@ class KernelSessionSetup(SessionSetup):
 
 
 async def new_session(
-    kernel: Path | None, options: SessionOptions, settings: Settings, run_path: Path | None
+    kernel: Path | None,
+    options: SessionOptions,
+    settings: Settings,
+    run_path: Path | None,
+    host: Path | None = None,
 ) -> KernelSessionSetup:
     """A session for a kernel or a recording; without a model it runs the strategy that needs none.
+
+    Args:
+        host: the file with the host's code, for a draft, where it is another than the kernel's.
 
     Raises:
         UserError: problem file, options, model or run directory cannot be used.
     """
     kernel, options = with_recording(kernel, options)
-    written = await asyncio.to_thread(problem_of, kernel, options.device)
+    written = await asyncio.to_thread(problem_of, kernel, options.device, host)
+    written = await confirmed(written, options, settings)
     setup = await begin_session(written, options, settings, run_path)
     return replace(setup, notes=[*assumptions(written), *setup.notes])
 
@@ -207,119 +209,6 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     return LocalEvaluator(run.problem, options, RayCluster(run.problem, wanted))
 
 
-def problem_of(kernel: Path | None, device: str = "auto") -> Written:
-    """The problem of a kernel's file, of a problem file, or of a recording that is the device.
-
-    Raises:
-        UserError: a file is missing, or what it says is not possible.
-    """
-    recording = recorded_file(device)
-    if recording is not None:
-        return recorded_problem(kernel, recording)
-    if kernel is None:
-        raise SettingsError("no kernel is named", hint="name its file")
-    check_kernel(kernel)
-    file, name = split_name(kernel)
-    room = room_for_file(file)
-    if room is not None:
-        return loaded(room.problem)(file, name, device)  # type: ignore[no-any-return]
-    if file.suffix in LANGUAGES and not file.with_suffix(".toml").exists():
-        return drafted(file, name)
-    written = written_in_file(file)
-    check_source(file, written.problem)
-    return written if name in (None, written.problem.kernel.name.partition("<")[0]) else drafted(file, name)
-
-
-def with_recording(kernel: Path | None, options: SessionOptions) -> tuple[Path | None, SessionOptions]:
-    """Kernel and options, a recording in the place of the kernel made the device; the kernel may then be missing.
-
-    Raises:
-        SettingsError: there is neither kernel nor recording, or two devices are named.
-    """
-    if kernel is not None and is_cache_name(kernel):
-        if options.device.strip().lower() != "auto":
-            message = f"{kernel} is a recording, and so is itself the device; --device names '{options.device}'"
-            raise SettingsError(message, hint=f"leave one out, or name the kernel: --device recorded:{kernel}")
-        kernel, options = None, options.model_copy(update={"device": f"recorded:{kernel}"})
-    file = _recorded_file(options.device)
-    if file is not None:
-        options = options.model_copy(update={"device": f"recorded:{file.absolute()}"})
-    elif kernel is None:
-        hint = "as in: tuner-tui kernel.cu, or: tuner-tui --device recorded:FILE"
-        raise SettingsError("no kernel is named", hint=hint)
-    return kernel, options
-
-
-def recorded_problem(kernel: Path | None, file: Path) -> Written:
-    """The problem of a recording, with the problem file or the kernel that is named or stands beside it.
-
-    Raises:
-        UserError: a file is missing, or what it says is not possible.
-    """
-    try:
-        recording = read_recording(file)
-    except DeviceError as error:
-        raise SettingsError(error.message, hint=error.hint, file=error.file, line=error.line) from None
-    if kernel is not None:
-        check_kernel(kernel)
-    written = problem_of_recording(recording, kernel or problem_beside(file))
-    if kernel is not None:
-        check_source(kernel, written.problem)
-    return written
-
-
-def _recorded_file(device: str) -> Path | None:
-    try:
-        file = recorded_file(device)
-        if file is not None:
-            check_file(file)
-    except DeviceError as error:
-        raise SettingsError(error.message, hint=error.hint, file=error.file) from None
-    return file
-
-
-def check_kernel(kernel: Path) -> None:
-    """Whether the file is there; its problem file is another matter.
-
-    Raises:
-        ProblemError: it is missing, or no file.
-    """
-    kernel, _ = split_name(kernel)
-    try:
-        is_directory = kernel.is_dir()
-    except OSError as error:  # no file can have this name, or nobody may look there
-        raise ProblemError(f"there is no such kernel: {error.strerror}", file=kernel) from None
-    if is_directory:
-        first = next(iter(_kernels_in(kernel).values()), None)
-        example = "" if first is None else f", as in {first}"
-        raise ProblemError("is a directory", hint=f"name a kernel's file{example}", file=kernel)
-    for subject in subjects().values():
-        if kernel.suffix in subject.suffixes:
-            hint = f"{subject.title}? tuner-tui {subject.commands[0].name} {kernel}"
-            raise ProblemError(f"{kernel} is no kernel", hint=hint)
-    if kernel.suffix != ".toml" and not kernel.is_file():
-        others = _kernels_in(kernel.parent)
-        near = nearest(kernel.name, others)
-        hint = "name a .cu, .cl, .c or .py file" if near is None else f"did you mean {others[near]}?"
-        raise ProblemError(f"there is no kernel file {kernel}", hint=hint)
-
-
-def check_source(kernel: Path, problem: Problem) -> None:
-    """Whether the problem file beside a kernel is about that kernel's file.
-
-    Raises:
-        ProblemError: it names another.
-    """
-    source = problem.directory / problem.kernel.source
-    if kernel.suffix != ".toml" and not source.samefile(kernel):
-        file = kernel.with_suffix(".toml")
-        raise ProblemError(
-            f"it is about {problem.kernel.source}, not about {kernel.name}",
-            hint=f"set source in [kernel], or run: tuner-tui {file}",
-            file=file,
-        )
-
-
 async def check_options(options: SessionOptions, problem: Problem) -> None:
     """Whether search method and device are known and fit the problem; what is `auto` is not looked for here.
 
@@ -344,7 +233,3 @@ async def check_options(options: SessionOptions, problem: Problem) -> None:
         near = None if kind in known else nearest(kind, known)
         meant = "" if near is None else f"did you mean '{near}'? "
         raise SettingsError(error.message, hint=f"{meant}{error.hint or ''}".strip() or None) from None
-
-
-def _kernels_in(directory: Path) -> dict[str, Path]:
-    return {file.name: file for file in sorted(directory.glob("*")) if file.suffix in LANGUAGES}

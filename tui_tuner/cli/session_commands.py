@@ -48,6 +48,8 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", type=Path, nargs="?", metavar="KERNEL", help=kernel)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     _add_choices(parser)
+    host = "where the kernel is launched, if not in its file: read to draft a problem"
+    parser.add_argument("--host", type=Path, metavar="FILE", help=host)
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
     add_front_end(parser)
     parser.set_defaults(command=tune)
@@ -99,7 +101,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         beside = chosen.kernel or Path()
         settings = load_settings(beside=beside)
         options = with_strategy_options(changed(settings.session, chosen), chosen)
-        setup = await new_session(chosen.kernel, options, settings, chosen.run_dir)
+        setup = await new_session(chosen.kernel, options, settings, chosen.run_dir, chosen.host)
         if project_file(beside).is_file():
             setup.notes.append(f"settings of this project hold as well: {project_file(beside)}")
         return setup

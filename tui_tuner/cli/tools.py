@@ -34,6 +34,7 @@ def add_init(parser: argparse.ArgumentParser) -> None:
     """The options of writing a problem file."""
     parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file")
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file")
+    parser.add_argument("--host", type=Path, metavar="FILE", help="where the kernel is launched, if not in its file")
     parser.add_argument("--force", action="store_true", help="write over a problem file that is there")
     parser.set_defaults(command=init)
 
@@ -47,7 +48,7 @@ def init(chosen: argparse.Namespace) -> int:
     from tui_tuner.problem.scaffold import scaffold
 
     target = chosen.kernel_file.with_suffix(".toml")
-    text = scaffold(chosen.kernel_file, chosen.kernel)
+    text = scaffold(chosen.kernel_file, chosen.kernel, host=chosen.host)
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
     try:

@@ -111,7 +111,7 @@ class Builder:
     async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration; what the source does not use is not defined, so as to be built once."""
         if self._language == "cuda":
-            source = device_code(candidate.source, include_paths(options))
+            source = device_code(candidate.source, include_paths(options), candidate.kernel)
             candidate = candidate.model_copy(update={"source": source})
         failure = refuse(candidate.source, self._language)
         if failure is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_arguments import faults_of_test
 from tui_tuner.problem.inputs import array_bytes, label_of
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 MakeExecutable = Callable[[Candidate, Configuration, Problem], Awaitable[Failure | tuple[Build, Executable | None]]]
@@ -112,11 +114,20 @@ async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Pl
     if answer.failure is not None:
         raise ProblemError(
             f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
-            hint="check [launch], [defaults] and [[arguments]] of the problem file: fill, low and high say what an "
-            "array may hold",
+            hint=f"check [launch], [defaults] and [[arguments]] of {_problem_file(problem)}: fill, low and high say "
+            "what an array may hold",
             file=source,
         )
     return build, answer
+
+
+def _problem_file(problem: Problem) -> str:
+    """The problem file in words; where none is written, how to have one."""
+    source = problem.directory / problem.kernel.source
+    if source.suffix not in LANGUAGES or source.with_suffix(".toml").exists():
+        return "the problem file"
+    name = problem.kernel.name.partition("<")[0]
+    return f"the problem file, which this writes: tuner-tui init {shlex.quote(str(source))} --kernel {name}"
 
 
 async def _built(problem: Problem, make: MakeExecutable) -> Failure | tuple[Build, Executable]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, InstanceOf, ValidatorFunctionWrapHan
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.syntax import without_own_values
 from tui_tuner.subjects import Source
 
 AXES = ("x", "y", "z")
@@ -154,9 +155,9 @@ class Candidate(BaseModel):
 
 
 def baseline(problem: Problem) -> Candidate:
-    """The kernel as the user gave it."""
+    """The kernel as the user gave it, without values of its own for what is tunable."""
     return Candidate(
-        source=problem.source_text,
+        source=without_own_values(problem.source_text, problem.tunables),
         kernel=problem.kernel.name,
         launch=problem.launch,
         tunables=problem.tunables,

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tui_tuner.problem.expressions import ExpressionError, check
-from tui_tuner.problem.host_code import HostLaunch, device_code, launch_of, quotient
+from tui_tuner.problem.c_expressions import NotArithmetic
+from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_program import HostProgram
+from tui_tuner.problem.launch_reading import AXES, LaunchReading, evaluated, finished, names, said_again, with_numbers
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.tunables import why_no_size
 
-_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_NUMBER = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(\w+)\)?[ \t]*$", re.MULTILINE)
+_SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
 _MOST_THREADS = 1024
+UNKNOWN = 1024
+"""What a size is taken for that the host does not say, where launches are compared."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +34,13 @@ class DraftedLaunch:
         template: arguments of the template, as in "<16>".
         keys: of [launch], as expressions.
         tunables: names and values of what makes the block, where macros do.
-        defaults: the value of each of these in the file.
-        sizes: what the kernel's own macros fix, and 1 for scalars that decide no extent.
+        defaults: the value of each tunable in the file.
+        most_threads: of a block, where the kernel's shared arrays hold no more.
+        sizes: names for the expressions, with the host's number; None where it comes from outside.
         shapes: elements of the arrays that the host takes memory for.
+        values: of scalars, as expressions or numbers.
+        drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
+        are_fixed: whether the sizes cannot be others, since the block is made of them.
     """
 
     line: int
@@ -37,19 +48,36 @@ class DraftedLaunch:
     keys: dict[str, list[str] | str] = field(default_factory=dict)
     tunables: dict[str, list[int]] = field(default_factory=dict)
     defaults: dict[str, int] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
+    most_threads: int = _MOST_THREADS
+    sizes: dict[str, int | None] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str | float] = field(default_factory=dict)
+    are_fixed: bool = False
+    drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def drafted_launch(source: str, signature: KernelSignature, sizes: Sequence[str], file: Path) -> DraftedLaunch | None:
-    """What the host's launch of a kernel says; None where there is none in the file.
+def drafted_launch(
+    source: str, signature: KernelSignature, file: Path, host: str = "", dimensions: int = 1
+) -> DraftedLaunch | None:
+    """What the host's launch of a kernel says; None where there is none.
+
+    Of several launches it is the largest, and the first of these.
 
     Args:
-        sizes: the kernel's parameters that are sizes.
         file: the kernel's; headers beside it are read for the numbers they define.
+        host: the text of another file with host code, if there is one.
+        dimensions: of blocks that the kernel asks for.
     """
-    launch = launch_of(source, signature.name)
-    return None if launch is None else _Drafting(source, signature, sizes, file, launch).drafted()
+    headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
+    code = code_only(source) + "\n" + code_only(host)
+    program = HostProgram(code, headers, source + "\n" + host)
+    words = frozenset(re.findall(r"\w+", _without_names(device_code(code_only(source), (file.parent,)))))
+    drafts = [
+        _Drafting(LaunchReading(program, words, signature, one), dimensions) for one in program.launches(signature.name)
+    ]
+    if not drafts:
+        return None
+    return max(drafts, key=lambda draft: draft.threads()).drafted()
 
 
 def local_headers(source: str, file: Path) -> list[Path]:
@@ -58,153 +86,240 @@ def local_headers(source: str, file: Path) -> list[Path]:
     return [path for name in _LOCAL.findall(text) if (path := file.parent / name).is_file()]
 
 
+def _without_names(code: str) -> str:
+    """The device's code without what its definitions name."""
+    code = re.sub(r"^[ \t]*#[ \t]*(?:define|ifn?def|undef)[ \t]+\w+", "", code, flags=re.MULTILINE)
+    return re.sub(r"\b(?:const(?:expr)?|static)\b[\w\s]*?\b\w+\s*=", "", code)
+
+
 class _Drafting:
-    def __init__(
-        self, source: str, signature: KernelSignature, sizes: Sequence[str], file: Path, launch: HostLaunch
-    ) -> None:
-        self._signature = signature
-        self._launch = launch
-        self._sizes = sizes
-        texts = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
-        self._code = code_only(source)
-        self._device = device_code(self._code, (file.parent,))
-        self._numbers = _numbers([*texts, self._code])
-        pairs = zip(launch.arguments, (p.name for p in signature.parameters), strict=False)
-        self._own = _numbers([self._code])
-        self._names = {given: name for given, name in pairs if name in sizes}
+    """Makes of a launch that was read what a problem file says.
+
+    Args:
+        dimensions: of blocks that the kernel asks for.
+    """
+
+    def __init__(self, reading: LaunchReading, dimensions: int) -> None:
+        self._reading = reading
+        self._program = reading.program
+        self._signature = reading.signature
+        self._launch = reading.launch
+        self._words = reading.words
+        self._roots = reading.roots
+        self._block = reading.block
+        self._grid = reading.grid
+        self._shapes = reading.shapes
+        self._passed = reading.passed
+        self._dimensions = dimensions
+
+    def threads(self) -> int:
+        """About how many threads it launches."""
+        names = {name: number or UNKNOWN for name, number in self._roots.items()}
+        names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults()
+        axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
+        return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
 
     def drafted(self) -> DraftedLaunch:
         template = self._template()
-        block, tunables, keys = self._block(template)
-        keys |= self._grid(block) | self._shared(block)
-        defaults = {name: self._own[name] for name in tunables}
-        shapes = self._shapes()
-        sizes = self._without_extent(keys, shapes) | self._fixed()
-        return DraftedLaunch(self._launch.line, template, keys, tunables, defaults, sizes, shapes)
+        block, keys = self._block_keys(template)
+        keys |= self._grid_keys(bool(block)) | self._shared()
+        shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
+        values, renamed = self._scalars(keys, shapes)
+        given = _used(self._roots, [*_texts(keys), *shapes.values(), *map(str, values.values())])
+        sizes = {renamed.get(name, name): number for name, number in given.items()}
+        keys = {key: _renamed(value, renamed) for key, value in keys.items()}
+        return DraftedLaunch(
+            self._launch.line,
+            template,
+            keys,
+            {name: _around(number) for name, number in block.items() if name in self._macros()},
+            self._defaults(),
+            self._most_threads(),
+            sizes,
+            {name: str(_renamed(text, renamed)) for name, text in shapes.items()},
+            {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
+            bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
+            dict(self._drawn()),
+        )
 
-    def _without_extent(self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]) -> dict[str, int]:
-        """Scalars that decide neither grid nor extents, where all of these are known: 1 each."""
-        arrays = [p.name for p in self._signature.parameters if p.pointer]
-        if "problem_size" not in keys or shapes.keys() != set(arrays):
-            return {}
-        words = frozenset(_WORD.findall(" ".join([*keys["problem_size"], *shapes.values()])))
-        return {name: 1 for name in self._sizes if name not in words and words & set(self._sizes)}
+    def _drawn(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
+            if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
+                continue
+            found = self._program.drawn(given, self._launch.place)
+            if found is not None:
+                low = ord(found[0][1]) if found[0].startswith("'") else int(found[0])
+                with suppress(NotArithmetic):
+                    node = finished(self._reading.node(found[1], found[2]))
+                    count = evaluated(node, self._roots)
+                    if count:
+                        yield parameter.name, (low, low + count)
+
+    def _macros(self) -> list[str]:
+        """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
+        chains = [list(self._reading.chain(text, self._launch.place)) for text, _ in self._block]
+        last = [chain[-1] for chain in chains if chain]
+        return [name for name in last if name in self._program.own_numbers and name in self._words]
+
+    def _block_keys(self, template: str) -> tuple[dict[str, int], dict[str, list[str] | str]]:
+        """What fixes the block, by name, and the key for it; nothing where it can be tuned as it is."""
+        macros = self._macros()
+        numbers = [evaluated(node, {}) if node is not None else None for _, node in self._block]
+        if macros:
+            block: list[str] = []
+            made: dict[str, int] = {}
+            for (text, _), number in zip(self._block, numbers, strict=True):
+                name = next((one for one in self._reading.chain(text, self._launch.place) if one in macros), None)
+                block.append(name or str(number or 1))
+                made |= {name: number or 1} if name else {}
+            return made, {"block_size": block}
+        literal = re.findall(r"\d+", template)
+        sized = [node for _, node in self._block if isinstance(node, ast.Name)]
+        fixed = self._block_is_read()
+        if literal:
+            return {literal[0]: int(literal[0])}, {
+                "block_size": [literal[0] if number is None else str(number) for number in numbers]
+            }
+        if sized or fixed:
+            texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
+            return ({"": 1}, {"block_size": texts}) if all(texts) else ({}, {})
+        return {}, {}
+
+    def _block_is_read(self) -> bool:
+        """Whether the kernel has no threads to tell apart, or reads a constant that makes the block."""
+        if "threadIdx" not in self._signature.body:
+            return True
+        names = [name for text, _ in self._block for name in self._reading.chain(text, self._launch.place)]
+        return any(n in self._words and not self._program.is_local(n, self._launch.place) for n in names)
+
+    def _defaults(self) -> dict[str, int]:
+        """The host's own block, where it is tunable."""
+        macros = self._macros()
+        found: dict[str, int] = {}
+        for axis, (text, node) in zip(AXES, self._block, strict=False):
+            number = None if node is None else evaluated(node, {})
+            name = next(
+                (one for one in self._reading.chain(text, self._launch.place) if one in macros), f"block_size_{axis}"
+            )
+            if number is not None and 1 <= number <= _MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
+                found[name] = number
+        return {name: number for name, number in found.items() if not macros or name in macros}
+
+    def _most_threads(self) -> int:
+        """What the shared arrays of the kernel hold that hold at least an element for each thread."""
+        threads = math.prod(number or 1 for _, node in self._block if node and (number := evaluated(node, {})))
+        held = []
+        for extents in _SHARED.findall(self._signature.body):
+            with suppress(NotArithmetic):
+                parts = [
+                    finished(self._reading.node(one, self._launch.place))
+                    for one in re.findall(r"\[([^\]]+)\]", extents)
+                ]
+                held.append(math.prod(evaluated(part, {}) or 0 for part in parts))
+        return min([_MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
         inner = self._launch.template.strip("<>").split(",")
         plain = all(re.fullmatch(r"\d+|true|false|float|double|int|half|unsignedint", one) for one in inner)
         return self._launch.template.replace("unsignedint", "unsigned int") if plain else ""
 
-    def _block(self, template: str) -> tuple[list[str], dict[str, list[int]], dict[str, list[str] | str]]:
-        """The block's extents as expressions, the macros among them with values to try, and the key for them."""
-        given = [axis for axis in self._launch.block if axis]
-        used = frozenset(_WORD.findall(self._used_by_the_kernel()))
-        macros = [axis for axis in given if axis in self._own and axis in used and axis not in self._sizes]
-        if macros:
-            values = {name: _around(self._numbers[name]) for name in macros}
-            block = [axis if axis in macros else str(self._number(axis) or 1) for axis in given]
-            return block, values, {"block_size": block}
-        literal = re.findall(r"\d+", template)
-        if literal and given:
-            block = [literal[0] if self._number(axis) is None else str(self._number(axis)) for axis in given]
-            return block, {}, {"block_size": block}
-        return [], {}, {}
-
-    def _used_by_the_kernel(self) -> str:
-        """The device's code, without the definitions themselves."""
-        return re.sub(r"^[ \t]*#[ \t]*(?:define|ifn?def|undef)[ \t]+\w+", "", self._device, flags=re.MULTILINE)
-
-    def _number(self, text: str) -> int | None:
-        text = text.strip(" ()")
-        return int(text) if text.isdecimal() else self._numbers.get(text)
-
-    def _grid(self, block: Sequence[str]) -> dict[str, list[str] | str]:
+    def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
         elements: list[str] = []
         divisors: dict[str, list[str] | str] = {}
-        for axis, blocks in zip("xyz", self._launch.grid, strict=False):
-            parts = quotient(blocks)
-            size = self._expression(blocks if parts is None else parts[0], block)
-            if size is None:
-                return {}
-            elements.append(size)
-            own = parts is None or not self._is_block(parts[1], "xyz".index(axis))
-            divisor = "1" if parts is None else self._expression(parts[1], block)
-            if (own or block) and not (size == "1" and parts is None and not block and axis != "x"):
-                if divisor is None:
+        for index, (axis, parts) in enumerate(zip(AXES, self._grid, strict=False)):
+            if parts is None:
+                if index == 0:
                     return {}
-                divisors[f"grid_div_{axis}"] = [divisor]
-        return {"problem_size": elements, **divisors} if elements else {}
+                break
+            size, divisor = parts
+            elements.append(self._in_block_names(size if divisor is not None else self._counted(size)))
+            is_block = isinstance(divisor, ast.Name) and divisor.id == f"block_size_{axis}"
+            if (not is_block or is_fixed) and not (divisor is None and _is_one(size) and index and not is_fixed):
+                divisors[f"grid_div_{axis}"] = ["1" if divisor is None else self._in_block_names(divisor)]
+        while len(elements) > max(1, self._dimensions) and elements[-1] == "1":
+            divisors.pop(f"grid_div_{AXES[len(elements) - 1]}", None)
+            elements.pop()
+        return {"problem_size": elements, **divisors}
 
-    def _is_block(self, text: str, axis: int) -> bool:
-        given = self._launch.block
-        return axis < len(given) and given[axis].strip(" ()") == text.strip(" ()")
+    def _counted(self, blocks: ast.expr) -> ast.expr:
+        """A count of blocks as a number, where no array has to do with it."""
+        in_shapes = {name for node in self._shapes.values() for name in names(node)}
+        number = None if names(blocks) & in_shapes else evaluated(blocks, self._roots)
+        return blocks if number is None else ast.Constant(number)
 
-    def _expression(self, text: str, block: Sequence[str]) -> str | None:
-        """The host's expression as one of ours, over sizes, macros that are tunables, and numbers."""
-        for given, name in sorted(self._names.items(), key=lambda pair: -len(pair[0])):
-            text = re.sub(rf"(?<![\w.]){re.escape(given)}(?![\w.])", name, text)
-        for axis, given in zip("xyz", self._launch.block, strict=False):
-            index = "xyz".index(axis)
-            if re.fullmatch(r"[A-Za-z_]\w*", given) and given not in self._numbers:
-                text = re.sub(rf"\b{given}\b", block[index] if block else f"block_size_{axis}", text)
-        text = _WORD.sub(lambda word: word[0] if word[0] in block else str(self._numbers.get(word[0], word[0])), text)
-        text = text.replace("/", "//").strip()
-        try:
-            check(text, {*self._sizes, *block, *(f"block_size_{axis}" for axis in "xyz")})
-        except ExpressionError:
-            return None
-        return text
+    def _in_block_names(self, node: ast.expr) -> str:
+        """An expression, with the block's extents as the draft has them."""
+        text = ast.unparse(node)
+        macros = self._macros()
+        fixed = bool(self._block_keys(self._template())[1])
+        for axis, (given, number) in zip(AXES, self._block, strict=False):
+            name = next((one for one in self._reading.chain(given, self._launch.place) if one in macros), None)
+            if name is None and fixed and number is not None:
+                name = ast.unparse(number)
+            if name is not None:
+                text = re.sub(rf"\bblock_size_{axis}\b", name, text)
+        return said_again(text)
 
-    def _shared(self, block: Sequence[str]) -> dict[str, list[str] | str]:
+    def _in_numbers(self, node: ast.expr) -> str:
+        """An expression with the block's extents as the host has them."""
+        text = ast.unparse(node)
+        for axis, (_, number) in zip(AXES, self._block, strict=False):
+            text = re.sub(rf"\bblock_size_{axis}\b", "1" if number is None else ast.unparse(number), text)
+        return said_again(text)
+
+    def _shared(self) -> dict[str, list[str] | str]:
         if "extern" not in self._signature.body or self._launch.shared in ("", "0"):
             return {}
-        size = self._expression(self._launch.shared, block)
-        return {} if size is None else {"shared_memory": size}
+        try:
+            node = finished(self._reading.node(self._launch.shared, self._launch.place))
+        except NotArithmetic:
+            return {}
+        return {"shared_memory": self._in_block_names(node)}
 
-    def _shapes(self) -> dict[str, str]:
-        """The elements of each array, where the memory that the host takes is so many of them."""
-        found: dict[str, str] = {}
-        for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
-            taken = self._launch.allocated.get(given)
-            if taken is None or not parameter.pointer:
-                continue
-            width = rf"(?:{_bytes(parameter.dtype or 'float32')}|sizeof\s*\([^()]*\))"
-            parts = re.fullmatch(rf"\(?(?:{width}\s*\*(?P<a>.+?)|(?P<b>.+?)\*\s*{width})\)?", taken)
-            size = None if parts is None else self._expression((parts["a"] or parts["b"]).strip(), [])
-            if size is not None:
-                found[parameter.name] = size
-        return found
-
-    def _fixed(self) -> dict[str, int]:
-        """Sizes that the host takes from macros which the kernel reads too, so that they cannot be others."""
-        found: dict[str, int] = {}
-        for given, name in self._names.items():
-            set_to = re.findall(rf"\b{re.escape(given)}\s*=\s*(\w+)\s*;", self._code)
-            if set_to and set_to[-1] in self._numbers:
-                found[name] = self._numbers[set_to[-1]]
-        return found
-
-
-def _bytes(dtype: str) -> int:
-    return 1 if dtype == "bool" else int(re.sub(r"\D", "", dtype)) // 8
-
-
-def _numbers(texts: Sequence[str]) -> dict[str, int]:
-    """The macros that stand for whole numbers, also by way of another."""
-    meanings: dict[str, str] = {}
-    for text in texts:
-        meanings |= dict(_NUMBER.findall(text))
-    return {name: number for name in meanings if (number := _followed(name, meanings)) is not None}
+    def _scalars(
+        self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]
+    ) -> tuple[dict[str, str | float], dict[str, str]]:
+        """The value of each scalar, and the names of sizes that scalars give them."""
+        used = _used(self._roots, [*_texts(keys), *shapes.values()])
+        renamed: dict[str, str] = {}
+        values: dict[str, str | float] = {}
+        others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}
+        for name, node in self._passed.items():
+            parameter = next(one for one in self._signature.parameters if one.name == name)
+            whole = parameter.dtype is not None and "int" in parameter.dtype
+            if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:
+                renamed.setdefault(node.id, name)
+            value = with_numbers(node, others)
+            if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and math.isfinite(value.value):
+                if whole or isinstance(node, ast.Constant):
+                    values[name] = value.value if whole else float(value.value)
+            elif whole and names(value) <= used.keys():
+                values[name] = ast.unparse(value)
+        for name in used:
+            if name not in renamed and why_no_size(name) is not None:
+                renamed[name] = f"{name}_of_host"
+        taken = [one for one in renamed.values() if one in self._roots and one not in renamed]
+        return values, {old: new for old, new in renamed.items() if new not in taken}
 
 
-def _followed(name: str, meanings: Mapping[str, str]) -> int | None:
-    for _ in range(len(meanings) + 1):
-        if name.isdecimal():
-            return int(name)
-        if name not in meanings:
-            return None
-        name = meanings[name]
-    return None
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:
+    return [text for value in keys.values() for text in ([value] if isinstance(value, str) else value)]
+
+
+def _used(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:
+    words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))
+    return {name: number for name, number in roots.items() if name in words}
+
+
+def _renamed(value: list[str] | str, names: Mapping[str, str]) -> list[str] | str:
+    def text(old: str) -> str:
+        return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), old)
+
+    return text(value) if isinstance(value, str) else [text(one) for one in value]
 
 
 def _around(value: int) -> list[int]:

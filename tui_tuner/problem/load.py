@@ -34,12 +34,18 @@ class Written:
         text: the text of the problem file.
         file: where that file is, or would be.
         is_drafted: whether nobody wrote it: it is guessed from the source.
+        host: where the host's code of a draft stands, if not in the kernel's file.
+        alternatives: other kernels of the file that a draft could be of.
+        doubts: what came of trying a draft, a line each.
     """
 
     problem: Problem
     text: str
     file: Path
     is_drafted: bool = False
+    host: Path | None = None
+    alternatives: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def written_in_file(path: Path) -> Written:

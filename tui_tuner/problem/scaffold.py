@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.drafted_launch import DraftedLaunch, drafted_launch, local_headers
+from tui_tuner.problem.drafted_sizes import Amendments, DraftedSizes, drafted_sizes
+from tui_tuner.problem.guesses import (
+    AXES,
+    array_shape,
+    block_values,
+    dimensions,
+    extents_of,
+    most_threads,
+    outputs,
+    size_names,
+    template_arguments,
+    usual_block,
+    work_of,
+)
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
-from tui_tuner.problem.tunables import why_no_size
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels, type_words
 
 _CHECK = "  # a guess: check"
+NO_AMENDMENTS = Amendments()
 
 
-def scaffold(source_path: Path, kernel: str | None) -> str:
+@dataclass(frozen=True)
+class _Draft:
+    """What the text of a problem file is written from."""
+
+    file: Path
+    language: Language
+    signature: KernelSignature
+    name: str
+    launch: DraftedLaunch | None
+    sizes: DraftedSizes
+    amendments: Amendments
+
+
+def scaffold(
+    source_path: Path, kernel: str | None, amendments: Amendments = NO_AMENDMENTS, host: Path | None = None
+) -> str:
     """The text of a problem file for a kernel; it loads as it is.
 
     Args:
         source_path: the kernel's file.
         kernel: which kernel, where the file has several.
+        amendments: what running an earlier draft said.
+        host: another file with the host's code, where it does not stand in the kernel's.
 
     Raises:
         ProblemError: the file cannot be read, holds no kernel that can be launched, or several and none is named.
@@ -34,23 +64,48 @@ def scaffold(source_path: Path, kernel: str | None) -> str:
     if language is None:
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
-    try:
-        source = source_path.read_text("utf-8-sig")
-    except OSError as error:
-        raise ProblemError(f"{source_path} cannot be read: {error.strerror}", hint="give a kernel's file") from None
-    except UnicodeDecodeError:
-        raise ProblemError("this is not UTF-8 text", file=source_path) from None
+    source = _text_of(source_path)
     name = _chosen_name(source, language, kernel, source_path)
     try:
         signature = find_kernel(source, language, name)
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
-    _refuse_unusable(signature, source_path)
-    launch = drafted_launch(source, signature, size_names(signature), source_path) if language == "cuda" else None
+    _refuse_unusable(signature, source_path, source)
+    launch = None
+    if language == "cuda":
+        launch = drafted_launch(source, signature, source_path, _text_of(host) if host else "", dimensions(signature))
     if launch is not None and launch.template and kernel in (None, signature.name):
         name = signature.name + launch.template
-    headers = local_headers(source, source_path) if language == "cuda" else []
-    return "\n".join(_lines(signature, name, language, source_path, launch, headers)) + "\n"
+    sizes = _sizes_of(signature, launch, amendments)
+    return "\n".join(_lines(_Draft(source_path, language, signature, name, launch, sizes, amendments))) + "\n"
+
+
+def ranked_kernels(source_path: Path) -> list[str]:
+    """The kernels of a file, those first that seem to do the most work."""
+    language = LANGUAGES.get(source_path.suffix)
+    if language is None:
+        return []
+    found = find_kernels(_text_of(source_path), language)
+    return [one.name for one in sorted(found, key=lambda one: -work_of(one))]
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except OSError as error:
+        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint="give a kernel's file") from None
+    except UnicodeDecodeError:
+        raise ProblemError("this is not UTF-8 text", file=file) from None
+
+
+def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments) -> DraftedSizes:
+    if launch is not None and "problem_size" in launch.keys:
+        return drafted_sizes(launch, signature, amendments)
+    extents = extents_of(signature)
+    names = [*size_names(signature), *(() if launch is None else launch.sizes)]
+    emulated = max(16, extents.emulated >> amendments.halvings)
+    values = (extents.timed, extents.tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
+    return DraftedSizes(*(dict.fromkeys(dict.fromkeys(names), value) for value in values))
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
@@ -63,12 +118,25 @@ def _chosen_name(source: str, language: Language, kernel: str | None, file: Path
     return name + template_arguments(found[name]) if name in found else name
 
 
-def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
+def _is_structure(parameter: KernelParameter, source: str) -> bool:
+    """Whether a type that is no number is declared in the source as one of several members."""
+    words = "|".join(map(re.escape, type_words(parameter.type_text))) or "struct"
+    return re.search(rf"\b(?:struct|class|union)\s+(?:{words})\b|\}}\s*(?:{words})\s*;", source) is not None
+
+
+def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> None:
     for parameter in signature.parameters:
         if reason := why_not_passable(parameter):
             raise ProblemError(
                 f"argument '{parameter.name}' of {signature.name}() {reason}",
                 hint="write a kernel around it that takes arrays and scalars",
+                file=file,
+                line=signature.line,
+            )
+        if not parameter.pointer and parameter.dtype is None and _is_structure(parameter, source):
+            raise ProblemError(
+                f"argument '{parameter.name}' of {signature.name}() is of type {parameter.type_text}, passed by value",
+                hint="write a kernel around it that takes the members as scalars and arrays",
                 file=file,
                 line=signature.line,
             )
@@ -81,42 +149,31 @@ def _refuse_unusable(signature: KernelSignature, file: Path) -> None:
         )
 
 
-def _lines(
-    signature: KernelSignature,
-    name: str,
-    language: Language,
-    file: Path,
-    launch: DraftedLaunch | None,
-    headers: Sequence[Path],
-) -> Iterator[str]:
+def _lines(draft: _Draft) -> Iterator[str]:
+    signature, launch, file = draft.signature, draft.launch, draft.file
     yield f"# What tuner-tui needs to know about {signature.name}(), guessed from its text."
     yield "# Expressions stand in quotes and know + - * / // % **, comparisons, and, or, not, if,"
     yield "# min, max, abs, ceil and ceil_div."
     yield ""
     yield "[kernel]"
     yield f"source = {json.dumps(file.name, ensure_ascii=False)}"
-    yield f"name = {json.dumps(name)}{_CHECK if signature.template else ''}"
-    if headers:
+    yield f"name = {json.dumps(draft.name)}{_CHECK if signature.template else ''}"
+    if draft.language == "cuda" and local_headers(file.read_text("utf-8-sig"), file):
         yield f"compiler_options = {json.dumps([f'-I{file.parent.resolve()}'])}  # for the headers beside the kernel"
-    fixed = {} if launch is None else launch.sizes
-    yield from _sizes(signature, fixed)
-    yield from _launch(signature, language) if launch is None else _launch_as_given(signature, launch)
-    yield from _arguments(signature, launch)
+    yield ""
+    yield "[sizes]  # names for the expressions below, with the values that are timed"
+    for name, value in draft.sizes.timed.items():
+        given = None if launch is None else launch.sizes.get(name)
+        yield f"{name} = {value}{'  # as the host has it' if given == value else _CHECK}"
+    yield from _launch(signature, draft.language) if launch is None else _launch_as_given(signature, launch)
+    yield from _arguments(draft)
     if launch is not None and launch.tunables:
         yield from _macros(launch)
     elif launch is not None and "block_size" in launch.keys:
-        yield "# The template's argument fixes the block, so nothing is left to tune but the kernel's own text."
-    elif COMPILED_LANGUAGES[language].has_blocks and not _own_block_names(signature):
-        yield from _tunables(signature)
-    yield from _checks(signature, language, fixed)
-
-
-def _sizes(signature: KernelSignature, fixed: Mapping[str, int]) -> Iterator[str]:
-    yield ""
-    yield "[sizes]  # names for the expressions below, with the values that are timed"
-    extent = extents_of(signature).timed
-    for name in size_names(signature):
-        yield f"{name} = {fixed.get(name, extent)}{_CHECK}"
+        yield "# The kernel's own text fixes the block, so nothing is left to tune but that text."
+    elif COMPILED_LANGUAGES[draft.language].has_blocks and not _own_block_names(signature):
+        yield from _tunables(signature, launch)
+    yield from _checks(draft)
 
 
 def _launch_as_given(signature: KernelSignature, launch: DraftedLaunch) -> Iterator[str]:
@@ -161,31 +218,53 @@ def _own_block_names(signature: KernelSignature) -> bool:
     return any(f"block_size_{axis}" in names for axis in AXES)
 
 
-def _arguments(signature: KernelSignature, launch: DraftedLaunch | None) -> Iterator[str]:
-    shapes = {} if launch is None else launch.shapes
-    written = outputs(signature)
-    sizes = size_names(signature)
-    for position, parameter in enumerate(signature.parameters, 1):
+def _arguments(draft: _Draft) -> Iterator[str]:
+    written = outputs(draft.signature)
+    for position, parameter in enumerate(draft.signature.parameters, 1):
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
         yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else _CHECK}'
         if not parameter.pointer:
-            yield f"value = {_scalar(parameter, sizes)}"
+            yield f"value = {_scalar(parameter, draft)}"
             continue
-        if parameter.name in shapes:
-            width = f"{parameter.width} * " if parameter.width > 1 else ""
-            yield f"shape = {json.dumps([width + shapes[parameter.name]])}  # as the host allocates it"
-        else:
-            yield f"shape = {json.dumps(array_shape(signature, parameter))}{_CHECK}"
+        yield _shape(parameter, draft)
+        if draft.launch is not None and parameter.name in draft.launch.drawn and parameter.name not in written:
+            low, high = draft.launch.drawn[parameter.name]
+            yield f'fill = "integers"\nlow = {low}\nhigh = {high}  # as the host fills it'
         if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
-            if written[parameter.name]:
+            if parameter.name in draft.amendments.filled:
+                yield f'fill = "{_fill(parameter)}"  # the kernel writes it in part: its content before each launch'
+            elif written[parameter.name]:
                 yield f'fill = "{_fill(parameter)}"  # the kernel seems to read it too: its content before each launch'
 
 
-def _scalar(parameter: KernelParameter, sizes: list[str]) -> str:
-    if parameter.name in sizes:
+def _shape(parameter: KernelParameter, draft: _Draft) -> str:
+    launch, found = draft.launch, draft.amendments.shapes.get(parameter.name)
+    width = f"{parameter.width} * " if parameter.width > 1 else ""
+    if found is not None:
+        return f"shape = {json.dumps([found])}  # what the kernel as given touches, where it was run: check"
+    if launch is not None and parameter.name in launch.shapes:
+        return (
+            f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}  # as the host allocates it"
+        )
+    if launch is not None and "problem_size" in launch.keys:
+        elements = " * ".join(_factor(one, "*") for one in launch.keys["problem_size"])
+        return f"shape = {json.dumps([width + _factor(elements, width)])}{_CHECK}"
+    return f"shape = {json.dumps(array_shape(draft.signature, parameter))}{_CHECK}"
+
+
+def _factor(text: str, behind: str) -> str:
+    """An expression as a factor of another."""
+    return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
+
+
+def _scalar(parameter: KernelParameter, draft: _Draft) -> str:
+    value = None if draft.launch is None else draft.launch.values.get(parameter.name)
+    if value is not None:
+        return f"{json.dumps(value)}  # as the host passes it"
+    if parameter.name in draft.sizes.timed:
         return f'"{parameter.name}"'
     is_float = parameter.dtype is None or parameter.dtype.startswith("float")
     return f"{'1.5' if is_float else '1'}{_CHECK}"
@@ -195,154 +274,46 @@ def _fill(parameter: KernelParameter) -> str:
     return "normal" if parameter.dtype is None or parameter.dtype.startswith("float") else "integers"
 
 
-def _tunables(signature: KernelSignature) -> Iterator[str]:
+def _tunables(signature: KernelSignature, launch: DraftedLaunch | None) -> Iterator[str]:
+    given = {} if launch is None else launch.defaults
+    most = most_threads(signature) if launch is None else min(most_threads(signature), launch.most_threads)
     values = block_values(signature)
     names = [f"block_size_{axis}" for axis in AXES[: len(values)]]
+    start = usual_block(signature) if not given else [given.get(name, 1) for name in names]
+    choices = [[one for one in choice if one <= most] for choice in values]
     yield ""
     yield "[tunables]  # values to try; each becomes a macro of this name for the compiler"
-    yield from (f"{name} = {choice}{_CHECK}" for name, choice in zip(names, values, strict=True))
+    for name, choice, own in zip(names, choices, start, strict=True):
+        yield f"{name} = {sorted({*choice, own})}{_CHECK}"
     yield ""
     yield "[defaults]  # the configuration of the kernel as it is"
-    start = usual_block(signature)
-    yield from (f"{name} = {value}{_CHECK}" for name, value in zip(names, start, strict=True))
+    said = "" if given else _CHECK
+    yield from (f"{name} = {value}{said}" for name, value in zip(names, start, strict=True))
     if len(names) > 1:
         yield ""
         yield "[search]  # what every configuration must satisfy"
-        yield f'restrictions = ["{" * ".join(names)} <= {most_threads(signature)}"]'
+        yield f'restrictions = ["{" * ".join(names)} <= {most}"]'
 
 
-def _checks(signature: KernelSignature, language: Language, fixed: Mapping[str, int]) -> Iterator[str]:
-    extents = extents_of(signature)
-    names = size_names(signature)
+def _checks(draft: _Draft) -> Iterator[str]:
+    sizes = draft.sizes
     yield ""
     yield "[[tests]]  # other sizes at which results are checked; best are some that no block size divides"
-    yield f"sizes = {_inline(names, extents.tested, fixed)}{_CHECK}"
-    if COMPILED_LANGUAGES[language].has_emulator:
+    yield f"sizes = {_inline(sizes.tested)}{_CHECK}"
+    if COMPILED_LANGUAGES[draft.language].has_emulator:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
-        yield f"sizes = {_inline(names, extents.emulated, fixed)}"
-        yield f"tests = [{{ sizes = {_inline(names, extents.emulated_test, fixed)} }}]"
+        yield f"sizes = {_inline(sizes.emulated)}"
+        yield f"tests = [{{ sizes = {_inline(sizes.emulated_test)} }}]"
+    first = next(iter(sizes.timed), "1")
     yield ""
     yield "# [work]  # of one launch, for the roofline"
-    yield f'# flops = "2 * {names[0]}"'
-    yield f'# bytes = "8 * {names[0]}"'
+    yield f'# flops = "2 * {first}"'
+    yield f'# bytes = "8 * {first}"'
     yield ""
     yield "# [reference]  # a NumPy function that takes all arguments by name and returns the outputs;"
-    yield f'# python = "reference.py:{signature.name}"  # without it the kernel as it is says what is right'
+    yield f'# python = "reference.py:{draft.signature.name}"  # without it the kernel as it is says what is right'
 
 
-def _inline(names: list[str], extent: int, fixed: Mapping[str, int]) -> str:
-    return "{ " + ", ".join(f"{name} = {fixed.get(name, extent)}" for name in names) + " }"
-
-
-AXES = "xyz"
-_BLOCK_VALUES = {
-    1: [[32, 64, 128, 256, 512, 1024]],
-    2: [[16, 32, 64, 128], [1, 2, 4, 8, 16]],
-    3: [[8, 16, 32, 64], [1, 2, 4, 8], [1, 2, 4]],
-}
-_USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
-_EXTENT = {1: 2**20, 2: 1024, 3: 128}
-_ODD_EXTENT = {1: 2**20 - 7, 2: 1000, 3: 100}
-_EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
-_TEMPLATE_ARGUMENTS = {"typename": "float", "class": "float", "bool": "true"}
-
-
-def dimensions(signature: KernelSignature) -> int:
-    """How many dimensions of threads or blocks the kernel asks for, 1 to 3."""
-    calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
-    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", signature.body)
-    return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
-
-
-def size_names(signature: KernelSignature) -> list[str]:
-    """The integer scalars that may be sizes; `n` where there is none."""
-    names = [
-        p.name
-        for p in signature.parameters
-        if not p.pointer and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
-    ]
-    return [name for name in names if name and why_no_size(name) is None] or ["n"]
-
-
-def array_shape(signature: KernelSignature, parameter: KernelParameter) -> list[str]:
-    """An array over the sizes, with one extent for each dimension or size, three at most."""
-    names = size_names(signature)
-    axes = _array_axes(signature)
-    shape = [names[min(axis, len(names) - 1)] for axis in range(axes)]
-    if parameter.width > 1:
-        shape[-1] = f"{parameter.width} * {shape[-1]}"
-    return shape
-
-
-def _array_axes(signature: KernelSignature) -> int:
-    return min(3, max(dimensions(signature), min(2, len(size_names(signature)))))
-
-
-class Extents(NamedTuple):
-    """A value for every size: for timing and for a test, and the same two for the emulator."""
-
-    timed: int
-    tested: int
-    emulated: int
-    emulated_test: int
-
-
-def extents_of(signature: KernelSignature) -> Extents:
-    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that."""
-    axes = _array_axes(signature)
-    timed, emulated = _EXTENT[axes], _EMULATED_EXTENT[axes]
-    guarded = re.search(r"\bif\b", signature.body) is not None
-    if not guarded:
-        return Extents(timed, timed // 2, emulated, emulated // 2)
-    return Extents(timed, _ODD_EXTENT[axes], emulated, emulated * 3 // 4 - 1)
-
-
-def outputs(signature: KernelSignature) -> dict[str, bool]:
-    """The arrays that the kernel seems to write, and whether it seems to read them too."""
-    writable = [p.name for p in signature.parameters if p.pointer and not p.const]
-    counted = {name: _writes(name, signature.body) for name in writable}
-    written = [name for name in writable if sum(counted[name])] or writable
-    mentions = {name: len(re.findall(rf"\b{re.escape(name)}\b", signature.body)) for name in written}
-    return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
-
-
-def _writes(name: str, body: str) -> tuple[int, int]:
-    """How often an array is assigned to, and how often changed in place or passed by address."""
-    if not name:
-        return 0, 0
-    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*&?\s*{re.escape(name)}\b", body)
-    body = re.sub(rf"\*[^*;=]*=\s*&?\s*{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
-    own = "|".join(map(re.escape, [name, *aliases]))
-    element = rf"(?:\b(?:{own})\s*\[[^;=]*\]|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
-    atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
-    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b|{atomic}"
-    return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
-
-
-def block_values(signature: KernelSignature) -> list[list[int]]:
-    """Values of the block size along each axis that `__launch_bounds__` allows."""
-    most = most_threads(signature)
-    return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[dimensions(signature)]]
-
-
-def usual_block(signature: KernelSignature) -> list[int]:
-    """The block to start from."""
-    usual, values = _USUAL_BLOCK[dimensions(signature)], block_values(signature)
-    allowed = all(start in choice for start, choice in zip(usual, values, strict=True))
-    if not allowed or math.prod(usual) > most_threads(signature):
-        return [choice[0] for choice in values]
-    return usual
-
-
-def most_threads(signature: KernelSignature) -> int:
-    """Threads of a block at most."""
-    first = (signature.launch_bounds or "").split(",")[0].strip()
-    return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
-
-
-def template_arguments(signature: KernelSignature) -> str:
-    """Arguments for the template parameters that have no default, as in "<float, 16>"."""
-    needed = [text for text in signature.template if "=" not in text]
-    arguments = [_TEMPLATE_ARGUMENTS.get(text.split()[0], "16") for text in needed]
-    return f"<{', '.join(arguments)}>" if signature.template else ""
+def _inline(sizes: Mapping[str, int]) -> str:
+    return "{ " + ", ".join(f"{name} = {value}" for name, value in sizes.items()) + " }"

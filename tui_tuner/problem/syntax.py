@@ -150,6 +150,28 @@ def identifiers(source: str, language: Language) -> frozenset[str]:
     return frozenset(_WORD.findall(code)) - keywords(language)
 
 
+def without_own_values(source: str, names: Collection[str]) -> str:
+    """The source without the values that it gives tunables itself, where nothing guards them; the lines stay.
+
+    That is `#define NAME 16`, where no `#ifndef NAME` is before it, and `const int NAME = 16;`.
+    """
+    plain = [name for name in names if not re.search(rf"^[ \t]*#[ \t]*ifndef[ \t]+{name}\b", source, re.MULTILINE)]
+    code = code_only(source)
+    defined = [name for name in plain if re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", code, re.MULTILINE)]
+    source = strip_definitions(source, defined) if defined else source
+    for name in plain:
+        for found in reversed(list(constant_of(name).finditer(code_only(source)))):
+            source = source[: found.start()] + spaces(found.group()) + source[found.end() :]
+    return source
+
+
+def constant_of(name: str) -> re.Pattern[str]:
+    """Where a file says that a name is a whole number for good."""
+    return re.compile(
+        rf"^(?:static\s+)?(?:const|constexpr)\s+(?:static\s+)?(?:unsigned\s+)?int\s+{name}\s*=\s*\d+\s*;", re.MULTILINE
+    )
+
+
 def strip_definitions(source: str, names: Collection[str]) -> str:
     """The source without `#define` and `#undef` of these names; blank lines keep the line numbers."""
 

@@ -1,0 +1,103 @@
+"""Problems that nobody wrote, tried before a run is begun: the kernel as given on the emulator, at chosen sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+from tui_tuner.errors import UserError
+from tui_tuner.evaluate.devices.choose import spelled
+from tui_tuner.evaluate.launch_shapes import launch_shapes
+from tui_tuner.evaluate.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
+from tui_tuner.evaluate.results import DeviceInfo, Failure
+from tui_tuner.evaluate.site import Builds
+from tui_tuner.evaluate.supervisor import RunnerDied
+from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.model import Problem, Test
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of a trial.
+
+    Attributes:
+        reason: why the kernel as given cannot be checked there; None if it can.
+        is_built: whether it ran at all.
+        seconds: what running took.
+    """
+
+    reason: str | None
+    is_built: bool = True
+    seconds: float = 0.0
+
+
+class Trials:
+    """Tries drafts for the kernels of one file, one after another.
+
+    Args:
+        options: where and how to build; the device is the emulator's, whatever they say.
+    """
+
+    def __init__(self, options: LocalOptions) -> None:
+        self._options = replace(options, device="emulator", profile=False)
+        self._site = ThisMachine(self._options)
+        self._device: DeviceInfo | None = None
+        self._builder: Builds | None = None
+
+    async def __aenter__(self) -> Trials:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._site.first.close()
+        await self._site.close()
+
+    async def outcome(self, problem: Problem, tests: Sequence[Test]) -> Trial:
+        """Run the kernel as given at tests, as every candidate would be, and see whether that can be checked.
+
+        Args:
+            problem: at the sizes of the emulator.
+
+        Raises:
+            UserError: this machine has no emulator.
+        """
+        builder, device = await self._ready(problem)
+        trial = problem.with_tests(tests)
+        given = baseline(trial)
+        configuration = given.default_configuration
+        shapes = launch_shapes(given, configuration, trial, device)
+        if isinstance(shapes, Failure):
+            return Trial(shapes.message)
+        build = await builder.build(given, configuration, trial.kernel.compiler_options)
+        if build.artifact is None:
+            failure = build.failure
+            return Trial("" if failure is None else f"{failure.message}\n{failure.detail}".strip(), is_built=False)
+        executable = Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
+        began = time.monotonic()
+        try:
+            answer = await self._site.first.ask(RehearsalRequest(problem=trial, baseline=executable))
+        except RunnerDied as died:
+            return Trial(f"{died.failure.kind}: {died.failure.message}")
+        except UserError as error:
+            return Trial(error.message)
+        if not isinstance(answer, RehearsalAnswer):
+            raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
+        return Trial(answer.reason, seconds=time.monotonic() - began)
+
+    async def _ready(self, problem: Problem) -> tuple[Builds, DeviceInfo]:
+        if self._builder is None or self._device is None:
+            selection, _ = await self._site.chosen(problem)
+            choice = selection.first
+            await self._site.ready(choice, problem)
+            policy = self._options.policy
+            request = OpenRequest(device=spelled(choice), allow_unconfined=policy.allow_unconfined, run="")
+            answer = await self._site.first.open(request)
+            if not isinstance(answer, DeviceAnswer):
+                raise RuntimeError(f"unexpected answer to open: {answer!r}")
+            self._device = answer.device
+            self._builder = (await self._site.tools(choice, answer.device, problem)).builder
+        return self._builder, self._device
