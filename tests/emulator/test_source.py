@@ -74,6 +74,22 @@ def test_rewriting_keeps_every_line_and_the_columns_before_the_brackets() -> Non
     assert after[2] == before[2]
 
 
+NOT_INLINE = """
+#include <memory>
+#define APART __noinline__
+__noinline__ __device__ int one(int x) { return x + 1; }
+static __device__ __noinline__ int two(int x) { return x + 2; }
+__attribute__((__noinline__)) __device__ int three(int x) { return x + 3; }
+APART __device__ int four(int x) { return x + 4; }
+__global__ void k(int* x) { *x = one(two(three(four(*x)))); }
+"""
+
+
+def test_noinline_is_no_macro_since_the_headers_of_gxx_have_an_attribute_of_that_name(emulator: Bench) -> None:
+    compiled = emulator.compile(NOT_INLINE, "k")
+    assert compiled.ok, compiled.log
+
+
 def test_a_syntax_error_is_told_with_the_line_of_the_kernel(emulator: Bench) -> None:
     compiled = emulator.compile("__global__ void k(int* x) {\n  *x = 1\n}\n", "k")
     assert not compiled.ok

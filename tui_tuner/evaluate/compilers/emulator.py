@@ -252,6 +252,7 @@ def _under_condition(node: Node) -> bool:
 
 _DYNAMIC_SHARED = b' __asm__("tuner_dynamic_shared")'
 _SHARED = b"__shared__"
+_NOINLINE = re.compile(rb"(?<![\w(])__noinline__(?!\w)")
 SourceEdit = tuple[int, int, bytes]
 """First byte, byte after the last, and what takes their place."""
 
@@ -269,7 +270,7 @@ def rewritten(source: str) -> str:
     if reason is not None:
         raise BuildRefusal(Failure(kind=FailureKind.REFUSED, message=reason))
     tokens = [node for node in nodes if node.child_count == 0 and node.start_byte < node.end_byte]
-    for first, after, replacement in sorted(_edits(tokens), reverse=True):
+    for first, after, replacement in sorted([*_edits(tokens), *_noinline_edits(text)], reverse=True):
         text = text[:first] + replacement + text[after:]
     return text.decode()
 
@@ -296,6 +297,11 @@ def _edits(tokens: Sequence[Node]) -> Iterator[SourceEdit]:
         yield from ((t.start_byte, t.end_byte, b"__align__") for t in statement if t.text == b"alignas")
         if b"extern" in words:
             yield from _extern_edits(statement)
+
+
+def _noinline_edits(text: bytes) -> Iterator[SourceEdit]:
+    """No macro can stand for it: g++'s own headers write `__attribute__((__noinline__))`, as a source may too."""
+    yield from ((*found.span(), b"__attribute__((noinline))") for found in _NOINLINE.finditer(text))
 
 
 def _statements(tokens: Sequence[Node]) -> Iterator[list[Node]]:

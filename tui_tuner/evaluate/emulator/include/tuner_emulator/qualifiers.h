@@ -14,7 +14,6 @@
 #define __maxnreg__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
-#define __noinline__ __attribute__((noinline))
 // Without `inline`, which sources often add themselves and which may stand only once.
 #define __forceinline__ __attribute__((always_inline))
 #define __assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
