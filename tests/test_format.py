@@ -20,7 +20,7 @@ def test_an_interval_has_the_decimals_of_its_median() -> None:
 
 
 def test_unknown_cost_is_not_shown_as_free() -> None:
-    assert words.cost(None) == "$?"
+    assert words.cost(None) == "price unknown"
     assert words.cost(0.0012) == "$0.0012"
     assert words.cost(0.31) == "$0.31"
 

@@ -136,9 +136,9 @@ def duration(seconds: float) -> str:
 
 
 def cost(dollars: float | None) -> str:
-    """The screen's price in US dollars; a question mark if unknown."""
+    """The screen's price in US dollars."""
     if dollars is None:
-        return "$?"
+        return "price unknown"
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
 
 

@@ -101,6 +101,7 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
         assert wanted <= set(titles)
         assert len(titles) == len(set(titles))
         delete = next(command for command in commands(pilot.app) if command.title == "Plan: delete")
+        assert delete.help.startswith("x: ")
         await delete.callback()
         await settled(pilot)
         assert pilot.app._run_shown.told == [DeleteStep(step=4)]

@@ -32,13 +32,14 @@ def key_of(screen: Screen[Any], name: str) -> str:
 
 
 def commands_of(screen: Screen[Any]) -> Iterator[tuple[str, str, str]]:
-    """What the keys of a session's screen do now: title, explanation and action of each."""
+    """What the keys of a session's screen do now: title, explanation with the key before it, and action of each."""
     own_names = {binding.id for binding in SCREEN_BINDINGS}
     acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
     for name, binding in acting.items():
         if name in own_names:
             place = "" if binding.group is None else f"{binding.group.description}: "
-            yield (place + binding.description).capitalize(), binding.tooltip, f"screen.{binding.action}"
+            words = f"{key_of(screen, name)}: {binding.tooltip}"
+            yield (place + binding.description).capitalize(), words, f"screen.{binding.action}"
 
 
 class KeyLine(Widget):

@@ -116,9 +116,10 @@ def _spent(view_model: ViewModel) -> list[Part]:
         return []
     limit = "" if started.max_calls is None else f"/{started.max_calls}"
     calls = f"call {view_model.calls}{limit}" if limit else counted(view_model.calls, "call")
-    dollars = "$?" if view_model.cost is None else f"${view_model.cost:.2f}"
     of = "" if started.max_cost is None else f" of {started.max_cost:.2f}"
-    return [(4, Content(calls)), (5, Content(dollars + of))]
+    if view_model.cost is None:  # many models run on the user's own machine, and have none
+        return [(4, Content(calls)), *([(5, Content("price unknown"))] if of else [])]
+    return [(4, Content(calls)), (5, Content(f"${view_model.cost:.2f}{of}"))]
 
 
 def clock_words(view_model: ViewModel, elapsed: float) -> str:
