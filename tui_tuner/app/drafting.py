@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tui_tuner.app.choosing import local_options
 from tui_tuner.errors import ProblemError, UserError
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import Trial, Trials
 from tui_tuner.problem.drafted_sizes import Amendments, Tested
 from tui_tuner.problem.expressions import evaluate
@@ -157,6 +158,8 @@ class _Amending:
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
+            if amended is None and _is_late(trial.reason):
+                return replace(written, doubts=(f"{_NOT_RUN}: the emulator takes too long ({trial.reason})",))
             if amended is None:
                 raise self._refused(trial)
             self._made = amended
@@ -182,6 +185,8 @@ class _Amending:
                     doubts += (f"other sizes than {way} ones do not do: {reason}",)
                 return replace(trial_of, doubts=doubts)
             reason = reason or trial.reason
+        if _is_late(reason):
+            return replace(trial_of, doubts=(f"{_NOT_RUN}: the emulator takes too long ({reason})",))
         raise self._refused(trial)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:
@@ -241,9 +246,13 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
-    if "timeout" in reason and made.halvings < _MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 1)
+    if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 2)
     return None
+
+
+def _is_late(reason: str) -> bool:
+    return reason.startswith(FailureKind.TIMEOUT)
 
 
 def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:

@@ -103,9 +103,10 @@ def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendmen
         return drafted_sizes(launch, signature, amendments)
     extents = extents_of(signature)
     names = [*size_names(signature), *(() if launch is None else launch.sizes)]
+    given = {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
     emulated = max(16, extents.emulated >> amendments.halvings)
     values = (extents.timed, extents.tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
-    return DraftedSizes(*(dict.fromkeys(dict.fromkeys(names), value) for value in values))
+    return DraftedSizes(*({name: min(value, given.get(name, value)) for name in names} for value in values))
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
