@@ -177,7 +177,8 @@ class _Amending:
             trial = await self._trials.outcome(problem, problem.tests)
             if trial.reason is None:
                 empty = constants_of_host(problem.source_text)
-                said = f"run on the emulator as given at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
+                both = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
+                said = f"run on the emulator as given {both if problem.sizes else 'at its only size'}"
                 doubts: tuple[str, ...] = (f"{said}: every array is large enough, every output is written",)
                 if empty:
                     doubts += (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",)
@@ -227,7 +228,7 @@ class _Amending:
 
 def _needed(trial: Trial) -> str:
     reason = trial.reason or ""
-    if "past the end" in reason or "before the start" in reason:
+    if any(words in reason for words in ("past the end", "before the start", "belongs to no argument")):
         return "shape says how large an array is, low and high what numbers are in it"
     if "computes nothing" in reason:
         return "fill, low and high say what inputs hold"
@@ -235,7 +236,7 @@ def _needed(trial: Trial) -> str:
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "its only size"
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | None:

@@ -95,7 +95,8 @@ def _text_of(file: Path) -> str:
     except OSError as error:
         raise ProblemError(f"{file} cannot be read: {error.strerror}", hint="give a kernel's file") from None
     except UnicodeDecodeError:
-        raise ProblemError("this is not UTF-8 text", file=file) from None
+        hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
+        raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
 
 
 def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments) -> DraftedSizes:
