@@ -233,7 +233,7 @@ def _arguments(draft: _Draft) -> Iterator[str]:
         yield _shape(parameter, draft)
         if draft.launch is not None and parameter.name in draft.launch.drawn and parameter.name not in written:
             low, high = draft.launch.drawn[parameter.name]
-            yield f'fill = "integers"\nlow = {low}\nhigh = {high}  # as the host fills it'
+            yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
             if parameter.name in draft.amendments.filled:
