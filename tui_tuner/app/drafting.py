@@ -153,6 +153,8 @@ class _Amending:
                 if smaller.problem.on_emulator().sizes != problem.sizes:
                     self._made, written = shorter, smaller
                     continue
+            if trial.reason is None and not problem.sizes:
+                return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
                 return await self._at_other_sizes(written)
             if not trial.is_built:
@@ -176,12 +178,7 @@ class _Amending:
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
             if trial.reason is None:
-                empty = constants_of_host(problem.source_text)
-                both = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
-                said = f"run on the emulator as given {both if problem.sizes else 'at its only size'}"
-                doubts: tuple[str, ...] = (f"{said}: every array is large enough, every output is written",)
-                if empty:
-                    doubts += (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",)
+                doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
                 if way:
                     doubts += (f"other sizes than {way} ones do not do: {reason}",)
                 return replace(trial_of, doubts=doubts)
@@ -189,6 +186,13 @@ class _Amending:
         if _is_late(reason):
             return replace(trial_of, doubts=(f"{_NOT_RUN}: the emulator takes too long ({reason})",))
         raise self._refused(trial)
+
+    def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
+        """What a trial that held lets the user know."""
+        said = f"run on the emulator as given {where}: every array is large enough, every output is written"
+        empty = constants_of_host(problem.source_text)
+        more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
+        return (said, *more)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:
         """The draft as it is, where the emulator is at fault; of a kernel that lacks headers nothing is to be had.

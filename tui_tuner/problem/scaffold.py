@@ -306,7 +306,10 @@ def _checks(draft: _Draft) -> Iterator[str]:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(sizes.emulated)}"
-        yield f"tests = [{{ sizes = {_inline(sizes.emulated_test)} }}]"
+        if sizes.emulated_test:
+            yield f"tests = [{{ sizes = {_inline(sizes.emulated_test)} }}]"
+        else:
+            yield "tests = []  # the size that is timed is the only one, and checked too"
     first = next(iter(sizes.timed), "1")
     yield ""
     yield "# [work]  # of one launch, for the roofline"
