@@ -11,6 +11,7 @@ from tui_tuner.problem.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.drafted_launch import drafted_launch
 from tui_tuner.problem.guesses import dimensions
 from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_program import constants_of_host
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.syntax import without_own_values
 
@@ -154,6 +155,39 @@ def test_of_several_launches_the_largest_is_the_one():
     )
     launch = launch_in(source, "k")
     assert (launch.line, launch.keys, launch.defaults) == (5, {"problem_size": ["n"]}, {"block_size_x": 128})
+
+
+@pytest.mark.parametrize(
+    ("filled", "bounds"),
+    [
+        ("for (int i = 0; i < n; i++) h[i] = rand() % BINS;", (0, "BINS")),
+        ("generate(begin(h), end(h), []() { return 'a' + (rand() % 26); });", (97, "123")),
+        ("for (int i = 0; i < n; i++) h[i] = i;", None),
+    ],
+)
+def test_random_whole_numbers_of_the_host_say_what_an_array_holds(filled, bounds):
+    source = (
+        "#define BINS 7\n__global__ void k(int *to, const int *from) { to[from[threadIdx.x]] = 1; }\n"
+        f"int main() {{ int n = 4096; int *d, *to; vector<int> h(n);\n{filled}\n"
+        "cudaMalloc(&d, n * sizeof(int)); cudaMalloc(&to, BINS * sizeof(int));\n"
+        "cudaMemcpy(d, h.data(), n, cudaMemcpyHostToDevice); k<<<n / 64, 64>>>(to, d); }\n"
+    )
+    launch = launch_in(source, "k")
+    assert launch.shapes == {"to": "BINS", "from": "n"}
+    assert launch.drawn == ({} if bounds is None else {"from": bounds})
+
+
+def test_constant_memory_that_the_host_fills_is_known():
+    source = (
+        "__constant__ int mask[9];\n__constant__ int set[2] = {1, 2};\n void f() { cudaMemcpyToSymbol(mask, h, 36); }\n"
+    )
+    assert constants_of_host(source) == ["mask"]
+
+
+def test_names_that_stand_for_names_many_times_over_end():
+    doubled = " ".join(f"int a{i + 1} = a{i} + a{i};" for i in range(60))
+    source = f"__global__ void k(int *v) {{ v[threadIdx.x] = 1; }}\nvoid f(int a0) {{ {doubled} k<<<a60, 32>>>(p); }}\n"
+    assert launch_in(source, "k").defaults == {"block_size_x": 32}
 
 
 def test_a_block_made_of_a_size_fixes_the_sizes():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tui_tuner.app.choosing import local_options
 from tui_tuner.errors import ProblemError, UserError
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import Trial, Trials
 from tui_tuner.problem.drafted_sizes import Amendments, Tested
 from tui_tuner.problem.expressions import evaluate
@@ -152,11 +153,15 @@ class _Amending:
                 if smaller.problem.on_emulator().sizes != problem.sizes:
                     self._made, written = shorter, smaller
                     continue
+            if trial.reason is None and not problem.sizes:
+                return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
                 return await self._at_other_sizes(written)
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
+            if amended is None and _is_late(trial.reason):
+                return replace(written, doubts=(f"{_NOT_RUN}: the emulator takes too long ({trial.reason})",))
             if amended is None:
                 raise self._refused(trial)
             self._made = amended
@@ -173,16 +178,21 @@ class _Amending:
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
             if trial.reason is None:
-                empty = constants_of_host(problem.source_text)
-                said = f"run on the emulator as given at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
-                doubts: tuple[str, ...] = (f"{said}: every array is large enough, every output is written",)
-                if empty:
-                    doubts += (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",)
+                doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
                 if way:
                     doubts += (f"other sizes than {way} ones do not do: {reason}",)
                 return replace(trial_of, doubts=doubts)
             reason = reason or trial.reason
+        if _is_late(reason):
+            return replace(trial_of, doubts=(f"{_NOT_RUN}: the emulator takes too long ({reason})",))
         raise self._refused(trial)
+
+    def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
+        """What a trial that held lets the user know."""
+        said = f"run on the emulator as given {where}: every array is large enough, every output is written"
+        empty = constants_of_host(problem.source_text)
+        more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
+        return (said, *more)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:
         """The draft as it is, where the emulator is at fault; of a kernel that lacks headers nothing is to be had.
@@ -222,7 +232,7 @@ class _Amending:
 
 def _needed(trial: Trial) -> str:
     reason = trial.reason or ""
-    if "past the end" in reason or "before the start" in reason:
+    if any(words in reason for words in ("past the end", "before the start", "belongs to no argument")):
         return "shape says how large an array is, low and high what numbers are in it"
     if "computes nothing" in reason:
         return "fill, low and high say what inputs hold"
@@ -230,7 +240,7 @@ def _needed(trial: Trial) -> str:
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "its only size"
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | None:
@@ -241,9 +251,13 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
-    if "timeout" in reason and made.halvings < _MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 1)
+    if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 2)
     return None
+
+
+def _is_late(reason: str) -> bool:
+    return reason.startswith(FailureKind.TIMEOUT)
 
 
 def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:

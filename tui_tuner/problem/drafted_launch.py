@@ -53,7 +53,7 @@ class DraftedLaunch:
     shapes: dict[str, str] = field(default_factory=dict)
     values: dict[str, str | float] = field(default_factory=dict)
     are_fixed: bool = False
-    drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
+    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
 def drafted_launch(
@@ -125,7 +125,9 @@ class _Drafting:
         keys |= self._grid_keys(bool(block)) | self._shared()
         shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
         values, renamed = self._scalars(keys, shapes)
-        given = _used(self._roots, [*_texts(keys), *shapes.values(), *map(str, values.values())])
+        drawn = dict(self._drawn())
+        texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *(high for _, high in drawn.values())]
+        given = _used(self._roots, texts)
         sizes = {renamed.get(name, name): number for name, number in given.items()}
         keys = {key: _renamed(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
@@ -139,10 +141,10 @@ class _Drafting:
             {name: str(_renamed(text, renamed)) for name, text in shapes.items()},
             {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
             bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
-            dict(self._drawn()),
+            {name: (low, str(_renamed(high, renamed))) for name, (low, high) in drawn.items()},
         )
 
-    def _drawn(self) -> Iterator[tuple[str, tuple[int, int]]]:
+    def _drawn(self) -> Iterator[tuple[str, tuple[int, str]]]:
         for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
             if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
                 continue
@@ -151,9 +153,8 @@ class _Drafting:
                 low = ord(found[0][1]) if found[0].startswith("'") else int(found[0])
                 with suppress(NotArithmetic):
                     node = finished(self._reading.node(found[1], found[2]))
-                    count = evaluated(node, self._roots)
-                    if count:
-                        yield parameter.name, (low, low + count)
+                    high = ast.BinOp(node, ast.Add(), ast.Constant(low))
+                    yield parameter.name, (low, said_again(ast.unparse(high)))
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""

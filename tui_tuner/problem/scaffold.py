@@ -95,7 +95,8 @@ def _text_of(file: Path) -> str:
     except OSError as error:
         raise ProblemError(f"{file} cannot be read: {error.strerror}", hint="give a kernel's file") from None
     except UnicodeDecodeError:
-        raise ProblemError("this is not UTF-8 text", file=file) from None
+        hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
+        raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
 
 
 def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments) -> DraftedSizes:
@@ -103,9 +104,10 @@ def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendmen
         return drafted_sizes(launch, signature, amendments)
     extents = extents_of(signature)
     names = [*size_names(signature), *(() if launch is None else launch.sizes)]
+    given = {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
     emulated = max(16, extents.emulated >> amendments.halvings)
     values = (extents.timed, extents.tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
-    return DraftedSizes(*(dict.fromkeys(dict.fromkeys(names), value) for value in values))
+    return DraftedSizes(*({name: min(value, given.get(name, value)) for name in names} for value in values))
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
@@ -231,7 +233,7 @@ def _arguments(draft: _Draft) -> Iterator[str]:
         yield _shape(parameter, draft)
         if draft.launch is not None and parameter.name in draft.launch.drawn and parameter.name not in written:
             low, high = draft.launch.drawn[parameter.name]
-            yield f'fill = "integers"\nlow = {low}\nhigh = {high}  # as the host fills it'
+            yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         if parameter.name in written and not parameter.const:
             yield f"output = true{_CHECK}"
             if parameter.name in draft.amendments.filled:
@@ -304,7 +306,10 @@ def _checks(draft: _Draft) -> Iterator[str]:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(sizes.emulated)}"
-        yield f"tests = [{{ sizes = {_inline(sizes.emulated_test)} }}]"
+        if sizes.emulated_test:
+            yield f"tests = [{{ sizes = {_inline(sizes.emulated_test)} }}]"
+        else:
+            yield "tests = []  # the size that is timed is the only one, and checked too"
     first = next(iter(sizes.timed), "1")
     yield ""
     yield "# [work]  # of one launch, for the roofline"

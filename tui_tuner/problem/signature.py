@@ -99,7 +99,8 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
     bare, _, arguments = name.partition("<")
     bare = bare.strip().rpartition("::")[2]
     if bare not in kernels:
-        raise ProblemError(f"the source has no kernel '{bare}'", hint=_there_is(bare, kernels, language))
+        named = f" '{bare}'" if bare else ""
+        raise ProblemError(f"the source has no kernel{named}", hint=_there_is(bare, kernels, language))
     kernel = kernels[bare]
     if not arguments:
         return kernel
