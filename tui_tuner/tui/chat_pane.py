@@ -82,6 +82,7 @@ class EntryLine(Horizontal):
 
 
 _SAY = "a question, or /hint /try /stop"
+_OVER = "the session is over"
 _WHY = "Enter rejects, Esc leaves"
 _KEPT = 200
 
@@ -265,6 +266,7 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
         """Append what the news say; the words of a streaming reply are added all at once."""
         best = self._view.best(view_model) or view_model.baseline
         self._best = "" if best is None else best.source
+        self._say.placeholder = _SAY if view_model.finished is None else _OVER
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
         entries: list[Widget] = []
         words: dict[tuple[str, int], tuple[str, str]] = {}

@@ -36,7 +36,7 @@ def commands_of(screen: Screen[Any]) -> Iterator[tuple[str, str, str]]:
     own_names = {binding.id for binding in SCREEN_BINDINGS}
     acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
     for name, binding in acting.items():
-        if name in own_names:
+        if name is not None and name in own_names:
             place = "" if binding.group is None else f"{binding.group.description}: "
             words = f"{key_of(screen, name)}: {binding.tooltip}"
             yield (place + binding.description).capitalize(), words, f"screen.{binding.action}"
