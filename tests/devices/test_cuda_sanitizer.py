@@ -14,10 +14,11 @@ import pytest
 from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceChoice, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
-from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer, toolkit_program
+from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer
 from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, launch_under
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
+from tui_tuner.evaluate.toolkit import toolkit_program
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 

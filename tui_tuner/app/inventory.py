@@ -18,11 +18,11 @@ from pydantic.json_schema import JsonSchemaMode
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import DeviceError, SettingsError, UserError
-from tui_tuner.evaluate.devices.cuda import toolkit_program
 from tui_tuner.evaluate.devices.kind import DeviceKind
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.toolkit import toolkit_program
 from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
 from tui_tuner.llm.choose import choose
 from tui_tuner.log import log_file

@@ -22,8 +22,8 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.compilers import nvrtc_child
 from tui_tuner.evaluate.compilers.base import BuildRefusal, Headers, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.compilers.symbols import kernel_resources, kernel_symbol
-from tui_tuner.evaluate.devices.cuda import toolkit_programs
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
+from tui_tuner.evaluate.toolkit import toolkit_programs
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import environment_without_keys

@@ -135,10 +135,26 @@ class OpenCLKind(DeviceKind):
     async def confinement(
         self, choice: DeviceChoice, problem: Problem, builds: Path, policy: Policy, probe: Probe
     ) -> tuple[Path, ...] | None:
-        """What a runner may read where the device is a CPU."""
-        from tui_tuner.evaluate.compilers.opencl import opencl_confinement
+        """What the runner may read where the device is a CPU: its driver, its builds, the reference.
 
-        return await opencl_confinement(f"{choice.platform}.{choice.index}", problem, builds, policy, probe)
+        A GPU's kernels do not run in the runner, and the drivers of GPUs write to caches and talk to daemons in
+        places that only their vendors know: confined, they might fail, with nothing gained.
+
+        Raises:
+            ProblemError: the reference cannot be used.
+            SandboxError: the runner must be confined and cannot be.
+        """
+        from tui_tuner.evaluate.compilers.opencl import DRIVERS
+        from tui_tuner.evaluate.sandbox.process import existing
+        from tui_tuner.problem.reference import find_reference
+
+        if policy.allow_unconfined or f"{choice.platform}.{choice.index}" not in (await probe()).opencl_cpus:
+            return None
+        await policy.confinement_demanded()
+        builds.mkdir(parents=True, exist_ok=True, mode=0o700)  # only what is there can be allowed
+        # The reference's file alone: beside it may lie keys, or all of a home directory.
+        reference = () if problem.reference is None else (find_reference(problem).file,)
+        return (*existing(DRIVERS), builds, *reference)
 
 
 class CFunctionKind(DeviceKind):

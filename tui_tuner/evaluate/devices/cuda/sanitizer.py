@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
-from tui_tuner.evaluate.devices.cuda import toolkit_program
 from tui_tuner.evaluate.devices.cuda.sanitized_child import LAUNCHED
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.toolkit import toolkit_program
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import run_program
 from tui_tuner.text import clean
