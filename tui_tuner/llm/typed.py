@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -88,6 +89,7 @@ _DROPPED = frozenset(
 _PLAIN = frozenset({"type", "description", "enum"})
 
 
+@lru_cache(maxsize=64)
 def schema_of(reply_type: type[BaseModel]) -> dict[str, Any]:
     """Return the schema of a reply: every field required, nothing extra, no references, no bounds.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def textured(
         if not isinstance(array, np.ndarray) or (changed and first_only):
             continue
         random = np.random.Generator(np.random.SFC64([seed, index]))
-        new = _textured(argument, array, problem.sizes, texture, random)
+        new = _textured(_domain(argument, problem.sizes), array, texture, random)
         if new is not None:
             values[index], changed = new, True
     return values if changed else None
@@ -77,13 +78,15 @@ def textured(
 
 def occurring(problem: Problem) -> list[Texture]:
     """Those beside noise that arrays of a problem can have, as far as their domains go."""
+    arrays = [argument for argument in problem.arguments if argument.shape is not None]
+    kinds = {(_domain(argument, problem.sizes), argument.dtype) for argument in arrays}
+    return [texture for texture in ALL_BUT_NOISE if any(_is_possible(*kind, texture) for kind in kinds)]
+
+
+@lru_cache(maxsize=256)
+def _is_possible(domain: _Domain | None, dtype: str, texture: Texture) -> bool:
     random = np.random.Generator(np.random.SFC64(0))
-
-    def is_possible(argument: Argument, texture: Texture) -> bool:
-        few = np.ones(4, argument.dtype)
-        return argument.shape is not None and _textured(argument, few, problem.sizes, texture, random) is not None
-
-    return [each for each in ALL_BUT_NOISE if any(is_possible(argument, each) for argument in problem.arguments)]
+    return _textured(domain, np.ones(4, dtype), texture, random) is not None
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,14 @@ class _Domain:
         high: bound that is not reached; None for any number.
         origin: the value nearest to 0, which quiet parts come close to.
         is_whole: whether it holds whole numbers only, of whatever type.
+        has_infinities: whether infinity is among them.
     """
 
     low: float | None = None
     high: float | None = None
     origin: float = 0.0
     is_whole: bool = False
+    has_infinities: bool = False
 
     @property
     def is_real(self) -> bool:
@@ -113,7 +118,7 @@ class _Domain:
 def _domain(argument: Argument, sizes: Mapping[str, int]) -> _Domain | None:
     match fill_of(argument):
         case "normal":
-            return _Domain()
+            return _Domain(has_infinities=argument.infinities)
         case "uniform" | "integers":
             low, high = bounds_of(argument, sizes)
             return _Domain(low, high, 0 if low <= 0 < high else low, fill_of(argument) == "integers")
@@ -121,9 +126,8 @@ def _domain(argument: Argument, sizes: Mapping[str, int]) -> _Domain | None:
 
 
 def _textured(
-    argument: Argument, noise: np.ndarray, sizes: Mapping[str, int], texture: Texture, random: np.random.Generator
+    domain: _Domain | None, noise: np.ndarray, texture: Texture, random: np.random.Generator
 ) -> np.ndarray | None:
-    domain = _domain(argument, sizes)
     if domain is None or not noise.size:
         return None
     match texture:
@@ -136,7 +140,7 @@ def _textured(
         case Texture.ZEROS:
             return np.zeros_like(noise) if domain.holds_zero() else None
         case Texture.INFINITE:
-            return _infinities(noise, random) if domain.is_real and argument.infinities else None
+            return _infinities(noise, random) if domain.has_infinities else None
     return _scaled_whole(noise, domain, texture)
 
 
