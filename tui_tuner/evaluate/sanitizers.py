@@ -50,7 +50,8 @@ class Sanitizers:
 
     async def accusation(self, kernel: Kernel) -> Failure | None:
         """What the first tool finds that finds something in this kernel and nothing in the kernel as given."""
-        found = await self._found(kernel, list(self.tools))
+        async with self.building_for(kernel):  # for all tools at once
+            found = await self._found(kernel, list(self.tools))
         accusers = [tool for tool, failure in found.items() if failure is not None]
         excuses = await self._found(self.given, accusers)
         for tool in accusers:
