@@ -131,6 +131,15 @@ async def test_nvcc_builds_the_rest_and_says_what_is_wrong(both, candidate):
     assert wrong.failure.message == 'kernel.cu:2: error: identifier "y" is undefined'
 
 
+async def test_what_only_nvrtc_takes_does_not_build_where_it_is_watched(both, candidate):
+    """nvcc includes the host's stdlib.h, which has a type of that name."""
+    own = candidate("struct div_t { int a; };\n__global__ void k(float* x) { x[0] = div_t{3}.a; }")
+    build, watched = await both.build(own, {}), await both.build(own, {}, ["-lineinfo"])
+
+    assert build.failure is None or both._beyond_attempts
+    assert "div_t" in watched.failure.message
+
+
 async def test_an_nvcc_that_the_user_names_builds_everything(nvcc):
     assert Nvcc.find("sm_90", nvcc.program).sooner is None
 

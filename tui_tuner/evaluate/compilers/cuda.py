@@ -33,6 +33,8 @@ SOURCE, INSTANCE, ARTIFACT = "kernel.cu", "instance.cu", "kernel.cubin"
 
 _HERE = re.compile(r"^#\$ _HERE_=(.+)$", re.MULTILINE)
 _RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
+WATCHED = "-lineinfo"
+"""The option of builds for the tools that watch a kernel before it is accepted."""
 _SYSTEM_CXX = Path("/usr/bin/g++")
 _HINT = "install the CUDA toolkit, or the packages cuda-python and nvidia-cuda-nvrtc"
 
@@ -47,6 +49,7 @@ class Nvcc:
         toolchain: name, version and architecture.
         host_compiler: what nvcc preprocesses with, None for its own choice from the system's programs.
         sooner: NVRTC of the same release, tried first; None where it is not installed, or the user names an nvcc.
+            Not for what is watched before a kernel is accepted: what is accepted compiles with nvcc as well.
     """
 
     program: Path
@@ -103,7 +106,7 @@ class Nvcc:
         read = (toolkit, *host_tree, *include_paths(options))
         headers = Headers(_toolkit_includes(self.program), ("cuda_runtime.h",))
         recipe = Recipe(files, command, ARTIFACT, read, made_with=self._made_with(), headers=headers)
-        if self.sooner is None:
+        if self.sooner is None or WATCHED in options:
             return recipe
         other = self.sooner.recipe(candidate, configuration, options)
         return replace(
