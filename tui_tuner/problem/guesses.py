@@ -85,6 +85,11 @@ def outputs(signature: KernelSignature) -> dict[str, bool]:
     return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
 
 
+def is_written(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel's own text writes an array, in whatever way."""
+    return sum(_writes(name, signature.body)) > 0
+
+
 def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
