@@ -11,6 +11,7 @@ from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.drafted_sizes import Amendments
+from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -225,3 +226,54 @@ def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):
     assert written.problem.sizes["width"] == 32
     assert written.problem.launch.problem_size == ["rows"]
     assert written.problem.tests[1].sizes == {"rows": 7}
+
+
+CONVOLUTION = """
+#define RADIUS 3
+__constant__ int mask[2 * RADIUS + 1];
+struct Sphere { float x; int y; };
+__constant__ Sphere spheres[4];
+__device__ int weight(int k) { return mask[k + RADIUS]; }
+__global__ void convolve(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+    if (i >= n) return;
+    for (int k = -RADIUS; k <= RADIUS; k++) if (i + k >= 0 && i + k < n) sum += weight(k) * in[i + k];
+    out[i] = sum;
+}
+int main()
+{
+    int n = 4096;
+    cudaMemcpyToSymbol(mask, h_mask, sizeof(mask));
+    cudaMemcpyToSymbol(spheres, s, sizeof(spheres));
+    convolve<<<n / 128, 128>>>(out, in, n);
+}
+"""
+
+
+def test_constant_memory_that_the_host_fills_is_filled_in_a_draft_too(tmp_path):
+    file = tmp_path / "convolution.cu"
+    file.write_text(CONVOLUTION)
+    written = drafted(file)
+    mask = written.problem.arguments[-1]
+    assert (mask.name, mask.dtype, mask.shape, mask.constant) == ("mask", "int32", [7], True)
+    told = "\n".join(assumptions(written))
+    assert "mask int32[7] (as it is declared)" in told
+    assert "constant memory that the host fills is all zeros here: spheres" in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('name = "mask"', 'name = "masks"', "the source has no __constant__ variable 'masks'"),
+        ("constant = true", "constant = true\noutput = true", "is constant memory, which no kernel writes"),
+        ("constant = true", "", "the kernel has no argument 'mask'"),
+    ],
+)
+def test_constant_memory_that_is_none_is_refused_with_its_line(tmp_path, old, new, said):
+    file = tmp_path / "convolution.cu"
+    file.write_text(CONVOLUTION)
+    text = problem_of(file).text.replace(old, new)
+    with pytest.raises(ProblemError, match=said) as caught:
+        problem_in_text(text, file.with_suffix(".toml"))
+    assert caught.value.line

@@ -170,7 +170,7 @@ class Amending:
     def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
         said = f"run on the emulator as given {where}: every array is large enough, every output is written"
-        empty = constants_of_host(problem.source_text)
+        empty = _unfilled(problem)
         more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
         return (said, *more)
 
@@ -203,11 +203,17 @@ class Amending:
     def _refused(self, trial: Trial) -> ProblemError:
         hint = f"write the draft with: {self._init}, correct it, and start again: {_needed(trial)}"
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
-        empty = constants_of_host(self._first.problem.source_text)
+        empty = _unfilled(self._first.problem)
         if empty:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file)
+
+
+def _unfilled(problem: Problem) -> list[str]:
+    """Constant memory that the host fills and a launch here does not."""
+    filled = {argument.name for argument in problem.arguments if argument.constant}
+    return [name for name in constants_of_host(problem.source_text) if name not in filled]
 
 
 def _needed(trial: Trial) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from tui_tuner.problem.drafted_launch import DraftedLaunch, local_headers
 from tui_tuner.problem.drafted_sizes import Amendments, DraftedSizes
 from tui_tuner.problem.guesses import (
     AXES,
+    DraftedConstant,
     array_shape,
     block_values,
     dimensions,
@@ -47,6 +48,7 @@ class Draft:
     sizes: DraftedSizes
     amendments: Amendments
     facts: ProposedFacts
+    constants: Sequence[DraftedConstant] = ()
 
     def mark(self, name: str, proposed: Container[str]) -> str:
         """How sure a line is that the host's code does not say."""
@@ -73,6 +75,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
         yield f"{name} = {value}{'  # as the host has it' if given == value else draft.mark(name, proposed)}"
     yield from _launch(signature, draft.language) if launch is None else _launch_as_given(draft, launch)
     yield from _arguments(draft)
+    yield from _constants(draft)
     if launch is not None and launch.tunables:
         yield from _macros(launch)
     elif launch is not None and "block_size" in launch.keys:
@@ -153,6 +156,16 @@ def _arguments(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         elif proposed is not None:
             yield from _proposed_fill(proposed)
+
+
+def _constants(draft: Draft) -> Iterator[str]:
+    for one in draft.constants:
+        yield ""
+        yield "[[arguments]]  # constant memory that the host fills"
+        yield f'name = "{one.name}"'
+        yield f'dtype = "{one.dtype}"'
+        yield f"shape = [{one.elements}]  # as it is declared"
+        yield "constant = true"
 
 
 def _proposed_fill(proposed: ProposedFill) -> Iterator[str]:

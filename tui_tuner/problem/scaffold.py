@@ -7,21 +7,25 @@ from pathlib import Path
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import why_not_passable
-from tui_tuner.problem.drafted_launch import DraftedLaunch, drafted_launch
+from tui_tuner.problem.drafted_launch import DraftedLaunch, drafted_launch, local_headers
 from tui_tuner.problem.drafted_sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.drafted_text import Draft, lines_of
 from tui_tuner.problem.guesses import (
+    DraftedConstant,
     dimensions,
+    drafted_constants,
     extents_of,
     outputs,
     size_names,
     template_arguments,
     work_of,
 )
+from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels, type_words
+from tui_tuner.problem.syntax import code_only
 
 NO_AMENDMENTS = Amendments()
 
@@ -64,8 +68,18 @@ def scaffold(
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments)
     said = facts or ProposedFacts()
-    draft = Draft(source_path, language, signature, name, read, launch, sizes, amendments, said)
+    constants = _constants(source + "\n" + (text_of(host) if host else ""), source_path, name, language)
+    draft = Draft(source_path, language, signature, name, read, launch, sizes, amendments, said, constants)
     return "\n".join(lines_of(draft)) + "\n"
+
+
+def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
+    """The constant memory that the host fills and that this kernel, or a function that it calls, reads."""
+    if language != "cuda":
+        return []
+    headers = [text_of(header) for header in local_headers(code, file)]
+    words = re.findall(r"\w+", code_only(device_code(code, (file.parent,), kernel)))
+    return [one for one in drafted_constants(code, headers) if words.count(one.name) > 1]
 
 
 def ranked_kernels(source_path: Path) -> list[str]:
