@@ -9,10 +9,12 @@ import asyncio
 import statistics
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from docs.prompting import failures
 from docs.prompting.collected import Collected, Prompt, collect
+from docs.prompting.drafting import drafting_prompts, put_back
 from docs.prompting.fields import fields
 from docs.prompting.recorded import RecordedReply, recorded_replies
 from docs.prompting.session import sample
@@ -54,6 +56,10 @@ Calls for one step, counted in example sessions: when every reply is of use and 
 Plans are shared by all steps and not counted. The last row is read from the source of LLM Kernel Tuner 0.1.0, its
 autonomous strategy: validate, apply, fix parameters, restrictions, with attempts within attempts.
 """
+DRAFTING = """\
+A kernel without a problem file is drafted. Its first message is `draft_system.md`. Whatever the reply says, what the
+host's code says for certain stays, and the kernel as given is run with the draft before any of it is believed.
+"""
 TENSILE = """\
 Their templates are in `tui_tuner/tensile/prompts/`, with a first message of their own, `tensile_system.md`. Facts of
 the parameters and of the GPU come from the files that [tensile-knowledge.md](tensile-knowledge.md) describes; what does
@@ -79,11 +85,19 @@ def document(collected: Collected) -> str:
     ]
     parts += _calls(collected)
     parts += ["## The prompts", *(text for prompt in collected.prompts for text in _section(prompt))]
+    parts += ["## The prompt before a session", DRAFTING, *_sizes(_drafting())]
+    parts += [text for prompt in _drafting() for text in _section(prompt)]
+    parts += ["It is asked once more with what came of running it:", _block(put_back())]
     parts += ["## The prompts of a Tensile session", TENSILE, *_sizes(tensile_prompts())]
     parts += [text for prompt in tensile_prompts() for text in _section(prompt)]
     parts += ["## What goes on in a conversation", *_conversation(collected)]
     parts += ["## Templates", *_templates(collected)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+@cache
+def _drafting() -> list[Prompt]:
+    return drafting_prompts(sample(KERNEL))
 
 
 def _sizes(prompts: Sequence[Prompt]) -> Iterator[str]:
@@ -157,7 +171,8 @@ def _conversation(collected: Collected) -> Iterator[str]:
 
 def _templates(collected: Collected) -> Iterator[str]:
     texts = {prompt.heading: _text(prompt.request.messages) for prompt in collected.prompts}
-    texts |= {prompt.heading: _text(prompt.request.messages) for prompt in tensile_prompts()}
+    texts |= {prompt.heading: _text(prompt.request.messages) for prompt in (*_drafting(), *tensile_prompts())}
+    texts |= {"a draft that does not hold": put_back()}
     texts |= {"the programmer's words": collected.words, "a kernel that fails": failures.example_message()}
     used = {heading: templates_in(text) for heading, text in texts.items()}
     rows = []

@@ -12,9 +12,9 @@ from typing import Any, TypedDict, Unpack
 from pydantic import ValidationError
 
 from tui_tuner.app.choosing import GivenObjects
-from tui_tuner.app.drafting import confirmed
+from tui_tuner.app.drafting import as_begun, confirmed
 from tui_tuner.app.named import problem_of, with_recording
-from tui_tuner.app.sessions import KernelSessionSetup, begin_session
+from tui_tuner.app.sessions import KernelSessionSetup, begin_session, what_is_left
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Backend
@@ -266,7 +266,10 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> KernelSess
     options = _options(settings.session, choices)
     if file is not None:
         kernel, options = with_recording(file, options)
-        written = await confirmed(problem_of(kernel, options.device), options, settings)
+        named = problem_of(kernel, options.device)
+        begun = None if run is None else as_begun(named, Path(run))
+        written = begun or await confirmed(named, options, settings, _objects_in(choices).backend)
+        options = what_is_left(options, written)
     else:
         written = _written(problem)
     return await begin_session(

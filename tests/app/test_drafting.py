@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
-from tui_tuner.app.drafting import _amended, assumptions, confirmed
+from tui_tuner.app.amending import _amended
+from tui_tuner.app.drafting import _by_model, _Model, assumptions, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError, SettingsError
+from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.drafted_sizes import Amendments
+from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -95,3 +99,181 @@ def test_another_file_with_the_hosts_code_is_read_for_a_draft_only(tmp_path):
     file.with_suffix(".toml").write_text(written.text)
     with pytest.raises(SettingsError, match="has a problem file"):
         problem_of(file, host=host)
+
+
+GATHER = """\
+__global__ void gather(float *to, const float *table, const int *places, int rows, int width)
+{
+    for (int i = threadIdx.x; i < width; i += blockDim.x) {
+        if (blockIdx.x < rows) to[blockIdx.x * width + i] = table[places[blockIdx.x]];
+    }
+}
+"""
+
+
+def reply(low=0, tests=(7, 0), **changes):
+    """What a model says of the kernel `gather`; `low` is the least of its places."""
+    arrays = [("to", "rows * width", True, None), ("table", "rows", False, None), ("places", "rows", False, "integers")]
+    said = {
+        "sizes": [{"name": "rows", "value": 4096}, {"name": "width", "value": 256}],
+        "launch": {
+            "problem_size": ["rows"],
+            "grid_div_x": ["1"],
+            "grid_div_y": [],
+            "grid_div_z": [],
+            "block_size": [],
+            "shared_memory": "0",
+        },
+        "arrays": [
+            {"name": n, "elements": e, "output": o, "fill": f, "low": low if f else None, "high": "rows" if f else None}
+            for n, e, o, f in arrays
+        ],
+        "scalars": [{"name": "rows", "value": "rows"}, {"name": "width", "value": "width"}],
+        "tests": [{"sizes": [{"name": "rows", "value": rows}]} for rows in tests if rows],
+        "flops": "",
+        "bytes": "4 * rows * width + 8 * rows",
+        "unsure": ["whether \x1b[31mplaces\x1b[0m are sorted"],
+    }
+    return json.dumps({**said, **changes})
+
+
+class Answers:
+    """A model that says one thing after the other, and keeps what it was asked."""
+
+    name = "scripted"
+    context_tokens = None
+
+    def __init__(self, *answers):
+        self.left = list(answers)
+        self.asked = []
+
+    async def stream(self, request):
+        self.asked.append(request.messages[-1].content)
+        yield Chunk(text=self.left.pop(0), stop=Stop.COMPLETE, usage=Usage(10, 10, 0.25))
+
+    async def aclose(self):
+        pass
+
+
+@pytest.fixture
+def gather(tmp_path):
+    file = tmp_path / "gather.cu"
+    file.write_text(GATHER)
+    return problem_of(file)
+
+
+def drafted_by(model, written, **options):
+    return asyncio.run(confirmed(written, SessionOptions(device="emulator", **options), Settings(), model))
+
+
+def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_believed(gather):
+    model = Answers(reply(-(10**6), tests=[7]), reply(tests=[7, 10**6]))
+    written = drafted_by(model, gather)
+    problem, told = written.problem, "\n".join(assumptions(written))
+    assert problem.sizes == {"rows": 4096, "width": 256}
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["rows"], ["1"])
+    assert problem.arguments[2].high == "rows"
+    assert [test.sizes for test in problem.tests][1:] == [{"rows": 7}]
+    assert problem.work.bytes == "4 * rows * width + 8 * rows"
+    assert 'grid_div_x = ["1"]  # a guess: the model\'s, check' in written.text
+    assert GATHER.strip() in model.asked[0]
+    assert "a guess: check" in model.asked[0]
+    assert "illegal access" in model.asked[1]
+    assert (written.calls, written.cost) == (2, 0.5)
+    assert "rows = 4096 (a guess: the model's)" in told
+    assert "the model's test at rows = 1000000 is left out: its arrays are too large" in told
+    assert "scripted is not sure: whether places are sorted" in told
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "said"),
+    [
+        (["no JSON", reply(scalars=[])], {}, "scalars: wanted are rows, width, each once; these are none"),
+        ([reply(bytes="9 * rows * width")] * 2, {}, "all arrays together hold"),
+        ([reply(flops="system('ls')")] * 2, {}, "flops: "),
+        ([reply(sizes=[{"name": "rows", "value": 2**40}])] * 2, {}, "unknown name 'width'"),
+        ([], {"max_calls": 0}, "the budget allows no call"),
+        ([], {"max_cost": 1.0}, "the budget allows no call"),
+    ],
+    ids=["names", "bytes", "expression", "sizes", "calls", "cost"],
+)
+def test_a_reply_that_cannot_be_is_put_back_once_and_never_run(gather, answers, options, said):
+    model = Answers(*answers)
+    asked = _Model(model, SessionOptions(**options), 1000)
+    held, told = asyncio.run(_by_model(gather.file.with_suffix(".cu"), gather, None, asked))
+    assert held is None
+    assert said in told[0]
+    assert "drafted by rules alone" in told[0]
+    assert not model.left
+
+
+def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):
+    model = Answers(*[reply(-(10**6))] * 2)
+    written = drafted_by(model, gather)
+    told = "\n".join(assumptions(written))
+    assert "the draft of scripted does not hold" in told
+    assert "the model's" not in written.text
+    assert not model.left
+
+
+def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):
+    file = tmp_path / "gather.cu"
+    file.write_text(GATHER + "int main() { int count = 5000; gather<<<count, 64>>>(a, b, c, count, 32); }\n")
+    written = drafted_by(Answers(reply()), problem_of(file))
+    assert written.problem.sizes["rows"] == 5000
+    assert written.problem.default_configuration == {"block_size_x": 64}
+    assert "rows = 5000  # as the host has it" in written.text
+    assert written.problem.sizes["width"] == 32
+    assert written.problem.launch.problem_size == ["rows"]
+    assert written.problem.tests[1].sizes == {"rows": 7}
+
+
+CONVOLUTION = """
+#define RADIUS 3
+__constant__ int mask[2 * RADIUS + 1];
+struct Sphere { float x; int y; };
+__constant__ Sphere spheres[4];
+__device__ int weight(int k) { return mask[k + RADIUS]; }
+__global__ void convolve(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+    if (i >= n) return;
+    for (int k = -RADIUS; k <= RADIUS; k++) if (i + k >= 0 && i + k < n) sum += weight(k) * in[i + k];
+    out[i] = sum;
+}
+int main()
+{
+    int n = 4096;
+    cudaMemcpyToSymbol(mask, h_mask, sizeof(mask));
+    cudaMemcpyToSymbol(spheres, s, sizeof(spheres));
+    convolve<<<n / 128, 128>>>(out, in, n);
+}
+"""
+
+
+def test_constant_memory_that_the_host_fills_is_filled_in_a_draft_too(tmp_path):
+    file = tmp_path / "convolution.cu"
+    file.write_text(CONVOLUTION)
+    written = drafted(file)
+    mask = written.problem.arguments[-1]
+    assert (mask.name, mask.dtype, mask.shape, mask.constant) == ("mask", "int32", [7], True)
+    told = "\n".join(assumptions(written))
+    assert "mask int32[7] (as it is declared)" in told
+    assert "constant memory that the host fills is all zeros here: spheres" in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('name = "mask"', 'name = "masks"', "the source has no __constant__ variable 'masks'"),
+        ("constant = true", "constant = true\noutput = true", "is constant memory, which no kernel writes"),
+        ("constant = true", "", "the kernel has no argument 'mask'"),
+    ],
+)
+def test_constant_memory_that_is_none_is_refused_with_its_line(tmp_path, old, new, said):
+    file = tmp_path / "convolution.cu"
+    file.write_text(CONVOLUTION)
+    text = problem_of(file).text.replace(old, new)
+    with pytest.raises(ProblemError, match=said) as caught:
+        problem_in_text(text, file.with_suffix(".toml"))
+    assert caught.value.line

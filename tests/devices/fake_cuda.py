@@ -123,12 +123,16 @@ class FakeBackend:
     launched: list[tuple[Any, ...]] = field(default_factory=list)
     allowed: list[int] = field(default_factory=list)
     unloaded: int = 0
+    variables: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def load(self, image: bytes, symbol: str) -> LoadedFunction:
         return LoadedFunction(image, self.kernels[symbol], Resources(registers=32, shared_bytes=0, local_bytes=0))
 
     def unload(self, loaded: LoadedFunction) -> None:
         self.unloaded += 1
+
+    def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
+        return self.variables.get(symbol)
 
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         self.allowed.append(nbytes)

@@ -64,3 +64,8 @@ extern "C" __global__ void show_bits(unsigned short* out, unsigned short half_bi
     out[1] = flag;
     out[2] = (unsigned short)number;
 }
+
+__constant__ float weights[4];
+static __constant__ float offset;
+
+extern "C" __global__ void weighted(float* values) { values[threadIdx.x] = weights[threadIdx.x] + offset; }

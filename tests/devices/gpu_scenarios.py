@@ -64,6 +64,20 @@ class Scenarios:
             self.device.launch(kernel, buffers, Geometry((1, 1, 1), (64, 1, 1)), LIMIT_S)
         return {"values": sorted(set(self.device.download(buffers, 0).tolist()))}
 
+    def constants(self) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, "weighted")
+        self.device.constants = {1: "weights", 2: "offset"}
+        weights = np.arange(1, 5, dtype=np.float32)
+        buffers = self.device.allocate([np.zeros(64, np.float32), weights, np.float32(0.5)], ALL)
+        self.device.launch(kernel, buffers, Geometry((1, 1, 1), (4, 1, 1)), LIMIT_S)
+        values = self.device.download(buffers, 0)[:4].tolist()
+        self.device.constants = {1: "nowhere"}
+        try:
+            self.device.launch(kernel, buffers, Geometry((1, 1, 1), (4, 1, 1)), LIMIT_S)
+        except DeviceFault as fault:
+            return {"values": values, "fault": fault.message, "fatal": fault.fatal}
+        return {"values": values}
+
     def read_past_end(self) -> dict[str, Any]:
         arguments = [np.zeros(64, np.float32), np.zeros(64, np.float32), np.int32(64)]
         return self._run("read_at", arguments, guard_end=True)

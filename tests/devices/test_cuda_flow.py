@@ -69,6 +69,25 @@ def test_a_device_that_fell_off_the_bus_is_not_taken_for_another(driver, backend
         cuda.CudaDevice(0, "auto", "gpu-a")
 
 
+def test_constant_memory_is_filled_before_launches_and_is_no_argument(device, driver, backend, tmp_path):
+    weights, offset = driver.allocate(16), driver.allocate(4)
+    backend.variables = {"weights": (weights, 16), "_ZL6offset": (offset, 4)}
+    seen = []
+    backend.kernels["run"] = lambda *given: seen.append((len(given), *floats(weights, 4), *floats(offset, 1)))
+    device.constants = {0: "weights", 2: "offset"}
+    values = [np.arange(4, dtype=np.float32), np.zeros(8, np.float32), np.float32(0.5)]
+    buffers = device.allocate(values, frozenset({1}))
+    kernel = device.load(cubin(tmp_path), "run")
+    device.launch(kernel, buffers, ONE, 1.0)
+    assert seen == [(1, 0.0, 1.0, 2.0, 3.0, 0.5)]
+    backend.variables["weights"] = (weights, 12)
+    with pytest.raises(DeviceFault, match="'weights' has 12 bytes, and the launch fills it with 16"):
+        device.launch(kernel, buffers, ONE, 1.0)
+    del backend.variables["weights"]
+    with pytest.raises(DeviceFault, match="which the built kernel does not have"):
+        device.time(kernel, buffers, ONE, 3, 1.0)
+
+
 @pytest.mark.parametrize(
     ("code", "words"), [(214, "ECC"), (46, "another process"), (220, "NVLink"), (100, "no longer")]
 )

@@ -173,6 +173,13 @@ def test_the_clock_is_a_clock_where_nvml_tells(run):
     assert mhz is None or 100 < mhz < 5000
 
 
+def test_constant_memory_is_filled_before_a_launch(run):
+    outcome = run("constants")
+    assert outcome["values"] == [1.5, 2.5, 3.5, 4.5]
+    assert "'nowhere', which the built kernel does not have" in outcome["fault"]
+    assert outcome["fatal"] is False
+
+
 def test_the_gpu_decides_as_the_host_does(run):
     outcome = run("checks")
     assert outcome["different"] == []

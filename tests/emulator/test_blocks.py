@@ -7,7 +7,7 @@ import pytest
 
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import processor_s
-from tui_tuner.evaluate.devices.base import LoadedKernel
+from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
 from tui_tuner.problem.candidate import Geometry
 
 SOURCE = (KERNELS / "blocks.cu").read_text()
@@ -121,3 +121,29 @@ def test_a_thread_that_spins_on_an_atomic_lets_the_others_run(emulator: Bench, l
 def test_static_shared_memory_is_told_when_the_kernel_is_loaded(load: Load) -> None:
     assert load("matmul<float, 16>").resources.shared_bytes == 2048
     assert load("geometry").resources.shared_bytes == 0
+
+
+CONSTANTS = """
+static __constant__ float weights[4], offset;
+__global__ void weighted(float *out) { out[threadIdx.x] = weights[threadIdx.x] + offset; }
+"""
+
+
+def test_constant_memory_is_filled_anew_for_each_launch_and_is_no_argument(
+    emulator: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, four = emulator.load(CONSTANTS, "weighted"), Geometry((1, 1, 1), (4, 1, 1))
+    monkeypatch.setattr(emulator.device, "constants", {0: "weights", 2: "offset"}, raising=False)
+    device, sets = emulator.device, [np.arange(4, dtype=np.float32), np.full(4, 7, np.float32)]
+    jobs = [(device.allocate([w, np.zeros(4, np.float32), np.float32(0.5)], frozenset({1})), four) for w in sets]
+    for (buffers, _), weights, _ in zip(jobs, sets, device.launch_each(kernel, jobs, 100), strict=True):
+        assert np.array_equal(device.download(buffers, 1), weights + np.float32(0.5))
+    for wrong, words in (
+        ({0: "nowhere"}, "does not have"),
+        ({1: "offset"}, "'offset' has 4 bytes, and the launch fills it with 16"),
+    ):
+        monkeypatch.setattr(device, "constants", wrong)
+        with pytest.raises(DeviceFault, match=words):
+            device.launch(kernel, jobs[0][0], four, 100)
+    for buffers, _ in jobs:
+        device.free(buffers)

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from tests.session.fakes import new_run, write_problem
+from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.journal.reading import RUNS
@@ -145,9 +146,10 @@ async def test_two_runs_are_compared_and_one_deleted() -> None:
 async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
     async with shown() as pilot:
         await pilot.press("down", "enter")
+        assert await reached(lambda: isinstance(pilot.app.screen, ProblemForm))
         await pilot.pause()
         form = pilot.app.screen
-        assert isinstance(form, ProblemForm)
+        assert form.query_one(TextArea).text.startswith("# Tried: run on the emulator as given at ")
         area, verdict = form.query_one(TextArea), form.query_one("#verdict", Static)
         assert "it loads" in str(verdict.render())
         await pilot.press("ctrl+g")

@@ -8,8 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tui_tuner.app.amending import draft_of
+from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.inventory import ready_devices
-from tui_tuner.errors import JournalError, SettingsError, UserError
+from tui_tuner.errors import JournalError, ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.format import seconds_of
 from tui_tuner.journal import Journal
@@ -21,8 +23,10 @@ from tui_tuner.problem.load import problem_in_text
 from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.resources import settings_file
 from tui_tuner.session.live import is_driven
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings, load_settings, save_settings
 from tui_tuner.strategies.choose import all_strategies
+from tui_tuner.text import clean
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
 
 
@@ -109,8 +113,8 @@ def delete_run(run: Path) -> None:
     raise JournalError("is no run, or a process is at work on it", hint="end that, then delete the run", file=run)
 
 
-def problem_text(kernel: Path) -> tuple[Path, str]:
-    """A kernel's problem file and its text, guessed where there is none.
+async def problem_text(kernel: Path) -> tuple[Path, str]:
+    """A kernel's problem file and its text, drafted by rules and tried where there is none.
 
     Raises:
         ProblemError: none can be guessed.
@@ -120,9 +124,20 @@ def problem_text(kernel: Path) -> tuple[Path, str]:
     try:
         return file, file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return file, scaffold(kernel, None)
+        return file, await _drafted(kernel)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}", file=file) from None
+
+
+async def _drafted(kernel: Path) -> str:
+    """A first text, with what came of trying it above."""
+    text = scaffold(kernel, None)
+    try:
+        held = await confirmed(draft_of(kernel, None), SessionOptions(llm="none"), load_settings(beside=kernel))
+        text, said = held.text, held.doubts
+    except ProblemError as error:
+        said = (f"it does not hold yet: {error.message}",)
+    return "".join(f"# Tried: {' '.join(clean(line).split())}\n" for line in said) + text
 
 
 def fault_in(file: Path, text: str) -> tuple[str, int | None]:

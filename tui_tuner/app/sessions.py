@@ -74,8 +74,16 @@ async def new_session(
     kernel, options = with_recording(kernel, options)
     written = await asyncio.to_thread(problem_of, kernel, options.device, host)
     written = await confirmed(written, options, settings)
-    setup = await begin_session(written, options, settings, run_path)
+    setup = await begin_session(written, what_is_left(options, written), settings, run_path)
     return replace(setup, notes=[*assumptions(written), *setup.notes])
+
+
+def what_is_left(options: SessionOptions, written: Written) -> SessionOptions:
+    """The options without what a model's draft took of the budget."""
+    left: dict[str, object] = {"max_calls": max(0, options.max_calls - written.calls)}
+    if options.max_cost is not None:
+        left["max_cost"] = max(0.0, options.max_cost - (written.cost or 0.0))
+    return options.model_copy(update=left) if written.calls else options
 
 
 async def begin_session(

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine
+from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, changed
 from tui_tuner.cli.values import name_and_value
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS
@@ -36,26 +36,41 @@ def add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file")
     parser.add_argument("--host", type=Path, metavar="FILE", help="where the kernel is launched, if not in its file")
     parser.add_argument("--force", action="store_true", help="write over a problem file that is there")
+    parser.add_argument(
+        "--llm", metavar="PROVIDER[:MODEL]", help="the model that drafts with the rules; none for rules"
+    )
     parser.set_defaults(command=init)
 
 
-def init(chosen: argparse.Namespace) -> int:
-    """Write a first problem file.
+async def init(chosen: argparse.Namespace) -> int:
+    """Write a first problem file, tried as a run would try it.
 
     Raises:
-        ProblemError: no kernel to choose, or the file is there already or cannot be written.
+        UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
+    from tui_tuner.app.amending import draft_of
+    from tui_tuner.app.drafting import assumptions, confirmed
     from tui_tuner.problem.scaffold import scaffold
+    from tui_tuner.settings import load_settings
 
-    target = chosen.kernel_file.with_suffix(".toml")
-    text = scaffold(chosen.kernel_file, chosen.kernel, host=chosen.host)
+    file, name, target = chosen.kernel_file, chosen.kernel, chosen.kernel_file.with_suffix(".toml")
+    text = scaffold(file, name, host=chosen.host)
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
+    settings = load_settings(beside=file)
+    try:
+        held = await confirmed(draft_of(file, name, chosen.host), changed(settings.session, chosen), settings)
+    except ProblemError as error:
+        say(f"what is written does not hold yet: {error.message}")
+    else:
+        text = held.text
+        for line in list(assumptions(held))[1:]:
+            say(line)
     try:
         write_whole(target, text)
     except OSError as error:
         raise ProblemError(f"cannot be written: {error.strerror}", file=target) from None
-    tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {chosen.kernel_file}")
+    tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {file}")
     return ExitCode.FINISHED
 
 

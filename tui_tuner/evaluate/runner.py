@@ -51,7 +51,7 @@ from tui_tuner.evaluate.protocol import (
 from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.workbench import Workbench
-from tui_tuner.problem.inputs import make_arguments
+from tui_tuner.problem.inputs import constants_of, make_arguments
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
@@ -176,7 +176,9 @@ class Runner:
         def launch(data: LaunchData) -> WatchedLaunch:
             shape = executable.shapes[data.index]
             outputs = frozenset(data.expected)
-            return WatchedLaunch(data.label, data.arguments, outputs, shape.geometry, self._bench.poisoned)
+            return WatchedLaunch(
+                data.label, data.arguments, outputs, shape.geometry, self._bench.poisoned, self._opened.constants
+            )
 
         launches = map(launch, self._bench.small_data)
         return sorted(launches, key=lambda one: sum(argument.nbytes for argument in one.arguments))
@@ -221,6 +223,7 @@ class Runner:
         self._say("the launch that is profiled", PROFILE_LIMIT_S)
         problem, executable = request.problem, request.executable
         outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
+        self._opened.constants = constants_of(problem)
         buffers = self._opened.allocate(make_arguments(problem, {}, seed=1), outputs)
         kernel = self._opened.load(Path(executable.artifact), executable.symbol)
         for _ in range(request.launches):

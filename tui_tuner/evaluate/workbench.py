@@ -20,7 +20,7 @@ from tui_tuner.evaluate.kept_buffers import KeptBuffers, ResultMismatch
 from tui_tuner.evaluate.measure import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
-from tui_tuner.problem.inputs import array_bytes, poisoned
+from tui_tuner.problem.inputs import array_bytes, constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
 
@@ -46,6 +46,7 @@ class Workbench:
 
     def __init__(self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1) -> None:
         self._device = device
+        device.constants = constants_of(problem)
         self._problem = problem
         self._say = say
         self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()

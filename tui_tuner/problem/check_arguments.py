@@ -12,9 +12,10 @@ from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests, every_run
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
-from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, fill_of, poisoned
+from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, type_words
+from tui_tuner.problem.syntax import declares_constant
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.text import suggestion
 
@@ -27,9 +28,12 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     Raises:
         ProblemError: for the first that does not fit.
     """
+    _check_constants(problem, place)
     _check_listing(problem, signature, place)
-    for index, (argument, parameter) in enumerate(zip(problem.arguments, signature.parameters, strict=True)):
-        if found := _unlike(argument, parameter):
+    parameters = iter(signature.parameters)
+    for index, argument in enumerate(problem.arguments):
+        parameter = None if argument.constant else next(parameters)
+        if parameter is not None and (found := _unlike(argument, parameter)):
             key, reason = found
             hint = f"the kernel has: {_declared(parameter)}"
             raise place.error(f"argument '{argument.name}' {reason}", "arguments", index, key, hint=hint)
@@ -43,9 +47,22 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     _check_values(problem, place)
 
 
+def _check_constants(problem: Problem, place: KeyLocations) -> None:
+    """Whether the source has the constant memory that is to be filled."""
+    for index, name in constants_of(problem).items():
+        if problem.language != "cuda":
+            message = f"argument '{name}': only CUDA has constant memory that the host fills"
+            raise place.error(message, "arguments", index, "constant", hint="leave out constant = true")
+        if not declares_constant(problem.source_text, name):
+            message = f"the source has no __constant__ variable '{name}'"
+            hint = f"declare it outside of functions, as in: __constant__ float {name}[16];"
+            raise place.error(message, "arguments", index, "name", hint=hint)
+
+
 def _check_listing(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
     """Refuse arguments with other names, or in another order; a parameter without a name may have any."""
-    given = [argument.name for argument in problem.arguments]
+    places = [index for index, argument in enumerate(problem.arguments) if not argument.constant]
+    given = [problem.arguments[index].name for index in places]
     expected = [p.name or name for p, name in zip(signature.parameters, given, strict=False)]
     expected += [parameter.name for parameter in signature.parameters[len(given) :]]
     if given == expected:
@@ -53,17 +70,17 @@ def _check_listing(problem: Problem, signature: KernelSignature, place: KeyLocat
     hint = f"the kernel has: {', '.join(_declared(parameter) for parameter in signature.parameters)}"
     for index, name in enumerate(given):
         if name in given[:index]:
-            raise place.error(f"argument '{name}' is given twice", "arguments", index, "name", hint=hint)
+            raise place.error(f"argument '{name}' is given twice", "arguments", places[index], "name", hint=hint)
         if name not in expected:
             near = f"{suggestion(name, expected, 'arguments')} " if expected else ""
             message = f"the kernel has no argument '{name}'"
-            raise place.error(message, "arguments", index, "name", hint=near + hint)
+            raise place.error(message, "arguments", places[index], "name", hint=near + hint)
     if missing := [name for name in expected if name not in given]:
         message = f"the kernel's argument '{missing[0]}' is missing"
         raise place.error(message, "arguments", hint=f"add a table [[arguments]] for it; {hint}")
     index = next(i for i, name in enumerate(given) if name != expected[i])
     message = f"the arguments are not in the kernel's order: '{given[index]}' stands for '{expected[index]}'"
-    raise place.error(message, "arguments", index, "name", hint=hint)
+    raise place.error(message, "arguments", places[index], "name", hint=hint)
 
 
 def _declared(parameter: KernelParameter) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.host_program import HostProgram, constants_of_host
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of, type_aliases
+from tui_tuner.problem.syntax import code_only
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -85,6 +88,11 @@ def outputs(signature: KernelSignature) -> dict[str, bool]:
     return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
 
 
+def is_written(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel's own text writes an array, in whatever way."""
+    return sum(_writes(name, signature.body)) > 0
+
+
 def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
@@ -124,6 +132,30 @@ def template_arguments(signature: KernelSignature) -> str:
     needed = [text for text in signature.template if "=" not in text]
     arguments = [_TEMPLATE_ARGUMENTS.get(text.split()[0], "16") for text in needed]
     return f"<{', '.join(arguments)}>" if signature.template else ""
+
+
+class DraftedConstant(NamedTuple):
+    """A `__constant__` variable that the host fills, with so many elements."""
+
+    name: str
+    dtype: str
+    elements: int
+
+
+def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
+    """The constant memory that the host fills, as far as its type is a number's and its extents can be told."""
+    code = code_only(source)
+    program, aliases = HostProgram(code, headers), type_aliases(code)
+    found = []
+    for name in constants_of_host(source):
+        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{name}\s*((?:\[[^\]]*\]\s*)*)[;=]", code)
+        dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
+        if declared is not None and dtype is not None:
+            numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
+            whole = [one for one in numbers if one]
+            if len(whole) == len(numbers):
+                found.append(DraftedConstant(name, dtype, width * math.prod(whole)))
+    return found
 
 
 def work_of(signature: KernelSignature) -> int:

@@ -190,6 +190,19 @@ class HostProgram:
 
         return folded(Names().visit(node))
 
+    def number(self, text: str, place: int) -> int | None:
+        """The whole number that text at a place comes to; None where that cannot be told."""
+
+        def known(name: str, where: int) -> ast.expr | None:
+            meaning = self.meaning(name, where)
+            return None if meaning is None else self.resolved(*meaning, known)
+
+        try:
+            node = self.resolved(text, place, known)
+        except (NotArithmetic, RecursionError):
+            return None
+        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
     def axes(self, text: str, place: int) -> tuple[list[str], int]:
         """What a `dim3` or a number says of each axis, and where that stands."""
         for _ in range(_MOST_STEPS):

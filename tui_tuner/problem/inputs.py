@@ -115,6 +115,11 @@ def poisoned(argument: Argument) -> bool:
     return argument.output and argument.fill is None and argument.function is None
 
 
+def constants_of(problem: Problem) -> dict[int, str]:
+    """The `__constant__` variables that are filled for a launch, by their place among the arguments."""
+    return {index: argument.name for index, argument in enumerate(problem.arguments) if argument.constant}
+
+
 def array_bytes(problem: Problem, sizes: Mapping[str, int]) -> int:
     """The bytes of all array arguments together.
 

@@ -37,6 +37,8 @@ class Written:
         host: where the host's code of a draft stands, if not in the kernel's file.
         alternatives: other kernels of the file that a draft could be of.
         doubts: what came of trying a draft, a line each.
+        calls: of a model that a draft took.
+        cost: US dollars of these; None where the price is unknown.
     """
 
     problem: Problem
@@ -46,6 +48,8 @@ class Written:
     host: Path | None = None
     alternatives: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    calls: int = 0
+    cost: float | None = 0.0
 
 
 def written_in_file(path: Path) -> Written:

@@ -86,6 +86,8 @@ class Argument(ProblemTable):
         high: upper bound of `uniform` and `integers` (excluded).
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
         function: what makes the array instead of a fill, by its name in the reference's file.
+        constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
+            before each launch, as a host does with cudaMemcpyToSymbol.
     """
 
     name: str
@@ -98,11 +100,12 @@ class Argument(ProblemTable):
     high: Expression | float | None = None
     infinities: bool = False
     function: str | None = None
+    constant: bool = False
 
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash arguments."""
-        return _without_defaults(handler(self), infinities=False, function=None)
+        return _without_defaults(handler(self), infinities=False, function=None, constant=False)
 
     @model_validator(mode="after")
     def _scalar_or_array(self) -> Argument:
@@ -110,6 +113,8 @@ class Argument(ProblemTable):
             raise ValueError(f"argument '{self.name}' needs either shape (an array) or value (a scalar)")
         if self.output and self.shape is None:
             raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")
+        if self.output and self.constant:
+            raise ValueError(f"argument '{self.name}' is constant memory, which no kernel writes")
         return self
 
 

@@ -165,6 +165,11 @@ def without_own_values(source: str, names: Collection[str]) -> str:
     return source
 
 
+def declares_constant(source: str, name: str) -> bool:
+    """Whether the source has a variable of this name in constant memory."""
+    return re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code_only(source)) is not None
+
+
 def constant_of(name: str) -> re.Pattern[str]:
     """Where a file says that a name is a whole number for good."""
     return re.compile(

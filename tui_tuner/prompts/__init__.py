@@ -169,10 +169,14 @@ def fill_facts(problem: Problem) -> str:
 
 
 def _argument(argument: Argument) -> str:
+    if argument.shape is None and argument.constant:
+        return f"__constant__ {argument.name}: {argument.dtype} = {argument.value}, set anew: keep it"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"
     role = "output" if argument.output else "input"
     shape = ", ".join(str(extent) for extent in argument.shape)
+    if argument.constant:
+        return f"__constant__ {argument.name}: {argument.dtype} array of shape ({shape}), filled anew: keep it"
     return f"argument {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
 
 

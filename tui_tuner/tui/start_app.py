@@ -224,7 +224,7 @@ class StartApp(App[list[str]]):
         if kernel is None:
             return
         try:
-            file, text = self._world.scaffold(kernel)
+            file, text = await self._world.scaffold(kernel)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return

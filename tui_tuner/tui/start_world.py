@@ -61,7 +61,7 @@ class StartWorld:
     chosen: Mapping[str, str]
     discover: Callable[[], Awaitable[Found]]
     runs: Callable[[], list[RunCard]]
-    scaffold: Callable[[Path], tuple[Path, str]]
+    scaffold: Callable[[Path], Awaitable[tuple[Path, str]]]
     check: Callable[[Path, str], tuple[str, int | None]]
     delete: Callable[[Path], None]
     save: Callable[[Mapping[str, str]], Path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +152,7 @@ class WatchedLaunch:
         outputs: which of them the kernel writes.
         geometry: of the launch.
         poisoned: the outputs that start with nothing that a kernel may read.
+        constants: as `Device.constants`.
     """
 
     label: str
@@ -159,10 +160,24 @@ class WatchedLaunch:
     outputs: frozenset[int]
     geometry: Geometry
     poisoned: frozenset[int] = frozenset()
+    constants: Mapping[int, str] = field(default_factory=dict)
 
 
 class CannotWatch(Exception):
     """A tool that is not there, does not work or was not done in time; nothing is known of the kernel."""
+
+
+def constant_fault(name: str, there: int | None, needed: int) -> DeviceFault | None:
+    """Why so many bytes cannot be put into constant memory of a name, which has others or is not there."""
+    message = f"the __constant__ variable '{name}' has {there} bytes, and the launch fills it with {needed}"
+    if there is None:
+        message = f"the launch fills the __constant__ variable '{name}', which the built kernel does not have"
+    return DeviceFault(FailureKind.LAUNCH, message) if (there or 0) < needed else None
+
+
+def constant_symbols(name: str) -> tuple[str, str]:
+    """The names that a variable of a kernel's file may have once it is built: its own, and that of a `static` one."""
+    return name, f"_ZL{len(name)}{name}"
 
 
 class Device(ABC):
@@ -177,6 +192,8 @@ class Device(ABC):
     info: DeviceInfo
     unit: str = ""
     siblings: Mapping[str, str] = {}
+    constants: Mapping[int, str] = {}
+    """Which arguments of launches are no parameters, and the `__constant__` variable that each fills."""
 
     def use_checks(self, artifact: Path) -> None:
         """Check outputs, inputs and guards with these kernels from now on."""

@@ -23,6 +23,8 @@ from tui_tuner.evaluate.devices.base import (
     KernelArgument,
     LoadedKernel,
     WatchedLaunch,
+    constant_fault,
+    constant_symbols,
 )
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
@@ -132,7 +134,10 @@ class CudaDevice(Device):
         try:
             with self._faults():
                 for index, argument in enumerate(arguments):
-                    record.arguments.append(self._place(record, index, argument, restored, guard_end))
+                    is_constant = index in self.constants
+                    value = np.atleast_1d(argument) if is_constant else argument
+                    placed = self._place(record, index, value, restored, guard_end)
+                    record.arguments.extend([] if is_constant else [placed])
         except DeviceFault:
             self.free(buffers)
             raise
@@ -301,8 +306,19 @@ class CudaDevice(Device):
         if geometry.shared_bytes + static_bytes > (self.info.shared_bytes or 0):
             self._backend.allow_shared(loaded, geometry.shared_bytes)
         self._backend.smem_size = geometry.shared_bytes
+        self._fill_constants(loaded, buffers.handle)
         arguments = buffers.handle.arguments
         return lambda: self._backend.run_kernel(loaded.function, arguments, geometry.block, geometry.grid)
+
+    def _fill_constants(self, loaded: LoadedFunction, record: DeviceArrays) -> None:
+        """Before the first of some launches: no kernel can write there."""
+        for index, name in self.constants.items():
+            array, nbytes = record.arrays[index], record.arrays[index].layout.nbytes
+            found = (self._backend.variable(loaded, symbol) for symbol in constant_symbols(name))
+            address, there = next(filter(None, found), (0, None))
+            if fault := constant_fault(name, there, nbytes):
+                raise fault
+            self._driver.copy_async(address, array.address, nbytes, self._backend.stream_handle)
 
     def _restore(self, buffers: Buffers) -> None:
         record: DeviceArrays = buffers.handle

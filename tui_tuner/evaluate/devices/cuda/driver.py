@@ -131,10 +131,14 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemSetAccess": (c_uint64, c_size_t, POINTER(AccessDescription), c_size_t),
     "cuModuleLoadData": (POINTER(c_void_p), c_char_p),
     "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
+    "cuModuleGetGlobal_v2": (POINTER(c_uint64), POINTER(c_size_t), c_void_p, c_char_p),
     "cuLaunchKernel": (c_void_p, *(c_uint,) * 7, c_void_p, POINTER(c_void_p), c_void_p),
     "cuFuncGetAttribute": (POINTER(c_int), c_int, c_void_p),
     "cuFuncSetAttribute": (c_void_p, c_int, c_int),
 }
+
+
+_NOT_FOUND = 500
 
 
 class Driver:
@@ -318,6 +322,17 @@ class Driver:
         function = c_void_p()
         self.call("cuModuleGetFunction", byref(function), module, name.encode())
         return function.value or 0
+
+    def variable(self, module: int, symbol: str) -> tuple[int, int] | None:
+        """Address and bytes of a variable of a module; None where it has none of this name."""
+        address, size = c_uint64(), c_size_t()
+        try:
+            self.call("cuModuleGetGlobal_v2", byref(address), byref(size), module, symbol.encode())
+        except CudaError as error:
+            if error.code == _NOT_FOUND:
+                return None
+            raise
+        return address.value, size.value
 
     def launch(
         self, function: int, blocks: int, threads: int, arguments: Sequence[Any], stream: int | None = None

@@ -32,14 +32,19 @@ def main() -> None:
     job = json.loads((directory / "job.json").read_text())
     driver = Driver()
     driver.use_context(driver.device(driver.ordinal(job["unit"])))
-    function = driver.function(driver.load_module(Path(job["cubin"]).read_bytes()), job["symbol"])
+    module = driver.load_module(Path(job["cubin"]).read_bytes())
+    function = driver.function(module, job["symbol"])
     began = time.monotonic()
     for number, launch in enumerate(job["launches"]):
         if number and time.monotonic() - began > job["last_start_s"]:
             break  # the smaller ones must do
-        _launch(
-            driver, function, launch, [np.load(directory / f"{number}.{i}.npy") for i in range(launch["arguments"])]
-        )
+        values = [np.load(directory / f"{number}.{i}.npy") for i in range(launch["arguments"])]
+        for index, name in launch["constants"].items():
+            value = values[int(index)]
+            found = driver.variable(module, name) or driver.variable(module, f"_ZL{len(name)}{name}")
+            if found is not None:  # else it was told before
+                driver.upload(found[0], value)
+        _launch(driver, function, launch, values)
     sys.stdout.write(f"{LAUNCHED}\n")
 
 
@@ -47,6 +52,8 @@ def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.
     slots: list[Any] = []
     allocated: list[int] = []
     for index, value in enumerate(values):
+        if str(index) in launch["constants"]:
+            continue
         if index not in launch["arrays"]:
             slots.append(ctypes.create_string_buffer(value.tobytes(), max(16, value.nbytes)))
             continue

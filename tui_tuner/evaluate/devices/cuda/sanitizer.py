@@ -106,6 +106,7 @@ def write_job(
                 "arguments": len(launch.arguments),
                 "arrays": [i for i, argument in enumerate(launch.arguments) if isinstance(argument, np.ndarray)],
                 "unwritten": sorted(launch.poisoned),
+                "constants": {str(index): name for index, name in launch.constants.items()},
             }
         )
     cubin = str(artifact.resolve())

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tui_tuner.evaluate.devices.native.code import Bind, NativeCode, NativeLaunch
+from tui_tuner.evaluate.devices.native.code import Bind, NativeCode, NativeLaunch, constants_in
 from tui_tuner.evaluate.devices.native.memory import LaunchStatus, SharedReport
 from tui_tuner.evaluate.sandbox.confinement import confine, leave_network
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits, apply_limits
@@ -265,20 +265,27 @@ def _load_and_run(task: ChildTask, report: SharedReport, channel: socket.socket)
         _leave(report, LaunchStatus.UNLOADABLE, str(error))
     library.tuner_watch(ctypes.byref(report.page.fault))
     if task.launches:
-        _run(task, report, bind, channel)
+        _run(task, report, library, bind, channel)
     else:
         report.page.shared_bytes = library.tuner_static_shared() if task.code.has_blocks else 0
     report.page.status = LaunchStatus.DONE
 
 
-def _run(task: ChildTask, report: SharedReport, bind: Bind, channel: socket.socket) -> None:
+def _run(task: ChildTask, report: SharedReport, library: ctypes.CDLL, bind: Bind, channel: socket.socket) -> None:
     clock = task.code.clock
-    calls = {number: bind(launch, report.page) for number, launch in {id(one): one for one in task.launches}.items()}
+    once = {id(one): one for one in task.launches}
+    try:
+        constants = {number: list(constants_in(library, launch)) for number, launch in once.items()}
+    except AttributeError as error:
+        _leave(report, LaunchStatus.UNLOADABLE, str(error))
+    calls = {number: bind(launch, report.page) for number, launch in once.items()}
     for index, launch in enumerate(task.launches):
         channel.send(_DONE)
         _pause(channel)
         for array, pristine in launch.restored:
             ctypes.memmove(array.start, pristine, array.nbytes)
+        for address, content, nbytes in constants[id(launch)]:
+            ctypes.memmove(address, content, nbytes)
         call = calls[id(launch)]
         began = clock()
         status = call()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, constant_fault
 from tui_tuner.evaluate.devices.native.memory import MESSAGE_BYTES, GuardedSharedArray, LaunchReport, WatchedArray
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
@@ -28,6 +28,7 @@ class NativeLaunch:
         restored: shared array and the address of its pristine copy.
         order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
         alone: the only block to run on the emulator, counted from 1; 0 for all.
+        constants: values that are no arguments, and the variable that each fills.
     """
 
     values: NativeArguments
@@ -35,6 +36,7 @@ class NativeLaunch:
     geometry: Geometry
     order: int = 0
     alone: int = 0
+    constants: Mapping[int, str] = field(default_factory=dict)
 
 
 NativeCall = Callable[[], int]
@@ -92,7 +94,7 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
     tell_arrays = getattr(library, "tuner_arrays", None)  # there where a build watches what the kernel does
 
     def bind(launch: NativeLaunch, report: LaunchReport) -> NativeCall:
-        slots = [_slot(value) for value in launch.values]
+        slots = [_slot(value) for index, value in enumerate(launch.values) if index not in launch.constants]
         addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
         geometry = launch.geometry
         numbers = (ctypes.c_uint * 9)(
@@ -115,6 +117,41 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
         return call
 
     return bind
+
+
+def constants_in(library: ctypes.CDLL, launch: NativeLaunch) -> Iterator[tuple[int, bytes | int, int]]:
+    """Of each variable that a launch fills its address, what comes there, and the bytes of that.
+
+    Raises:
+        AttributeError: the library has no variable of this name that holds as much.
+    """
+    for index, name in launch.constants.items():
+        value = launch.values[index]
+        content, nbytes = (
+            (value.start, value.end - value.start)
+            if isinstance(value, GuardedSharedArray)
+            else (value.tobytes(), value.nbytes)
+        )
+        variable = getattr(library, name, None)
+        address = 0 if variable is None else int(ctypes.cast(variable, ctypes.c_void_p).value or 0)
+        if fault := constant_fault(name, _bytes_at(address) if address else None, nbytes):
+            raise AttributeError(fault.message)
+        yield address, content, nbytes
+
+
+def _bytes_at(address: int) -> int:
+    """The bytes of the variable at an address, as the dynamic linker knows it."""
+    found, symbol = (ctypes.c_void_p * 4)(), ctypes.POINTER(_ElfSymbol)()
+    told = ctypes.CDLL(None).dladdr1(ctypes.c_void_p(address), found, ctypes.byref(symbol), _RTLD_DL_SYMENT)
+    return int(symbol.contents.size) if told and symbol else 0
+
+
+_RTLD_DL_SYMENT = 1
+
+
+class _ElfSymbol(ctypes.Structure):
+    _fields_ = (("head", ctypes.c_char * 8), ("value", ctypes.c_uint64), ("size", ctypes.c_uint64))
+    size: int
 
 
 def _slot(value: KernelArgument | GuardedSharedArray) -> ctypes.Array[ctypes.c_char]:

@@ -284,7 +284,7 @@ class NativeDevice(Device):
             raise DeviceFault(FailureKind.LAUNCH, message)
         shared: _SharedArguments = buffers.handle
         restored = [(array, pristine.ctypes.data) for array, pristine in shared.restored]
-        return NativeLaunch(shared.values, restored, geometry, order, alone)
+        return NativeLaunch(shared.values, restored, geometry, order, alone, self.constants)
 
     def _child(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> NativeChild:
         return NativeChild(

@@ -110,6 +110,10 @@ class CudaBackend(Protocol):
         """Unload its module where the package does not when the last reference goes."""
         ...
 
+    def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
+        """Address and bytes of a variable of the function's module; None where it has none of this name."""
+        ...
+
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         """Let a function ask for so much dynamic shared memory, bytes."""
         ...

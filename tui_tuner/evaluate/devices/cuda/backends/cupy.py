@@ -37,6 +37,10 @@ class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyp
     def unload(self, loaded: LoadedFunction) -> None:
         """Nothing: the module is unloaded with its last reference."""
 
+    def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
+        """As the driver finds it."""
+        return self._library.variable(int(loaded.module.ptr), symbol)
+
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         """Set the function's limit of dynamic shared memory."""
         allow_function_shared(self._library, int(loaded.function.ptr), nbytes)

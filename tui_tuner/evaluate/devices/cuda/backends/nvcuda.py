@@ -45,6 +45,10 @@ class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is unt
         """Unload the module."""
         _value("cuModuleUnload", driver.cuModuleUnload(loaded.module))
 
+    def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
+        """As the driver finds it."""
+        return self._library.variable(int(loaded.module), symbol)
+
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         """Set the function's limit of dynamic shared memory."""
         allow_function_shared(self._library, int(loaded.function), nbytes)

@@ -46,6 +46,14 @@ class PycudaBackend(PyCudaFunctions):  # type: ignore[misc]  # kernel_tuner is u
     def unload(self, loaded: LoadedFunction) -> None:
         """Nothing: the module is unloaded with its last reference."""
 
+    def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
+        """As PyCUDA finds it."""
+        try:
+            address, nbytes = loaded.module.get_global(symbol)
+        except cuda.LogicError:
+            return None
+        return int(address), int(nbytes)
+
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         """Set the function's limit of dynamic shared memory."""
         loaded.function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, nbytes)

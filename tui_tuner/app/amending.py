@@ -1,0 +1,271 @@
+"""One kernel's draft, run on the emulator and amended until it holds."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.trials import Trial, Trials
+from tui_tuner.problem.drafted_sizes import Amendments, Tested
+from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.host_program import constants_of_host
+from tui_tuner.problem.inputs import array_bytes, shape_of
+from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.problem.model import Argument, Problem, Test
+from tui_tuner.problem.proposed_facts import ProposedFacts
+from tui_tuner.problem.scaffold import NO_AMENDMENTS, scaffold
+from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
+
+
+def draft_of(
+    file: Path,
+    kernel: str | None,
+    host: Path | None = None,
+    amendments: Amendments = NO_AMENDMENTS,
+    facts: ProposedFacts | None = None,
+) -> Written:
+    """The problem of one kernel, as its text, the host's code, a model and earlier runs have it.
+
+    Raises:
+        ProblemError: there is none; the hint says what to write.
+    """
+    target = file.with_suffix(".toml")
+    try:
+        text = scaffold(file, kernel, amendments, host, facts)
+    except ProblemError as error:
+        hint = (error.hint or "").replace("--kernel NAME", f"tuner-tui {file}:NAME")
+        raise ProblemError(error.message, hint=hint, file=error.file, line=error.line) from None
+    try:
+        return Written(problem_in_text(text, target), text, target, is_drafted=True, host=host)
+    except ProblemError as error:
+        hint = (
+            f"{error.hint + '; ' if error.hint else ''}write the draft with: {init_command(file, kernel, host)}, "
+            f"and correct line {error.line}"
+        )
+        raise ProblemError(f"the problem drafted from the source does not hold: {error.message}", hint=hint) from None
+
+
+def init_command(file: Path, kernel: str | None, host: Path | None = None) -> str:
+    """The command that writes the draft."""
+    more = "" if host is None else f" --host {shlex.quote(str(host))}"
+    return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}{more}"
+
+
+NOT_RUN = "not run before"
+_MOST_TRIALS = 14
+_MOST_HALVINGS = 8
+_LONG_S = 2.0
+"""A trial is some launches; one that takes longer makes a session on the emulator tedious."""
+_MOST_GROWN = 8
+_BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
+_UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
+_UNKNOWN = re.compile(
+    r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
+    r"|identifier \"(\w+)\" is undef"
+)
+_NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
+
+
+class Amending:
+    """One kernel's draft, run and amended until it holds.
+
+    Args:
+        facts: what a model proposes, for its draft; its tests are run, and those kept that hold.
+    """
+
+    def __init__(self, file: Path, first: Written, trials: Trials, facts: ProposedFacts | None = None) -> None:
+        self._file = file
+        self._first = first
+        self._kernel = first.problem.kernel.name.partition("<")[0]
+        self._trials = trials
+        self._made = NO_AMENDMENTS
+        self._proposed = facts
+        self._facts = None if facts is None else replace(facts, tests=())
+
+    def _draft(self, amendments: Amendments) -> Written:
+        return draft_of(self._file, self._kernel, self._first.host, amendments, self._facts)
+
+    @property
+    def _init(self) -> str:
+        return init_command(self._file, self._kernel, self._first.host)
+
+    async def held(self) -> Written:
+        """The draft that holds.
+
+        Raises:
+            ProblemError: none does.
+        """
+        written = self._first if self._facts is None else self._draft(NO_AMENDMENTS)
+        for _ in range(_MOST_TRIALS):
+            problem = written.problem.on_emulator()
+            trial = await self._trials.outcome(problem, [Test(sizes={})])
+            if trial.reason is None and trial.seconds > _LONG_S and self._made.halvings < _MOST_HALVINGS:
+                shorter = replace(self._made, halvings=self._made.halvings + 1)
+                smaller = self._draft(shorter)
+                if smaller.problem.on_emulator().sizes != problem.sizes:
+                    self._made, written = shorter, smaller
+                    continue
+            if trial.reason is None and not problem.sizes:
+                return replace(written, doubts=self._said(problem, "at its only size"))
+            if trial.reason is None:
+                return await self._at_other_sizes(written)
+            if not trial.is_built:
+                return self._unbuilt(written, trial)
+            amended = _amended(self._made, trial.reason, problem)
+            if amended is None and _is_late(trial.reason):
+                return replace(written, doubts=(f"{NOT_RUN}: the emulator takes too long ({trial.reason})",))
+            if amended is None:
+                raise self._refused(trial)
+            self._made = amended
+            written = self._draft(amended)
+        raise self._refused(trial)
+
+    async def _at_other_sizes(self, written: Written) -> Written:
+        """The draft at a second size that the kernel can do; the least demanding is the same size again."""
+        ways: tuple[Tested, ...] = ("", "half", "same")
+        reason = ""
+        for way in ways:
+            self._made = replace(self._made, tested=way)
+            trial_of = self._draft(self._made)
+            problem = trial_of.problem.on_emulator()
+            trial = await self._trials.outcome(problem, problem.tests)
+            if trial.reason is None:
+                doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
+                if way:
+                    doubts += (f"other sizes than {way} ones do not do: {reason}",)
+                return await self._with_tests(replace(trial_of, doubts=doubts))
+            reason = reason or trial.reason
+        if _is_late(reason):
+            return replace(trial_of, doubts=(f"{NOT_RUN}: the emulator takes too long ({reason})",))
+        raise self._refused(trial)
+
+    async def _with_tests(self, held: Written) -> Written:
+        """The draft with those of the model's tests at which the kernel as given holds too."""
+        if self._facts is None or self._proposed is None or not self._proposed.tests:
+            return held
+        kept: list[Mapping[str, int]] = []
+        lost: list[str] = []
+        problem = held.problem.on_emulator()
+        for sizes in self._proposed.tests:
+            reason = await self._why_no_test(problem, sizes)
+            if reason is None:
+                kept.append(sizes)
+            else:
+                lost.append(f"the model's test at {_sizes(sizes)} is left out: {reason}")
+        self._facts = replace(self._facts, tests=kept)
+        return replace(self._draft(self._made), doubts=(*held.doubts, *lost))
+
+    async def _why_no_test(self, problem: Problem, sizes: Mapping[str, int]) -> str | None:
+        test = Test(sizes={name: size for name, size in sizes.items() if name in problem.sizes})
+        if array_bytes(problem, test.sizes) > 8 * MOST_ELEMENTS:
+            return "its arrays are too large for the emulator"
+        return (await self._trials.outcome(problem, [test])).reason
+
+    def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
+        """What a trial that held lets the user know."""
+        said = f"run on the emulator as given {where}: every array is large enough, every output is written"
+        empty = _unfilled(problem)
+        more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
+        return (said, *more)
+
+    def _unbuilt(self, written: Written, trial: Trial) -> Written:
+        """The draft as it is, where the emulator is at fault; of a kernel that lacks headers nothing is to be had.
+
+        Raises:
+            ProblemError: what the kernel needs is not there.
+        """
+        reason = trial.reason or ""
+        names = re.findall(r"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)", written.problem.source_text, re.MULTILINE)
+        lost = [name for name in names if f"{name}: No such file" in reason]
+        lost += [
+            name
+            for name in names
+            if f'"{name}"' in written.problem.source_text and not (self._file.parent / name).is_file()
+        ]
+        unknown = _UNKNOWN.search(reason)
+        if lost and (unknown or "No such file" in reason):
+            said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""
+            message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
+            hint = (
+                f"put the header beside the kernel; or write the draft with: {self._init}, "
+                'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
+            )
+            raise ProblemError(message, hint=hint, file=self._file)
+        line = next(iter(reason.splitlines()), "no reason")
+        return replace(written, doubts=(f"{NOT_RUN}: the emulator cannot build it ({line})",))
+
+    def _refused(self, trial: Trial) -> ProblemError:
+        hint = f"write the draft with: {self._init}, correct it, and start again: {_needed(trial)}"
+        message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
+        empty = _unfilled(self._first.problem)
+        if empty:
+            message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
+            hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
+        return ProblemError(message, hint=hint, file=self._file)
+
+
+def _unfilled(problem: Problem) -> list[str]:
+    """Constant memory that the host fills and a launch here does not."""
+    filled = {argument.name for argument in problem.arguments if argument.constant}
+    return [name for name in constants_of_host(problem.source_text) if name not in filled]
+
+
+def _needed(trial: Trial) -> str:
+    reason = trial.reason or ""
+    if any(words in reason for words in ("past the end", "before the start", "belongs to no argument")):
+        return "shape says how large an array is, low and high what numbers are in it"
+    if "computes nothing" in reason:
+        return "fill, low and high say what inputs hold"
+    return "[launch] says how many threads run, [[arguments]] what they are given"
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
+
+
+def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | None:
+    """The amendments and what a reason adds to them; None where it says nothing that could be amended."""
+    if found := _BEHIND.search(reason):
+        argument = problem.arguments[int(found[2]) - 1]
+        grown = _grown(argument, int(found[1]), problem)
+        return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
+    if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
+        return replace(made, filled=made.filled | {found[1]})
+    if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 2)
+    return None
+
+
+def _is_late(reason: str) -> bool:
+    return reason.startswith(FailureKind.TIMEOUT)
+
+
+def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
+    """The least product of sizes, times a small number, that holds what was touched behind an array."""
+    sizes = problem.sizes
+    elements = 1
+    for extent in shape_of(argument, sizes):
+        elements *= extent
+    needed = elements + beyond // _width(argument) + 1
+    extents = [name for name, value in sizes.items() if value >= 8]
+    products = [names for degree in (1, 2, 3) for names in combinations_with_replacement(extents, degree)]
+    choices = {
+        " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
+        for names in products
+        for times in (1, 2, 3, 4, 8)
+    }
+    choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
+    values = {text: int(evaluate(text, sizes)) for text in choices}
+    enough = [text for text in choices if needed <= values[text] <= _MOST_GROWN * needed and values[text] > elements]
+    return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
+
+
+def _width(argument: Argument) -> int:
+    digits = re.sub(r"\D", "", argument.dtype)
+    return int(digits) // 8 if digits else 1

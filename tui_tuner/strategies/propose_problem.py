@@ -1,0 +1,256 @@
+"""A problem from the model, as data: sizes, launch, arrays and work of a kernel that has no problem file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.llm import Message, Request
+from tui_tuner.llm.structured import CallModel, TypedReply, ask
+from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.inputs import array_bytes
+from tui_tuner.problem.model import Fill, Problem
+from tui_tuner.problem.proposed_facts import ProposedFacts, ProposedFill
+from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.tunables import why_no_size
+from tui_tuner.prompts import question, render
+
+PURPOSE = "draft_problem"
+MOST_TESTS = 3
+MOST_ELEMENTS = 2**20
+"""Of a test that the emulator is to run."""
+_ATTEMPTS = 2
+_MOST_SIZES = 12
+_MOST_SHOWN = 24_000
+_BLOCK = tuple(f"block_size_{axis}" for axis in "xyz")
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class DraftedSize(_Table):
+    """A name for the expressions, with a value."""
+
+    name: str
+    value: int = Field(ge=1, le=2**40)
+
+
+class DraftedGrid(_Table):
+    """How many threads run; as the keys of [launch]."""
+
+    problem_size: list[str] = Field(min_length=1, max_length=3)
+    grid_div_x: list[str]
+    grid_div_y: list[str]
+    grid_div_z: list[str]
+    block_size: list[str] = Field(max_length=3)
+    shared_memory: str
+
+
+class DraftedArray(_Table):
+    """One pointer of the kernel."""
+
+    name: str
+    elements: str
+    output: bool
+    fill: Fill | None
+    low: float | None
+    high: str | None
+
+
+class DraftedScalar(_Table):
+    """One parameter that is no pointer."""
+
+    name: str
+    value: str
+
+
+class DraftedTest(_Table):
+    """Sizes to check at."""
+
+    sizes: list[DraftedSize]
+
+
+class DraftReply(_Table):
+    """What the model says of a kernel; the fields are explained in the prompt."""
+
+    sizes: list[DraftedSize] = Field(max_length=_MOST_SIZES)
+    launch: DraftedGrid
+    arrays: list[DraftedArray]
+    scalars: list[DraftedScalar]
+    tests: list[DraftedTest] = Field(max_length=MOST_TESTS)
+    flops: str
+    bytes: str
+    unsure: list[str]
+
+
+@dataclass(frozen=True)
+class KernelToDraft:
+    """A kernel that nobody has described.
+
+    Attributes:
+        source: the text of its file, host code and all.
+        host: the text of another file with the host's code; empty where there is none.
+        draft: the problem file as the rules have it.
+        problem_of: makes the problem of what is proposed, merged with what the rules found.
+    """
+
+    signature: KernelSignature
+    language: str
+    source: str
+    host: str
+    draft: str
+    problem_of: Callable[[ProposedFacts], Problem]
+
+
+async def propose_problem(
+    call: CallModel, kernel: KernelToDraft, before: Sequence[Message] = (), reason: str = ""
+) -> TypedReply[DraftReply]:
+    """What the model says of a kernel, checked as far as no run is needed.
+
+    Args:
+        before: the conversation that led to a draft which did not hold.
+        reason: why it did not.
+
+    Raises:
+        NoUsableReply: the model gives none.
+    """
+    messages = [*before, Message("user", render("draft_failed", reason=reason))] if before else _question(kernel)
+    request = Request(PURPOSE, tuple(messages))
+    return await ask(call, request, DraftReply, check=lambda reply: faults_of(reply, kernel), attempts=_ATTEMPTS)
+
+
+def _question(kernel: KernelToDraft) -> list[Message]:
+    prompt = render(
+        PURPOSE,
+        language=kernel.language,
+        kernel=kernel.signature.name,
+        source=_shown(kernel.source),
+        host=_shown(kernel.host) or "(no other file)",
+        draft=kernel.draft.strip(),
+        fills=", ".join(get_args(Fill)),
+        most_tests=MOST_TESTS,
+        most_elements=MOST_ELEMENTS,
+    )
+    return question(prompt, "draft_system")
+
+
+def _shown(text: str) -> str:
+    """A text, the middle of a very long one left out."""
+    text, half = text.strip(), _MOST_SHOWN // 2
+    return text if len(text) <= _MOST_SHOWN else f"{text[:half]}\n[... left out ...]\n{text[-half:]}"
+
+
+def facts_of(reply: DraftReply) -> ProposedFacts:
+    """The reply as facts of a draft; its tests are still to be run."""
+    launch = reply.launch
+    keys: dict[str, list[str] | str] = {"problem_size": launch.problem_size}
+    divisors = {f"grid_div_{axis}": getattr(launch, f"grid_div_{axis}") for axis in "xyz"}
+    keys |= {name: given for name, given in divisors.items() if given}
+    keys |= {"block_size": launch.block_size} if launch.block_size else {}
+    keys |= {"shared_memory": launch.shared_memory} if launch.shared_memory.strip() not in ("", "0") else {}
+    fills = {one.name: ProposedFill(one.fill, one.low, one.high) for one in reply.arrays if one.fill is not None}
+    return ProposedFacts(
+        sizes={size.name: size.value for size in reply.sizes},
+        keys=keys,
+        shapes={one.name: one.elements for one in reply.arrays},
+        values={one.name: _number(one.value) for one in reply.scalars},
+        outputs=frozenset(one.name for one in reply.arrays if one.output),
+        fills=fills,
+        tests=[{size.name: size.value for size in test.sizes} for test in reply.tests],
+        flops=reply.flops.strip(),
+        bytes=reply.bytes.strip(),
+    )
+
+
+def _number(text: str) -> str | float:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() and "." not in text and "e" not in text.lower() else number
+
+
+def faults_of(reply: DraftReply, kernel: KernelToDraft) -> list[str]:
+    """What is wrong with a reply, in words for the model; empty if the kernel can be run with it."""
+    faults = [*_faults_of_names(reply, kernel.signature)]
+    faults = faults or [*_faults_of_expressions(reply)]
+    if faults:
+        return faults
+    facts = facts_of(reply)
+    try:
+        problem = kernel.problem_of(facts)
+    except ProblemError as error:
+        return [f"the problem does not hold: {error.message}" + (f" ({error.hint})" if error.hint else "")]
+    return [*_faults_of_work(problem, facts)]
+
+
+def _faults_of_names(reply: DraftReply, signature: KernelSignature) -> Iterator[str]:
+    pointers = [one.name for one in signature.parameters if one.pointer]
+    scalars = [one.name for one in signature.parameters if not one.pointer]
+    for what, listed, wanted in (
+        ("arrays", [one.name for one in reply.arrays], pointers),
+        ("scalars", [one.name for one in reply.scalars], scalars),
+    ):
+        if sorted(listed) != sorted(wanted):
+            given = ", ".join(listed) or "none"
+            yield f"{what}: wanted are {', '.join(wanted) or 'none'}, each once; these are {given}"
+    names = [size.name for size in reply.sizes]
+    for name in names:
+        reason = "is reserved for the block" if name in _BLOCK else why_no_size(name)
+        if reason:
+            yield f"sizes: '{name}' {reason}" if name in _BLOCK else f"sizes: {reason}"
+        if names.count(name) > 1:
+            yield f"sizes: '{name}' is listed twice"
+    for number, test in enumerate(reply.tests, 1):
+        unknown = [size.name for size in test.sizes if size.name not in names]
+        if unknown:
+            yield f"tests: test {number} has sizes that are not in `sizes`: {', '.join(unknown)}"
+
+
+def _faults_of_expressions(reply: DraftReply) -> Iterator[str]:
+    sizes = [size.name for size in reply.sizes]
+    launch = reply.launch
+    for key, text in (("flops", reply.flops), ("bytes", reply.bytes)):
+        if text.strip():
+            yield from _fault(key, text, sizes)
+    for array in reply.arrays:
+        yield from _fault(f"arrays, {array.name}: elements", array.elements, sizes)
+        if array.high is not None:
+            yield from _fault(f"arrays, {array.name}: high", array.high, sizes)
+    for scalar in reply.scalars:
+        if isinstance(_number(scalar.value), str):
+            yield from _fault(f"scalars, {scalar.name}", scalar.value, sizes)
+    for key in ("problem_size", "grid_div_x", "grid_div_y", "grid_div_z", "block_size"):
+        for text in getattr(launch, key):
+            yield from _fault(f"launch: {key}", text, [*sizes, *_BLOCK])
+    if launch.shared_memory.strip():
+        yield from _fault("launch: shared_memory", launch.shared_memory, [*sizes, *_BLOCK])
+
+
+def _fault(where: str, text: str, names: Sequence[str]) -> Iterator[str]:
+    try:
+        check(text, names)
+    except ExpressionError as error:
+        yield f"{where}: {error}"
+
+
+def _faults_of_work(problem: Problem, facts: ProposedFacts) -> Iterator[str]:
+    """What of the work cannot be: a kernel that is faster than its bytes allow is refused later on."""
+    most = array_bytes(problem, {})
+    for key, text in (("flops", facts.flops), ("bytes", facts.bytes)):
+        if not text:
+            continue
+        try:
+            value = float(evaluate(text, problem.sizes))
+        except ExpressionError as error:
+            yield f"{key}: {error}"
+            continue
+        if value <= 0:
+            yield f"{key}: {text} is {value:g}; leave it empty where there is nothing to count"
+        elif key == "bytes" and value > most:
+            yield f"bytes: {text} is {value:g}, but all arrays together hold {most}"
