@@ -27,7 +27,7 @@ from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.problem_form import ProblemForm
 from tui_tuner.tui.start_world import PICKS, Found, RunCard, StartWorld
-from tui_tuner.tui.starting import BREAKPOINTS
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.themes import use_themes
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
@@ -52,7 +52,7 @@ class StartApp(App[list[str]]):
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
-    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = BREAKPOINTS, HEIGHTS
     TITLE = "tuner-tui"
     BINDINGS: ClassVar[list[BindingType]] = [
         *START_BINDINGS,
@@ -189,9 +189,7 @@ class StartApp(App[list[str]]):
     @on(OptionList.OptionSelected)
     def _begin(self) -> None:
         words = self._shown_words()
-        if self.focused is self._kernels and not dict(self._world.kernels).get(self._kernel or Path()):
-            self.action_problem()
-        elif words:
+        if words:
             self.exit(words)
 
     @on(Input.Submitted)
@@ -228,7 +226,7 @@ class StartApp(App[list[str]]):
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
-        if await self.push_screen_wait(ProblemForm(file, text, self._world.check)):
+        if await self.push_screen_wait(ProblemForm(file, text)):
             self._world = self._world.with_problem(kernel)
             at = self._kernels.highlighted
             self._kernels.set_options([Option(_kernel_line(*each)) for each in self._world.kernels])
@@ -302,7 +300,7 @@ def _select(options: OptionList, index: int) -> None:
 
 
 def _kernel_line(file: Path, has_problem: bool) -> Content:
-    mark = Content("") if has_problem else Content.styled("  no problem file yet: Enter guesses one", "dim")
+    mark = Content("") if has_problem else Content.styled("  no problem file yet", "dim")
     return one_line(str(file), "bold") + mark
 
 
