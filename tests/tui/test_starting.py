@@ -17,8 +17,8 @@ from tests.tui.scripted import ScriptedRun, awaiting
 from tui_tuner.app.drafting import drafted
 from tui_tuner.app.showing import DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ProblemError
-from tui_tuner.session.events import Event
 from tui_tuner.problem.load import Written
+from tui_tuner.session.events import Event
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.problem_form import ProblemForm, settled, sureness_of

@@ -32,7 +32,12 @@ from tui_tuner.tui.themes import use_themes
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Fields of the screen and the options that they are."""
-_LABELS = {"max_evaluations": "evaluations", "max_time": "time (20m)", "max_cost": "US dollars"}
+_LABELS = {
+    "max_evaluations": ("evaluations", "as many as it takes"),
+    "max_time": ("time", "no limit; or as in 20m"),
+    "max_cost": ("cost", "no limit; or US dollars"),
+}
+"""What stands before each, and in it while it is empty."""
 
 
 class Choices(OptionList):
@@ -91,10 +96,10 @@ class StartApp(App[list[str]]):
                         yield Static({"llm": "model"}.get(name, name), classes="field-name")
                         yield Select[str](self._options(name, self._world.first), value=chosen.get(name, "auto"),
                                           allow_blank=False, id=name, compact=True)  # fmt: skip
-                for name, label in _LABELS.items():
+                for name, (label, empty) in _LABELS.items():
                     with Horizontal(classes="field"):
                         yield Static(label, classes="field-name", markup=False)
-                        yield Input(chosen.get(name, ""), id=name, compact=True)
+                        yield Input(chosen.get(name, ""), id=name, compact=True, placeholder=empty)
         yield Choices(id="runs", compact=True, markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
