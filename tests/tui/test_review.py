@@ -189,8 +189,8 @@ def test_the_facts_say_what_is_new_and_what_is_measured() -> None:
     assert "block_size_x  16 32  other values" in text
     assert "vec           1 2    new" in text
     assert "no longer: block_size_y, unroll" in text
-    assert "grid_div_x  block_size_x x vec" in text
-    assert "restriction  vec < block_size_x" in text
+    assert "grid_div_x    block_size_x x vec" in text
+    assert "restriction   vec < block_size_x" in text
     assert "first  block_size_x=16, vec=2" in text
     assert "then   a search of 4 combinations, 1 restriction, 12 evaluations left" in text
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static, TextArea
 
+from tests.session.fakes import write_problem
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun, awaiting
-from tui_tuner.app.showing import SessionSetup, StartingSession
+from tui_tuner.app.drafting import drafted
+from tui_tuner.app.showing import DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.load import Written
 from tui_tuner.session.events import Event
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.problem_form import ProblemForm, settled, sureness_of
 from tui_tuner.tui.starting import StartingScreen
 
 SIZES = [(120, 36), (80, 24)]
@@ -103,3 +111,81 @@ async def test_what_is_said_during_the_start_is_passed_on() -> None:
     await stream.aclose()
     assert [instruction.text for instruction in run.told] == ["use float4"]
     assert starting.setup is not None
+
+
+class Drafted:
+    """A session whose kernel has no problem file: nothing begins before its draft is taken over."""
+
+    def __init__(self, directory: Path) -> None:
+        write_problem(directory).unlink()
+        self.drafts, self.draft = DraftDesk(), drafted(directory / "scale.cu", None)
+        self.begun: list[Written] = []
+        self.app = TunerApp(StartingSession(self.begin, "scale.cu"), starting=True)
+        self.drafts.put = lambda draft: settled(self.app, draft)
+
+    async def begin(self) -> SessionSetup:
+        self.begun.append(await self.drafts.taken_over(self.draft))
+        return SessionSetup(ScriptedRun([*awaiting()]), None, [])
+
+    @asynccontextmanager
+    async def asked(self, size: tuple[int, int] = (80, 24)) -> AsyncGenerator[Pilot[str], None]:
+        async with self.app.run_test(size=size, notifications=True) as pilot:
+            await until(pilot, lambda: "it loads" in screen_text(self.app))
+            yield pilot
+
+
+async def until(pilot: Pilot[str], there: Callable[[], bool]) -> None:
+    for _ in range(500):
+        await pilot.pause(0.01)
+        if there():
+            return
+    raise AssertionError("it never came")
+
+
+@pytest.mark.parametrize(("key", "is_written"), [("ctrl+s", True), ("ctrl+r", False)])
+async def test_a_draft_is_confirmed_before_anything_begins(tmp_path: Path, key: str, is_written: bool) -> None:
+    run = Drafted(tmp_path)
+    async with run.asked() as pilot:
+        assert not run.begun
+        form = run.app.screen
+        assert "guesses" in str(form.query_one("#verdict", Static).render())
+        area = form.query_one(TextArea)
+        await pilot.press("ctrl+g")
+        assert sureness_of(area.text.split("\n")[area.cursor_location[0]]) == "guess"
+        area.text = area.text.replace("[sizes]", "[seizes]")
+        await pilot.press(key)
+        assert run.app.screen is form, "what has a fault cannot start"
+        area.text = area.text.replace("[seizes]", "[sizes]").replace("n = 1048576", "n = 4096")
+        await pilot.press(key)
+        await until(pilot, lambda: run.app.screen is run.app.session_screen)
+    (taken,) = run.begun
+    assert "n = 4096" in taken.text
+    assert taken.problem.sizes == {"n": 4096}
+    assert (taken.file.is_file(), not taken.is_drafted) == (is_written, is_written)
+
+
+async def test_whoever_leaves_a_draft_has_begun_nothing(tmp_path: Path) -> None:
+    run = Drafted(tmp_path)
+    async with run.asked(SIZES[0]) as pilot:
+        await pilot.press("x", "escape")
+        assert isinstance(run.app.screen, ProblemForm), "changes are not forgotten by one Esc"
+        await pilot.press("escape")
+        await until(pilot, lambda: not run.app.is_running)
+    assert (run.app.return_value, run.begun) == ("interrupted", [])
+    assert not run.draft.file.exists()
+
+
+async def test_a_draft_whose_terminal_is_gone_begins_nothing(tmp_path: Path) -> None:
+    run = Drafted(tmp_path)
+    async with run.asked():
+        run.app.leave_terminal()
+    with pytest.raises(asyncio.CancelledError):
+        await run.app.go_on(lambda _: None, lambda _: None, None)  # type: ignore[arg-type]
+    assert not run.begun
+
+
+async def test_a_draft_is_what_it_is_where_nobody_looks(tmp_path: Path) -> None:
+    run = Drafted(tmp_path)
+    run.drafts.put = None
+    await run.begin()
+    assert run.begun == [run.draft]

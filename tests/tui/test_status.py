@@ -94,3 +94,22 @@ def test_cells_that_differ_are_found(before: str, now: str) -> None:
     assert old[:start] + new[start:end] + old[end:] == new
     assert old[start] != new[start]
     assert old[end - 1] != new[end - 1]
+
+
+def test_the_curve_names_its_first_and_its_best_time() -> None:
+    assert best_chart([0.2, 0.1], "ms", 60, 1).plain.startswith("best so far 0.2000 → 0.1000 ms ")
+    labels = [line[:15].strip() for line in best_chart([0.2, 0.1], "ms", 60, 3).plain.split("\n")]
+    assert labels == ["best so far", "first 0.2000", "best  0.1000 ms"]
+
+
+def test_the_curve_of_the_best_never_rises_again() -> None:
+    view_model = view_model_of(scripted.running())
+    before = view_model.best_times[-1]
+    fast = [scripted.evaluation(number, scripted.measured(scripted.TILES, number, before / 2)) for number in (90, 91)]
+    for event in [event for pair in fast for event in pair]:
+        view_model.apply(event)  # type: ignore[arg-type]
+    assert not view_model.confirmed
+    assert view_model.incumbent is not None
+    view_model.apply(view_model.incumbent)
+    assert view_model.confirmed
+    assert view_model.best_times == sorted(view_model.best_times, reverse=True)

@@ -11,7 +11,7 @@ from typing import Any
 from tui_tuner.app.amending import draft_of
 from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.inventory import ready_devices
-from tui_tuner.errors import JournalError, ProblemError, SettingsError, UserError
+from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.format import seconds_of
 from tui_tuner.journal import Journal
@@ -19,7 +19,6 @@ from tui_tuner.journal.reading import FILE, RUNS, header_of
 from tui_tuner.journal.runs import kernel_of, result_of, speedup_of
 from tui_tuner.llm.choose import choose
 from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.problem.load import problem_in_text
 from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.resources import settings_file
 from tui_tuner.session.live import is_driven
@@ -43,7 +42,6 @@ def start_world(directory: Path) -> StartWorld:
         discover=lambda: _discover(settings),
         runs=lambda: run_cards(directory / RUNS),
         scaffold=problem_text,
-        check=fault_in,
         delete=delete_run,
         save=save_choices,
         theme=settings.screen.theme,
@@ -138,15 +136,6 @@ async def _drafted(kernel: Path) -> str:
     except ProblemError as error:
         said = (f"it does not hold yet: {error.message}",)
     return "".join(f"# Tried: {' '.join(clean(line).split())}\n" for line in said) + text
-
-
-def fault_in(file: Path, text: str) -> tuple[str, int | None]:
-    """What is wrong with a problem file of this text, and its line; nothing where it loads."""
-    try:
-        problem_in_text(text, file)
-    except UserError as error:
-        return f"{error.message}{f' ({error.hint})' if error.hint else ''}", error.line
-    return "", None
 
 
 def _chosen(settings: Settings) -> dict[str, str]:

@@ -23,7 +23,7 @@ from tui_tuner.app.choosing import (
 )
 from tui_tuner.app.drafting import assumptions, confirmed
 from tui_tuner.app.named import problem_of, with_recording
-from tui_tuner.app.showing import SessionSetup
+from tui_tuner.app.showing import DraftDesk, SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS
@@ -62,11 +62,13 @@ async def new_session(
     settings: Settings,
     run_path: Path | None,
     host: Path | None = None,
+    looked_through: DraftDesk | None = None,
 ) -> KernelSessionSetup:
     """A session for a kernel or a recording; without a model it runs the strategy that needs none.
 
     Args:
         host: the file with the host's code, for a draft, where it is another than the kernel's.
+        looked_through: where the user looks through a draft before anything begins.
 
     Raises:
         UserError: problem file, options, model or run directory cannot be used.
@@ -74,7 +76,10 @@ async def new_session(
     kernel, options = with_recording(kernel, options)
     written = await asyncio.to_thread(problem_of, kernel, options.device, host)
     written = await confirmed(written, options, settings)
-    setup = await begin_session(written, what_is_left(options, written), settings, run_path)
+    options = what_is_left(options, written)
+    if looked_through is not None:
+        written = await looked_through.taken_over(written)
+    setup = await begin_session(written, options, settings, run_path)
     return replace(setup, notes=[*assumptions(written), *setup.notes])
 
 

@@ -23,6 +23,7 @@ from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import say
 
 if TYPE_CHECKING:
+    from tui_tuner.problem.load import Written
     from tui_tuner.session.events import Event
     from tui_tuner.session.plan import Instruction
     from tui_tuner.session.stream import EventStream, KeptRun
@@ -108,11 +109,26 @@ class FrontEnd:
             raise SettingsError("there is no terminal for the screen", hint=without)
 
 
-async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
+class DraftDesk:
+    """Where a draft is put to the user before the run begins.
+
+    Attributes:
+        put: shows it, and gives it as the user takes it over; None where nobody looks.
+    """
+
+    put: Callable[[Written], Awaitable[Written]] | None = None
+
+    async def taken_over(self, written: Written) -> Written:
+        """The draft as the user lets it be; what they wrote themselves is not put to them."""
+        return written if self.put is None or not written.is_drafted else await self.put(written)
+
+
+async def show(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None = None) -> ExitCode:
     """Run a session in the front end that the user asked for.
 
     Args:
         title: a few words for what is shown, until the session has its own.
+        drafts: where `begin` has a draft looked through; nobody does without a screen.
 
     Raises:
         UserError: something that the user must mend; a screen that was there is gone by then.
@@ -120,7 +136,7 @@ async def show(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
     front_end.check()
     if front_end.auto:
         return await _as_lines(begin, front_end)
-    return await _on_the_screen(begin, front_end, title)
+    return await _on_the_screen(begin, front_end, title, drafts)
 
 
 async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
@@ -159,9 +175,11 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
     return code
 
 
-async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitCode:
+async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None) -> ExitCode:
     starting = StartingSession(begin, title)
     app = _app(_played(starting, front_end), front_end.theme)
+    if drafts is not None:
+        drafts.put = lambda draft: _put(app, draft)
     try:
         code = await _shown(app, starting)
     except UserError:
@@ -174,6 +192,12 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str) -> ExitC
         if code is ExitCode.INTERRUPTED:
             _tell_resume(starting.setup)
     return code
+
+
+async def _put(app: TunerApp, draft: Written) -> Written:
+    from tui_tuner.tui.problem_form import settled
+
+    return await settled(app, draft)
 
 
 def _app(source: EventSource, theme: str | None) -> TunerApp:

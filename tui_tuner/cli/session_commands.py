@@ -92,7 +92,9 @@ async def tune(chosen: argparse.Namespace) -> int:
 
     if chosen.kernel is not None and chosen.kernel.suffix == ".cu":
         await start_ahead(chosen.device or "auto")
-    from tui_tuner.app.showing import show
+    from tui_tuner.app.showing import DraftDesk, show
+
+    drafts = DraftDesk()
 
     async def begin() -> SessionSetup:
         from tui_tuner.app.sessions import new_session
@@ -101,12 +103,12 @@ async def tune(chosen: argparse.Namespace) -> int:
         beside = chosen.kernel or Path()
         settings = load_settings(beside=beside)
         options = with_strategy_options(changed(settings.session, chosen), chosen)
-        setup = await new_session(chosen.kernel, options, settings, chosen.run_dir, chosen.host)
+        setup = await new_session(chosen.kernel, options, settings, chosen.run_dir, chosen.host, drafts)
         if project_file(beside).is_file():
             setup.notes.append(f"settings of this project hold as well: {project_file(beside)}")
         return setup
 
-    return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"))
+    return await show(begin, front_end_of(chosen), str(chosen.kernel or "a recording"), drafts)
 
 
 def add_tune_all(parser: argparse.ArgumentParser) -> None:

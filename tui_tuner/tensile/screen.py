@@ -37,9 +37,9 @@ from tui_tuner.tensile.screen_table import (
 from tui_tuner.tui.charts import best_chart
 from tui_tuner.tui.chat_entries import Fold, note_entry
 from tui_tuner.tui.columns import RowOrder
-from tui_tuner.tui.plain import one_line, plain
+from tui_tuner.tui.plain import one_line, pairs_table, plain
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
-from tui_tuner.tui.texts import model_effort, pairs_table, way_on
+from tui_tuner.tui.texts import model_effort, way_on
 from tui_tuner.tui.view_model import ViewModel
 
 _CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")

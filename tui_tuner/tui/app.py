@@ -24,7 +24,7 @@ from textual.types import CSSPathType
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.keys import APP_BINDINGS, checked_keymap, commands_of
-from tui_tuner.tui.starting import StartingScreen
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.themes import use_themes
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class TunerApp(App[str]):
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "panes", "dialogs")]
+    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = BREAKPOINTS, HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*APP_BINDINGS]
 
     def __init__(
@@ -127,9 +128,7 @@ class TunerApp(App[str]):
         tell = self._run_shown.tell
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file)
         screen.clock_stands = self._player is not None
-        screen.keeps_device = lambda: getattr(
-            self._run_shown, "keeps_device", False
-        )  # a replay and a watcher have none
+        screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
 
     def exit(self, *given: Any, **named: Any) -> None:  # noqa: ANN401  # Textual's own

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from tui_tuner.tui.diff_view import changed_lines, diff_rows
 from tui_tuner.tui.markdown import markdown_text, table_lines
-from tui_tuner.tui.plain import hanging, one_line, plain
+from tui_tuner.tui.plain import Pairs, hanging, one_line, pairs_table, plain
 
 FOLDED_FROM = 4
 """Code of at least so many lines is folded: it is shown in the kernel pane."""
@@ -51,8 +51,12 @@ def _parts(fields: dict[str, Any], before: str | None) -> Iterator[Content]:
         yield _kernel(others.pop(name), before)
     if _are_tunables(others.get("tunables")):
         yield from _tunables(others.pop("tunables"))
-    for name, value in others.items():
-        yield _list(name, value) if _are_objects(value) else _field(name, value)
+    yield from (_list(name, value) for name, value in others.items() if _are_objects(value))
+    fields_left: Pairs = [
+        (name.replace("_", " "), inline(value)) for name, value in others.items() if not _are_objects(value)
+    ]
+    if fields_left:
+        yield pairs_table(fields_left)
 
 
 def _is_code(value: object) -> bool:
@@ -102,10 +106,6 @@ def _list(name: str, items: list[dict[str, Any]]) -> Content:
         text = one_line(title, "bold") + (Content(" ") if title and (words or rest) else Content())
         lines.append(label + text + one_line(" ".join(filter(None, (words, inline(rest))))))
     return Content("\n").join(lines)
-
-
-def _field(name: str, value: object) -> Content:
-    return hanging(Content.styled(f"{name.replace('_', ' ')}  ", "$foreground-muted")) + one_line(inline(value))
 
 
 def inline(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds

@@ -56,9 +56,9 @@ def best_chart(
     """
     if not values:
         return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
-    first, best = f"{words(values[0])} {unit}", f"{words(values[-1])} {unit}"
+    first, best = f"first {words(values[0])}", f"best  {words(values[-1])} {unit}"
     if height == 1:
-        label = f"{title} {words(values[0])} → {best} "
+        label = f"{title} {words(values[0])} → {words(values[-1])} {unit} "
         rows = chart_rows(values, max(1, width - len(label)), 1)
         return Content.assemble((label, "$foreground-muted"), (rows[0], "$accent"))
     size = max(len(title), len(first), len(best)) + 1

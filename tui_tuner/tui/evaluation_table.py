@@ -181,13 +181,8 @@ _FAR = 3.0
 
 
 def _interval(row: EvaluationRow, _context: EvaluationContext) -> str:
-    """The kind of a failure stands where its interval would."""
-    if row.evaluation is None:
-        return "running"
-    timing, failure = row.evaluation.timing, row.evaluation.failure
-    if timing is None:
-        return "" if failure is None else failure.kind.value
-    return interval(timing.low, timing.high, timing.median)
+    timing = None if row.evaluation is None else row.evaluation.timing
+    return "" if timing is None else interval(timing.low, timing.high, timing.median)
 
 
 EvaluationColumn = Column[EvaluationRow, EvaluationContext]
@@ -213,7 +208,7 @@ EVALUATION_COLUMNS = (
     ),
     EvaluationColumn(
         name="95% CI", heading="95% CI", cell=_interval, least=16, most=18,
-        explanation="where the median lies with 95 % confidence, or why there is none",
+        explanation="where the median lies with 95 % confidence",
         order=_by("widest", lambda evaluation: None if evaluation.timing is None else _width(evaluation.timing)),
     ),
     EvaluationColumn(

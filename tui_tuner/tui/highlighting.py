@@ -85,14 +85,21 @@ def _colour(text: str, background: str) -> Color:
 
 
 def _theme(name: str, variables: dict[str, str]) -> TextAreaTheme:
-    styles = {}
-    for capture, (variable, attributes) in _STYLES.items():
-        try:
-            colour = _colour(variables[variable], variables["surface"]).rich_color
-        except (KeyError, ColorParseError):
-            continue
-        styles[capture] = Style(color=colour, bold="bold" in attributes, italic="italic" in attributes)
+    styles = {capture: style_of(variables, *words) for capture, words in _STYLES.items()}
     return TextAreaTheme(name, syntax_styles=styles)
+
+
+def style_of(variables: dict[str, str], variable: str, attributes: str = "") -> Style:
+    """What a theme's variable looks like in a text area; without colour where the theme's cannot be read.
+
+    Args:
+        attributes: `bold`, `italic`, both or neither.
+    """
+    try:
+        colour = _colour(variables[variable], variables["surface"]).rich_color
+    except (KeyError, ColorParseError):
+        colour = None
+    return Style(color=colour, bold="bold" in attributes or None, italic="italic" in attributes or None)
 
 
 def apply_language(area: TextArea, language: str) -> None:

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, TextArea
 from textual.widgets.text_area import Selection
 
-from tui_tuner.session.events import Event
+from tui_tuner.session.events import Event, StepChanged
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.diff_view import DiffView
@@ -203,6 +203,8 @@ class KernelPane(Pane):
     def show(self, view_model: ViewModel, news: Sequence[Event]) -> None:
         """Draw the kernels of the view model if they changed."""
         self._view_model = view_model
+        if self.view == "diff" and any(isinstance(event, StepChanged) for event in news) and not self._source()[0]:
+            self.view = "source"  # what was refused is gone, and there is nothing else to compare
         self._draw()
 
     def _draw(self) -> None:
@@ -254,7 +256,7 @@ class KernelPane(Pane):
     def _write_subtitle(self) -> None:
         words = [self._description]
         if self.view == "diff" and self.diff.hunks:
-            words += [f"against {BASES[self.base]}"] if self._view_model.review is not None else []
+            words[:0] = [f"against {BASES[self.base]}"] if self._view_model.review is not None else []
             hunk = self.diff.hunk
             words = words if hunk is None else [f"hunk {hunk + 1}/{self.diff.hunks}", *words]
         self.border_subtitle = one_line(" · ".join(words))
@@ -271,7 +273,8 @@ class KernelPane(Pane):
             return view_model.review.candidate, f"step {view_model.review.step}: {view_model.review.candidate.title}"
         if self.view == "source":
             return view_model.baseline, "as given"
-        return self._subject.best(view_model), self._subject.best_words(view_model)
+        best = self._subject.best(view_model) or (view_model.baseline if self.view == "best" else None)
+        return best, self._subject.best_words(view_model)
 
     # --- keys
 
@@ -297,8 +300,7 @@ class KernelPane(Pane):
 
     def action_line(self, direction: int) -> None:
         """Go on by a line."""
-        shown = self.focus_target()
-        if isinstance(shown, TextArea):
+        if isinstance(shown := self.focus_target(), TextArea):
             shown.move_cursor_relative(rows=direction)
         else:
             shown.scroll_relative(y=direction, animate=False)
@@ -309,8 +311,7 @@ class KernelPane(Pane):
 
     def action_end(self, direction: int) -> None:
         """Go to the first or the last line."""
-        shown = self.focus_target()
-        if isinstance(shown, TextArea):
+        if isinstance(shown := self.focus_target(), TextArea):
             shown.move_cursor((0, 0) if direction < 0 else shown.document.end)
         elif isinstance(shown, ScrollableContainer):
             (shown.scroll_home if direction < 0 else shown.scroll_end)(animate=False)
@@ -333,8 +334,7 @@ class KernelPane(Pane):
 
     def action_seek_on(self, step: int) -> None:
         """Go to the next place of the words in a direction."""
-        shown = self.focus_target()
-        words = self._seek.value
+        shown, words = self.focus_target(), self._seek.value
         if words and isinstance(shown, SourceArea | DiffView) and not shown.seek(words, step):
             self.notify(f"There is no '{words}' here.", markup=False)
 

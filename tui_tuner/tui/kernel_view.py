@@ -50,7 +50,7 @@ class KernelView(SubjectView):
         """The incumbent's speed-up and title."""
         best, speedup = view_model.incumbent, view_model.speedup
         if best is None or speedup is None:
-            return "no incumbent yet"
+            return "as given: nothing is faster yet"
         return f"incumbent {factor(speedup[0])}: {best.candidate.title}"
 
     def file_name(self, language: str) -> str:
@@ -183,7 +183,7 @@ class EvaluationContents(BenchmarkContents):
         if name not in self.curves:
             title = name if len(view_model.rows) <= MOST_DOTS else f"latest {MOST_DOTS:,}: {name}"
             return _scatter(view_model, name).draw(title, unit.partition(" (")[0], width, height)
-        values, title = view_model.best_times, name if view_model.confirmed else "unconfirmed"
+        values, title = view_model.best_times, name if view_model.confirmed else f"{name}, unconfirmed"
         if name != self.curves[0]:
             values = over_time(values, view_model.best_at, 8 * width)
             title = f"{title}, in {timer(view_model.best_at[-1])}" if values else title

@@ -1,4 +1,4 @@
-"""Every key of the main screen with a sentence of help, the check of a keymap, and the lines of tabs and keys.
+"""Every key of the main screen with a sentence of help, the check of a keymap, and the line of keys.
 
 Those of the plan act while its pane is the active one.
 """
@@ -6,20 +6,17 @@ Those of the plan act while its pane is the active one.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, InvalidBinding
 from textual.content import Content
-from textual.geometry import Offset
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
-from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
-from tui_tuner.tui.jump import Target
 from tui_tuner.tui.plain import clickable
 
 
@@ -316,36 +313,3 @@ def _check_owners(keymap: Mapping[str, str]) -> None:
                     f"keymap: the key '{key}' would be '{owner}' and '{binding}'",
                     hint=f"Give '{owner}' another key too.",
                 )
-
-
-class TabLine(Widget):
-    """The names of the panes where only one of them is visible."""
-
-    auto_links = False
-
-    active: reactive[int] = reactive(1)
-    awaiting: reactive[bool] = reactive(False)
-    titles: reactive[list[str]] = reactive(list)
-
-    def __init__(self, titles: list[str]) -> None:
-        super().__init__(id="tabs")
-        self.set_reactive(TabLine.titles, titles)
-
-    def render(self) -> Content:
-        """The active one in brackets; a mark at the plan while a step awaits the user."""
-        return Content("").join(self._tab(number, title) for number, title in enumerate(self.titles, start=1))
-
-    def targets(self, numbers: Sequence[int], go: Callable[[int], object]) -> Iterator[Target]:
-        """For jump mode: the tabs of these panes."""
-        x = self.content_region.x
-        for number, title in enumerate(self.titles, start=1):
-            if number in numbers:
-                yield Target(Offset(x, self.content_region.y), lambda number=number: go(number))  # type: ignore[misc]
-            x += self._tab(number, title).cell_length
-
-    def _tab(self, number: int, title: str) -> Content:
-        mark = " ○" if self.awaiting and title == "Plan" else ""
-        label = f"{number} {title}{mark}"
-        active = number == self.active
-        content = Content.styled(f"[{label}]", "bold reverse") if active else Content(f" {label} ")
-        return clickable(content, f"screen.pane({number})") + " "

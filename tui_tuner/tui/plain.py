@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -44,6 +44,29 @@ def clickable(label: str | Content, action: str) -> Content:
 def hanging(label: Content) -> Content:
     """A label behind whose end a line goes on where `Paragraphs` has to break it."""
     return label.stylize(Style.from_meta({_HANGS: label.cell_length}))
+
+
+Pairs = list[tuple[str, str | Content]]
+"""Names and what belongs to them; several lines may belong to one name, which only the first of them has."""
+
+
+def pairs_table(pairs: Sequence[tuple[str, str | Content]]) -> Content:
+    """Names and what belongs to them in two columns, a line each; those without anything are left out."""
+    width = max(len(name) for name, _ in pairs)
+    lines = (
+        hanging(Content.styled(f"{name:<{width}}  ", "$foreground-muted"))
+        + (value if isinstance(value, Content) else one_line(value))
+        for name, value in pairs
+        if value
+    )
+    return Content("\n").join(lines)
+
+
+def listed(name: str, values: Mapping[str, str]) -> Pairs:
+    """What belongs to one name, as values that have names of their own, in line."""
+    width = max(map(len, values), default=0)
+    lines = [plain(f"{one:<{width}} = {value}") for one, value in values.items()]
+    return [(name if place == 0 else "", line) for place, line in enumerate(lines)]
 
 
 def laid_out(content: Content, width: int) -> Content:

@@ -16,7 +16,7 @@ from tui_tuner.problem.model import Launch, Value
 from tui_tuner.strategies.steps import Proposal
 from tui_tuner.subjects import Source
 from tui_tuner.tui.markdown import markdown_text, table_lines
-from tui_tuner.tui.plain import Paragraphs, hanging, one_line, plain
+from tui_tuner.tui.plain import Pairs, Paragraphs, one_line, pairs_table, plain
 
 
 class ReviewFacts(VerticalScroll, can_focus=True):
@@ -95,15 +95,12 @@ def _news(known: dict[str, list[Value]], name: str, values: list[Value]) -> Cont
 def _launch(candidate: Candidate, before: Candidate | None) -> Content:
     """Block, grid and shared memory as expressions; what differs is marked."""
     now, known = _said(candidate.launch), {} if before is None else _said(before.launch)
-    lines = [_heading("launch")]
-    for name, text in now.items():
-        style = "$text-warning" if known and known.get(name) != text else ""
-        lines.append(hanging(Content.styled(f"{name}  ", "$foreground-muted")) + one_line(text, style))
-    lines += [
-        hanging(Content.styled("restriction  ", "$foreground-muted")) + one_line(text)
-        for text in candidate.restrictions
+    pairs: Pairs = [
+        (name, one_line(text, "$text-warning" if known and known.get(name) != text else ""))
+        for name, text in now.items()
     ]
-    return Content("\n").join(lines)
+    pairs += [("restriction" if place == 0 else "", text) for place, text in enumerate(candidate.restrictions)]
+    return _heading("launch") + "\n" + pairs_table(pairs)
 
 
 def _said(launch: Launch) -> dict[str, str]:
@@ -118,12 +115,11 @@ def _to_measure(candidate: Candidate, evaluations_left: int | None) -> Content:
     """What is measured first, and of how many combinations of values a search may choose after that."""
     values = candidate.default_configuration.items()
     first = ", ".join(f"{name}={tunable_value(value)}" for name, value in values) or "as it is"
-    lines = [_heading("to measure"), hanging(Content.styled("first  ", "$foreground-muted")) + one_line(first)]
+    pairs: Pairs = [("first", first)]
     combinations = math.prod(map(len, candidate.tunables.values()))
     if combinations > 1:
         there = [f"{combinations:,} combinations"]
         there += [counted(len(candidate.restrictions), "restriction")] if candidate.restrictions else []
         there += [] if evaluations_left is None else [f"{counted(evaluations_left, 'evaluation')} left"]
-        search = one_line(f"a search of {', '.join(there)}")
-        lines.append(hanging(Content.styled("then   ", "$foreground-muted")) + search)
-    return Content("\n").join(lines)
+        pairs.append(("then", f"a search of {', '.join(there)}"))
+    return _heading("to measure") + "\n" + pairs_table(pairs)

@@ -24,14 +24,14 @@ from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.jump import JumpScreen, gone_to
 from tui_tuner.tui.kernel_pane import KernelPane, SourceView
-from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine, TabLine
+from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.plan_pane import PlanPane
 from tui_tuner.tui.remembered import remember, remembered
 from tui_tuner.tui.review import ReviewFacts, proposal_facts
 from tui_tuner.tui.row_dialog import RowDialog
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, TabLine
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import result_title, resume_command

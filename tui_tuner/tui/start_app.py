@@ -27,12 +27,17 @@ from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
 from tui_tuner.tui.plain import one_line, plain
 from tui_tuner.tui.problem_form import ProblemForm
 from tui_tuner.tui.start_world import PICKS, Found, RunCard, StartWorld
-from tui_tuner.tui.starting import BREAKPOINTS
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
 from tui_tuner.tui.themes import use_themes
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Fields of the screen and the options that they are."""
-_LABELS = {"max_evaluations": "evaluations", "max_time": "time (20m)", "max_cost": "US dollars"}
+_LABELS = {
+    "max_evaluations": ("evaluations", "as many as it takes"),
+    "max_time": ("time", "no limit; or as in 20m"),
+    "max_cost": ("cost", "no limit; or US dollars"),
+}
+"""What stands before each, and in it while it is empty."""
 
 
 class Choices(OptionList):
@@ -52,7 +57,7 @@ class StartApp(App[list[str]]):
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
-    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = BREAKPOINTS, HEIGHTS
     TITLE = "tuner-tui"
     BINDINGS: ClassVar[list[BindingType]] = [
         *START_BINDINGS,
@@ -91,10 +96,10 @@ class StartApp(App[list[str]]):
                         yield Static({"llm": "model"}.get(name, name), classes="field-name")
                         yield Select[str](self._options(name, self._world.first), value=chosen.get(name, "auto"),
                                           allow_blank=False, id=name, compact=True)  # fmt: skip
-                for name, label in _LABELS.items():
+                for name, (label, empty) in _LABELS.items():
                     with Horizontal(classes="field"):
                         yield Static(label, classes="field-name", markup=False)
-                        yield Input(chosen.get(name, ""), id=name, compact=True)
+                        yield Input(chosen.get(name, ""), id=name, compact=True, placeholder=empty)
         yield Choices(id="runs", compact=True, markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
@@ -189,9 +194,7 @@ class StartApp(App[list[str]]):
     @on(OptionList.OptionSelected)
     def _begin(self) -> None:
         words = self._shown_words()
-        if self.focused is self._kernels and not dict(self._world.kernels).get(self._kernel or Path()):
-            self.action_problem()
-        elif words:
+        if words:
             self.exit(words)
 
     @on(Input.Submitted)
@@ -228,7 +231,7 @@ class StartApp(App[list[str]]):
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
-        if await self.push_screen_wait(ProblemForm(file, text, self._world.check)):
+        if await self.push_screen_wait(ProblemForm(file, text)):
             self._world = self._world.with_problem(kernel)
             at = self._kernels.highlighted
             self._kernels.set_options([Option(_kernel_line(*each)) for each in self._world.kernels])
@@ -302,7 +305,7 @@ def _select(options: OptionList, index: int) -> None:
 
 
 def _kernel_line(file: Path, has_problem: bool) -> Content:
-    mark = Content("") if has_problem else Content.styled("  no problem file yet: Enter guesses one", "dim")
+    mark = Content("") if has_problem else Content.styled("  no problem file yet", "dim")
     return one_line(str(file), "bold") + mark
 
 

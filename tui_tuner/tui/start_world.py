@@ -51,7 +51,6 @@ class StartWorld:
         discover: looks for devices, models and strategies; takes its time.
         runs: those that there are now, the newest first.
         scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
-        check: (problem file, text) -> what is wrong with it, and in which line; nothing where it loads.
         delete: removes a run.
         save: keeps choices as settings; the file.
         keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
@@ -62,7 +61,6 @@ class StartWorld:
     discover: Callable[[], Awaitable[Found]]
     runs: Callable[[], list[RunCard]]
     scaffold: Callable[[Path], Awaitable[tuple[Path, str]]]
-    check: Callable[[Path, str], tuple[str, int | None]]
     delete: Callable[[Path], None]
     save: Callable[[Mapping[str, str]], Path]
     theme: str | None = None

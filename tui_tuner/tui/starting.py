@@ -1,14 +1,21 @@
-"""The frame of the screen while the session and what draws it are loaded: header, empty panes, keys."""
+"""The frame of the screen while the session and what draws it are loaded: header, tabs, empty panes, keys."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
+from textual.geometry import Offset
+from textual.reactive import reactive
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_tuner.tui.keys import KeyLine, TabLine
+from tui_tuner.tui.jump import Target
+from tui_tuner.tui.keys import KeyLine
+from tui_tuner.tui.plain import clickable
 
 TITLES = ("Kernel", "Plan", "Benchmarks", "Chat")
 """The names of the panes, in their order."""
@@ -36,3 +43,36 @@ class StartingScreen(Screen[None]):
         yield Static(id="question")
         yield Static("starting", id="status")
         yield KeyLine()
+
+
+class TabLine(Widget):
+    """The names of the panes where only one of them is visible."""
+
+    auto_links = False
+
+    active: reactive[int] = reactive(1)
+    awaiting: reactive[bool] = reactive(False)
+    titles: reactive[list[str]] = reactive(list)
+
+    def __init__(self, titles: list[str]) -> None:
+        super().__init__(id="tabs")
+        self.set_reactive(TabLine.titles, titles)
+
+    def render(self) -> Content:
+        """The active one in brackets; a mark at the plan while a step awaits the user."""
+        return Content("").join(self._tab(number, title) for number, title in enumerate(self.titles, start=1))
+
+    def targets(self, numbers: Sequence[int], go: Callable[[int], object]) -> Iterator[Target]:
+        """For jump mode: the tabs of these panes."""
+        x = self.content_region.x
+        for number, title in enumerate(self.titles, start=1):
+            if number in numbers:
+                yield Target(Offset(x, self.content_region.y), lambda number=number: go(number))  # type: ignore[misc]
+            x += self._tab(number, title).cell_length
+
+    def _tab(self, number: int, title: str) -> Content:
+        mark = " ○" if self.awaiting and title == "Plan" else ""
+        label = f"{number} {title}{mark}"
+        active = number == self.active
+        content = Content.styled(f"[{label}]", "bold reverse") if active else Content(f" {label} ")
+        return clickable(content, f"screen.pane({number})") + " "

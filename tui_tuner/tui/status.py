@@ -32,7 +32,7 @@ def header_parts(view_model: ViewModel, view: SubjectView) -> list[tuple[int, st
     return [
         (0, "left", started.kernel),
         (2, "left", view_model.device_title),
-        (0, "left", "" if unit == "ms" else unit),
+        (0, "left", "" if unit == "ms" else f"times in {unit}"),
         (3, "left", started.model or "no model"),
         (4, "left", started.strategy),
         (0, "right", "" if speedup is None else factor(speedup)),

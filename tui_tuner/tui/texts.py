@@ -9,20 +9,13 @@ from textual.content import Content
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.tui.plain import hanging, one_line, plain
+from tui_tuner.tui.plain import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
-def pairs_table(pairs: list[tuple[str, str]]) -> Content:
-    """Names and what belongs to them, a line each; those without anything are left out."""
-    width = max(len(name) for name, _ in pairs)
-    labels = {name: hanging(Content.styled(f"{name:<{width}}  ", "$foreground-muted")) for name, _ in pairs}
-    return Content("\n").join(labels[name] + one_line(value) for name, value in pairs if value)
-
-
-def _measured(evaluation: Evaluation, unit: str) -> list[tuple[str, str]]:
+def _measured(evaluation: Evaluation, unit: str) -> Pairs:
     timing, resources = evaluation.timing, evaluation.resources
-    pairs: list[tuple[str, str]] = []
+    pairs: Pairs = []
     if timing is not None:
         ends = interval(timing.low, timing.high, timing.median)
         samples = counted(timing.samples, "sample")
@@ -65,23 +58,21 @@ def _state_of_device(timing: Timing) -> str:
 
 def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
     """Everything about one evaluation; the log of a failure stands at the end."""
-    values = "\n".join(f"  {name} = {tunable_value(value)}" for name, value in row.configuration.items())
-    parts = [
-        pairs_table([("candidate", f"{title} ({row.candidate})")]),
-        Content.assemble(("configuration", "$foreground-muted"), "\n", plain(values)),
-    ]
+    values = {name: tunable_value(value) for name, value in row.configuration.items()}
+    pairs: Pairs = [("candidate", f"{title} ({row.candidate})"), *listed("configuration", values)]
     if row.evaluation is None:
-        return Content("\n").join([*parts, Content.styled("running", "italic")])
+        return pairs_table([*pairs, ("state", Content.styled("running", "italic"))])
     failure = row.evaluation.failure
     if failure is not None:
-        parts.append(plain(f"{failure.kind.value}: {failure.message}", "bold $text-error"))
-    parts.append(pairs_table(_measured(row.evaluation, unit)))
+        pairs.append(("failure", one_line(f"{failure.kind.value}: {failure.message}", "bold $text-error")))
+    elif row.incumbent:
+        pairs.append(("state", one_line("incumbent, the best so far", "bold $text-success")))
+    pairs += _measured(row.evaluation, unit)
     if row.diagnosis is not None:
-        cause = Content.styled("held by  ", "$foreground-muted") + plain(row.diagnosis.cause, "bold")
-        parts += [cause, *map(plain, row.diagnosis.facts)]
-    if failure is not None and failure.detail:
-        parts.append(Content("\n") + plain(failure.detail))
-    return Content("\n").join(parts)
+        pairs.append(("held by", one_line(row.diagnosis.cause, "bold")))
+        pairs += [("", fact) for fact in row.diagnosis.facts]
+    table = pairs_table(pairs)
+    return table if failure is None or not failure.detail else table + "\n\n" + plain(failure.detail)
 
 
 _HEADLINES = {
@@ -103,7 +94,7 @@ def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
     speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
     if speedup and unit != "ms":
         speedup += f", in {unit}"
-    pairs = [
+    pairs: Pairs = [
         ("speed-up", speedup),
         ("reason", finished.reason),
         ("evaluations", f"{finished.evaluations:,}"),
@@ -111,8 +102,9 @@ def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
         ("result", finished.result or ""),
     ]
     if view_model.started is not None:
-        best = f"best.* in {view_model.started.directory}" if finished.speedup else ""
-        pairs += [("best kernel", best), way_on(finished, view_model.started)]
+        better = finished.status == "finished" or (finished.speedup is not None and finished.speedup[0] > 1)
+        best = f"best.* in {view_model.started.directory}" if better else "the one as given: nothing was faster"
+        pairs += [("best kernel", best if finished.speedup else ""), way_on(finished, view_model.started)]
     return pairs_table(pairs)
 
 

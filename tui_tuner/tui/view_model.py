@@ -275,10 +275,8 @@ class ViewModel:
 
     def _evaluated(self, event: events.EvaluationFinished) -> None:
         number, evaluation = event.number, event.evaluation
-        row = EvaluationRow(
-            number, evaluation.candidate, evaluation.configuration, evaluation, diagnosis=event.diagnosis
-        )
-        self._put(row)
+        of, values = evaluation.candidate, evaluation.configuration
+        self._put(row := EvaluationRow(number, of, values, evaluation, diagnosis=event.diagnosis))
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
         if best < float("inf"):
@@ -323,10 +321,12 @@ class ViewModel:
         return None if best is None or best.timing is None else best.timing.median
 
     def _settle_best(self) -> None:
-        """What was compared with the incumbent is it now, or is not better."""
+        """What was compared with the incumbent is it now, or is not better and never was: the best only falls."""
         best = self._incumbent_ms
-        if best is not None:
-            self.best_times[-1:] = [best]
+        place = len(self.best_times) - 1
+        while best is not None and place >= 0 and (place == len(self.best_times) - 1 or self.best_times[place] < best):
+            self.best_times[place] = best
+            place -= 1
 
     def _mark_incumbent(self) -> None:
         """Mark the latest evaluation of the incumbent's configuration, and no other."""

@@ -40,7 +40,7 @@ def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> No
         SandboxError: it was not run, since the child could not be confined.
     """
     if ended.timed_out:
-        raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {timeout_s:g} s")
+        raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {round(timeout_s, 1):g} s")
     if ended.signal in _MEMORY:
         raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended.report.page.fault, values))
     if ended.signal == signal.SIGILL and ended.report.page.fault.placed:  # where the emulator's code finds one
