@@ -195,8 +195,17 @@ async def test_an_approver_decides_on_each_step(kernel: Path) -> None:
 
 @pytest.mark.parametrize("way", ["with", "aclose", "break"])
 async def test_a_tuning_that_is_closed_early_can_be_gone_on_with(
-    kernel: Path, tmp_path: Path, evaluators: list[FakeEvaluator], way: str
+    kernel: Path, tmp_path: Path, evaluators: list[FakeEvaluator], monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
+    # What nobody iterates over any more is closed some turns of the loop later: the session must not have ended by then.
+    compare = FakeEvaluator.compare
+
+    async def slow(*arguments: object) -> object:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return await compare(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FakeEvaluator, "compare", slow)
     choices = {"strategy": "search", "search": "brute_force", "run_directory": tmp_path / "run", **HERE}
     if way == "with":
         async with tui_tuner.tuning(kernel, **choices) as running:
