@@ -197,7 +197,7 @@ async def test_an_approver_decides_on_each_step(kernel: Path) -> None:
 async def test_a_tuning_that_is_closed_early_can_be_gone_on_with(
     kernel: Path, tmp_path: Path, evaluators: list[FakeEvaluator], monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    # What nobody iterates over any more is closed some turns of the loop later: the session must not have ended by then.
+    # What nobody iterates over any more is closed some turns of the loop later: it must not have ended then.
     compare = FakeEvaluator.compare
 
     async def slow(*arguments: object) -> object:

@@ -179,7 +179,7 @@ async def test_the_screen_says_that_its_times_are_recorded():
             if app.session_screen.view_model.device is not None:
                 break
         header = app.session_screen.query_one("#header").render()
-        assert "Slow GPU │ ms (recorded)" in str(header)
+        assert "Slow GPU │ times in ms (recorded)" in str(header)
         await pilot.press("q")
 
 
