@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from functools import reduce
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import chain
+from pathlib import Path
 
 import pytest
 import tomli
@@ -17,7 +21,9 @@ from pydantic import BaseModel
 
 from tests.documents import DEVICES, DOCUMENTS, ROOT, blocks, code
 from tui_tuner.cli import COMMANDS, main
+from tui_tuner.cli.parsers import CommandLine
 from tui_tuner.evaluate.devices.cuda.backends import BACKENDS
+from tui_tuner.journal.reading import header_of
 from tui_tuner.llm import Message, Request
 from tui_tuner.llm.choose import SPECS
 from tui_tuner.llm.prices import worst_cost
@@ -179,6 +185,57 @@ def test_commands_and_options_in_a_document_exist(document, options):
         known = options[command] if called else set().union(*options.values())
         if called or piece.startswith("--"):
             assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", piece)) <= known, piece
+
+
+def command_lines(text: str) -> Iterator[list[str]]:
+    """The words of every command that a document shows on a line of its own, up to where the shell takes over."""
+    for line in re.sub(r"\\\n\s*", " ", text).splitlines():
+        shown = re.match(r" {4,}(?:\$ )?(?:\w+=\S+ |timeout \S+ |nohup )*tuner-tui\b(.*)", line)
+        if shown:
+            words = shlex.split(shown[1], comments=True)
+            ends = [words.index(mark) for mark in ("|", ">", "&", "&&", ";") if mark in words]
+            yield words[: min(ends, default=len(words))]
+
+
+@each_document
+def test_every_command_line_of_a_document_is_one(document):
+    for words in command_lines(document.read_text("utf-8")):
+        CommandLine().parse(words)
+
+
+RUN_HERE = ("best", "replay", "export-dataset", "config", "schema", "help", "strategy", "memory")
+"""Commands that need neither device nor model; the others are run by tests of their own, with other values."""
+
+
+def test_the_command_lines_that_need_neither_device_nor_model_run(tmp_path, monkeypatch, capsys):
+    kept = ROOT / "sample_kernels/recorded/one_prompt-matmul"
+    for run in ("RUN", "A", "B", "first"):
+        shutil.copytree(kept, tmp_path / "tuner-runs" / run)
+    shutil.copytree(kept, tmp_path / "RUN")
+    header = header_of(kept)
+    (tmp_path / "matmul.cu").write_text(header["source"])
+    (tmp_path / "matmul.toml").write_text(header["problem"])
+    (tmp_path / "config.toml").touch()
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/sum.cu").touch()
+    shutil.copytree(ROOT / "sample_kernels/tensile", tmp_path / "sample_kernels/tensile")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TUNER_TUI_CONFIG", str(tmp_path / "config.toml"))
+    ran: dict[tuple[str, ...], None] = {}
+    for words in (w for one in DOCUMENTS for w in command_lines(one.read_text("utf-8")) if w and w[0] in RUN_HERE):
+        if tuple(words) in ran:
+            continue
+        more = ["--auto"] if words[0] == "replay" and "--speed" not in words else []
+        if words[-2:-1] == ["--at"] or words[:3] == ["memory", "forget", "3"]:
+            continue  # plays for minutes; forgets what nobody remembers here
+        try:
+            shell = [[str(path) for path in Path().glob(word)] if "*" in word else [word] for word in words]
+            code = main([*chain(*shell), *more])
+        except SystemExit as exit_:
+            code = exit_.code
+        assert code in (0, 3, None), (words, capsys.readouterr().err)
+        ran[tuple(words)] = None
+    assert {command for command, *_ in ran} == {*RUN_HERE}
 
 
 def test_every_option_of_the_command_line_is_in_a_table_or_beside_its_command(options):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import aclosing
+from collections.abc import Callable
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Literal, TextIO
 
 from tui_tuner.errors import ExitCode
@@ -40,27 +41,40 @@ class ApproveAll:
 
 
 class AskInLines:
-    """Puts every step to the user in a line of the terminal, and reads the answer from the next one."""
+    """Puts every step to the user in a line of the terminal, and reads the answer from the next one.
+
+    Args:
+        asking: what holds while a question waits.
+    """
+
+    def __init__(self, asking: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        self._asking = asking
 
     async def decide(self, proposal: Proposal) -> Decision:
         """Ask until the answer is one."""
         title = clean(proposal.step.title)
         while True:
-            sys.stderr.write(f"step {proposal.step.id} awaits you: {title}  [a]pprove, [s]kip, [r]eject WHY\n")
+            question = f"step {proposal.step.id} awaits you: {title}  [a]pprove, [s]kip, [r]eject WHY"
+            answer, words = await self._answer(question)
+            if action := _ACTIONS.get(answer.lower()):
+                return Decision(action=action, message=words if action == "reject" else "")
+
+    async def _answer(self, question: str) -> tuple[str, str]:
+        """The first word of an answer, and the others."""
+        with self._asking():
+            sys.stderr.write(f"{question}\n")
             sys.stderr.flush()
             answer, _, words = (await _line_of(sys.stdin)).strip().partition(" ")
-            if action := _ACTIONS.get(answer.lower()):
-                return Decision(action=action, message=words.strip() if action == "reject" else "")
+        return answer, words.strip()
 
     async def help(self, trouble: ModelTrouble) -> Remedy:
         """Ask until the answer is one."""
         while True:
             reason = clean(trouble.reason)
-            sys.stderr.write(f"the model failed: {reason}  [r]etry, [m]odel NAME, [s]kip, [w]ithout the model\n")
-            sys.stderr.flush()
-            answer, _, words = (await _line_of(sys.stdin)).strip().partition(" ")
-            if (action := _REMEDIES.get(answer.lower())) and (action != "switch" or words.strip()):
-                return Remedy(action=action, model=words.strip() if action == "switch" else "")
+            question = f"the model failed: {reason}  [r]etry, [m]odel NAME, [s]kip, [w]ithout the model"
+            answer, words = await self._answer(question)
+            if (action := _REMEDIES.get(answer.lower())) and (action != "switch" or words):
+                return Remedy(action=action, model=words if action == "switch" else "")
 
 
 _REMEDIES: dict[str, Literal["retry", "switch", "skip", "without"]] = {

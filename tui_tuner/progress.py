@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import IntEnum
 from typing import TextIO
 
@@ -79,6 +79,15 @@ class Teller:
         async with self._progress.ticking():
             yield
 
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Draw no line of progress into what a user types."""
+        if self._progress is None:
+            yield
+            return
+        with self._progress.hidden():
+            yield
+
 
 def _details(event: events.Event) -> list[str]:
     """What else there is to say of an event, for who wants to see everything."""
@@ -132,7 +141,7 @@ class Progress:
         self._first_at = 0.0
         self._calls = 0
         self._cost: float | None = 0.0
-        self._is_drawn = False
+        self._is_drawn = self._is_hidden = False
 
     def note(self, event: events.Event) -> None:
         """Take what happened into account."""
@@ -206,8 +215,20 @@ class Progress:
             ends.append(each * (limits.max_evaluations - self._evaluations))
         return f"at most {brief_duration(min(ends))} left" if ends and min(ends) >= 1 else ""
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the line away for a while."""
+        self.erase()
+        self._is_hidden = True
+        try:
+            yield
+        finally:
+            self._is_hidden = False
+
     def draw(self) -> None:
         """Write the line, cut to the terminal's width."""
+        if self._is_hidden:
+            return
         width = shutil.get_terminal_size().columns - 1
         self._out.write(f"{_ERASE}{self.line()[:width]}")
         self._out.flush()

@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import _amended
-from tui_tuner.app.drafting import _by_model, _Model, assumptions, confirmed
+from tui_tuner.app.amending import _amended, draft_of
+from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.drafted_sizes import Amendments
 from tui_tuner.problem.load import problem_in_text
+from tui_tuner.session.run_directory import create
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
+from tui_tuner.strategies.propose_problem import DraftReply, facts_of
 
 OPTIONS = SessionOptions(device="emulator")
 COLOURS = """\
@@ -216,10 +219,22 @@ def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):
     assert not model.left
 
 
+def test_a_run_is_gone_on_with_in_the_draft_that_it_began_with(gather, tmp_path):
+    problem, file = gather.problem, gather.file
+    text = gather.text.replace("[sizes]", "[sizes]\nwidth = 7", 1).replace("width = 1024", "", 1)
+    run = create(tmp_path / "run", problem, file, OPTIONS, None, problem_text=text)
+    run.journal.close()
+    begun = as_begun(gather, run.path)
+    assert (begun.text, begun.problem.sizes["width"], begun.is_drafted) == (text, 7, False)
+    other = replace(gather, problem=problem.model_copy(update={"source_text": "another"}))
+    assert as_begun(other, run.path) is None
+    assert as_begun(gather, tmp_path) is None
+
+
 def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):
     file = tmp_path / "gather.cu"
     file.write_text(GATHER + "int main() { int count = 5000; gather<<<count, 64>>>(a, b, c, count, 32); }\n")
-    written = drafted_by(Answers(reply()), problem_of(file))
+    written = draft_of(file, None, facts=facts_of(DraftReply.model_validate_json(reply(tests=[7]))))
     assert written.problem.sizes["rows"] == 5000
     assert written.problem.default_configuration == {"block_size_x": 64}
     assert "rows = 5000  # as the host has it" in written.text

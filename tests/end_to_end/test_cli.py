@@ -106,6 +106,51 @@ def test_a_mistake_on_the_command_line_is_named_and_begins_no_run(
     assert not Path("tuner-runs").exists()
 
 
+LONG = "x" * 300
+BAD_INPUTS: dict[str, tuple[list[str], dict[str, str | bytes], str]] = {
+    "run directory of no name": (["scale.cu", "--auto", "--run-dir", LONG], {}, "File name too long"),
+    "run directory below a file": (["scale.cu", "--auto", "--run-dir", "scale.cu/x"], {}, "scale.cu: is a file"),
+    "run of no name": (["resume", LONG, "--auto"], {}, "File name too long"),
+    "list of no name": (["runs", LONG], {}, "File name too long"),
+    "new strategy of no name": (["strategy", "new", f"{LONG}.py"], {}, "File name too long"),
+    "recording of no name": (["--auto", "--device", f"recorded:{LONG}"], {}, "File name too long"),
+    "strategy that ends at once": (["scale.cu", "--auto", "--strategy", "s.py:X"], {"s.py": "1 / 0\n"}, "s.py:1"),
+    "strategy that is no Python": (["scale.cu", "--auto", "--strategy", "s.py:X"], {"s.py": "class (:"}, "s.py:1"),
+    "steps that are no TOML": (["scale.cu", "--auto", "--steps", "s.toml"], {"s.toml": "[[steps]"}, "s.toml:1"),
+    "nested TOML": (["scale.cu", "--auto"], {"scale.toml": "a = " + "[" * 5000}, "too deep to be read"),
+    "TOML of 16 bits": (["scale.cu", "--auto"], {"scale.toml": "[kernel]".encode("utf-16")}, "not UTF-8"),
+    "nested settings": (["scale.cu", "--auto"], {"tuner-tui.toml": "a = " + "[" * 5000}, "too deep to be read"),
+    "settings with a key": (["scale.cu", "--auto"], {"tuner-tui.toml": '[model]\nkey = "sk-1"\n'}, "tuner-tui.toml"),
+    "host that is no text": (["k.cu", "--auto", "--host", "h"], {"k.cu": SOURCE, "h": b"\xff"}, "not UTF-8"),
+    "kernel of nobody": (["scale.cu:nobody", "--auto"], {}, "no kernel 'nobody'"),
+    "nested braces": (["k.cu", "--auto"], {"k.cu": "__global__ void k(float*a){" + "{" * 20000}, "k.cu"),
+    "recording that is a list": (["--auto", "--device", "recorded:r.json"], {"r.json": "[1]"}, "r.json"),
+    "nested recording": (["--auto", "--device", "recorded:r.json"], {"r.json": "[" * 100000}, "r.json"),
+    "journal of one number": (["resume", "old", "--auto"], {"old/journal.jsonl": "3\n"}, "old/journal.jsonl"),
+    "journal of bytes": (["replay", "old", "--auto"], {"old/journal.jsonl": b"\x1f\x8b\x08\0"}, "old/journal.jsonl"),
+    "baseline of another kind": (["check", "scale.cu", "--baseline", "b"], {"b": "{}"}, "b: "),
+    "share that is none": (["check", "scale.cu", "--baseline", "b", "--max-regression", "x%"], {}, "--max-regression"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUTS)
+def test_what_cannot_be_is_told_in_three_lines_and_leaves_nothing(here: TuneHere, name: str) -> None:
+    arguments, files, message = BAD_INPUTS[name]
+    for file, content in files.items():
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = sorted(Path().rglob("*"))
+    ended = here(*arguments)
+
+    assert ended.code in (1, 2)
+    assert ended.out == ""
+    assert message in ended.err
+    told = ended.err[ended.err.index("tuner-tui") :]
+    assert len(told.splitlines()) <= 3
+    assert max(map(len, told.splitlines())) < 700
+    assert sorted(Path().rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "way_out"),
     [

@@ -17,6 +17,7 @@ from tui_tuner.exports import ToldRun, told_run
 from tui_tuner.exports.blocks import as_markdown
 from tui_tuner.exports.launch_header import launch_header
 from tui_tuner.exports.patch import apply_patch, patch_text
+from tui_tuner.exports.plots import roofline_of
 from tui_tuner.exports.run_report import report_blocks
 from tui_tuner.exports.summary import summary_lines
 from tui_tuner.problem.candidate import Candidate, geometry
@@ -145,7 +146,19 @@ def test_what_holds_the_best_back_is_told_where_it_is_known(told: ToldRun) -> No
 
     assert not [line for line in summary_lines(told) if line.startswith("held by")]
     assert [line for line in summary_lines(known) if line.startswith("held by   The grid has ")]
-    assert "What holds the best back: The grid has " in as_markdown("", [*report_blocks(known)])
+    text = as_markdown("", [*report_blocks(known)])
+    assert "What holds the best back: The grid has " in text
+    assert "\n- launch: " in text
+    assert "in float32: 4000 GB/s (the measured bandwidth of a copy) and 60 TFLOP/s" in captioned(known)
+    halves = work.model_copy(update={"dtype": "float16"})
+    halved = dataclasses.replace(known.run, problem=problem.model_copy(update={"work": halves}))
+    assert "on tensor cores)" in captioned(dataclasses.replace(known, run=halved))
+
+
+def captioned(told: ToldRun) -> str:
+    plot = roofline_of(told)
+    assert plot is not None
+    return plot.caption
 
 
 def test_whether_the_best_computes_the_same_bits_each_time_is_told_where_it_is_known(told: ToldRun) -> None:

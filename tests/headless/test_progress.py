@@ -149,3 +149,17 @@ def test_who_wants_quiet_hears_warnings_and_who_wants_all_the_compilers_words() 
         "[00:12]       int x",
         "[00:13]     in turns with the best so far: 1.50x [1.40, 1.60], 30 pairs",
     ]
+
+
+async def test_no_line_of_progress_is_drawn_into_what_a_user_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "TICK_S", 0.001)
+    terminal = Terminal()
+    teller = progress.Teller(terminal)
+    async with teller.ticking():
+        teller.tell(STORY[0], "begins")
+        with teller.asking():
+            terminal.write("step 1 awaits you\n")
+            before = terminal.getvalue()
+            await asyncio.sleep(0.02)
+            assert terminal.getvalue() == before
+        assert terminal.screen == ["[00:00] begins", "step 1 awaits you", ""]

@@ -26,6 +26,7 @@ def test_the_reference_gets_all_arguments_by_name_and_returns_the_outputs(tmp_pa
     arguments, outputs = called(problem)
     assert outputs["out"].dtype == np.float64
     assert np.array_equal(outputs["out"], arguments[1].astype(np.float64) * 1.5)
+    assert not (tmp_path / "__pycache__").exists()
 
 
 def test_floating_point_arrays_are_double_and_scalars_are_python_numbers(tmp_path):
@@ -45,6 +46,7 @@ def test_floating_point_arrays_are_double_and_scalars_are_python_numbers(tmp_pat
         ("return a['in'] @ np.ones((3, 3))", "failed: ValueError", 5),
         ("a['in'] += 1", "failed: ValueError: output array is read-only", 5),
         ("return undefined", "failed: NameError", 5),
+        ("import sys; sys.exit(3)", "failed: SystemExit: 3", 5),
     ],
 )
 def test_a_reference_that_fails_is_told_with_its_line(tmp_path, body, message, line):

@@ -70,8 +70,8 @@ async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
     """
     run = WatchedRun(path)
     lines = Lines(run.subject, json=json)
-    approver: Approver = AskInLines() if answer else AnswersElsewhere(say)
-    async with aclosing(run.events(approver)) as stream:
+    approver: Approver = AskInLines(lines.teller.asking) if answer else AnswersElsewhere(say)
+    async with lines.teller.ticking(), aclosing(run.events(approver)) as stream:
         async for event in stream:
             lines.take(event)
     return lines.end()

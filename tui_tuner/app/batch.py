@@ -86,7 +86,7 @@ def _is_problem(file: Path, directory: Path) -> bool:
     try:
         text = file.read_text(encoding="utf-8-sig", errors="replace")
         return isinstance(tomli.loads(text).get("kernel"), dict)
-    except tomli.TOMLDecodeError:
+    except (tomli.TOMLDecodeError, RecursionError):
         return "[kernel]" in text
     except OSError:
         return True

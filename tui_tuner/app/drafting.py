@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.propose_problem import KernelToDraft, facts_of, propose_problem
 from tui_tuner.text import clean
 
+Tell = Callable[[str], None]
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
@@ -67,7 +68,11 @@ def as_begun(written: Written, run: Path) -> Written | None:
 
 
 async def confirmed(
-    written: Written, options: SessionOptions, settings: Settings, given: Backend | None = None
+    written: Written,
+    options: SessionOptions,
+    settings: Settings,
+    given: Backend | None = None,
+    tell: Tell | None = None,
 ) -> Written:
     """A draft that its kernel as given was run with, at two sizes, and amended where that said something else.
 
@@ -77,6 +82,7 @@ async def confirmed(
 
     Args:
         given: a model that the user brings, instead of the one that the options name.
+        tell: told in a line when a model is asked, which may take minutes.
 
     Raises:
         UserError: no kernel of the file holds, and the hint says what to write; or there is no such model.
@@ -88,7 +94,7 @@ async def confirmed(
         there = Path(directory)
         async with (
             Trials(local_options(options, there, there / "log", settings)) as trials,
-            _asked(options, settings, given) as model,
+            _asked(options, settings, given, tell) as model,
         ):
             return await _first_that_holds(file, written, trials, model)
 
@@ -140,8 +146,9 @@ def _paid(written: Written, model: _Model | None) -> Written:
 class _Model:
     """A model that is asked for a draft, as far as the session's budget goes."""
 
-    def __init__(self, backend: Backend, options: SessionOptions, max_tokens: int) -> None:
+    def __init__(self, backend: Backend, options: SessionOptions, max_tokens: int, tell: Tell | None = None) -> None:
         self.name = backend.name
+        self.tell = tell or (lambda _: None)
         self.calls = 0
         self.usage = Usage()
         self._backend = backend
@@ -171,13 +178,15 @@ class _OverBudget(Exception):
 
 
 @asynccontextmanager
-async def _asked(options: SessionOptions, settings: Settings, given: Backend | None) -> AsyncIterator[_Model | None]:
+async def _asked(
+    options: SessionOptions, settings: Settings, given: Backend | None, tell: Tell | None
+) -> AsyncIterator[_Model | None]:
     """The model that the session will ask, if it asks one at all; a recorded one knows nothing of drafts."""
     backend = None
     if given is not None or _wants_model(options):
         backend, _ = await model_of(options, settings, given)
     try:
-        yield None if backend is None else _Model(backend, options, settings.model.max_tokens)
+        yield None if backend is None else _Model(backend, options, settings.model.max_tokens, tell)
     finally:
         if backend is not None:
             await backend.aclose()
@@ -199,6 +208,7 @@ async def _by_model(
     before: Sequence[Message] = ()
     reason = ""
     for _ in range(_MODEL_DRAFTS):
+        model.tell(f"asking {model.name} {'again ' if reason else ''}how {first.problem.kernel.name} is launched")
         try:
             reply = await propose_problem(model.call, kernel, before, reason)
         except (NoUsableReply, TransportError, _OverBudget) as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ from tui_tuner.settings import Settings, load_settings, save_settings
 from tui_tuner.strategies.choose import all_strategies
 from tui_tuner.text import clean
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
+
+_COLUMNS = 96
+"""Of the comments above a draft."""
 
 
 def start_world(directory: Path) -> StartWorld:
@@ -135,7 +140,8 @@ async def _drafted(kernel: Path) -> str:
         text, said = held.text, held.doubts
     except ProblemError as error:
         said = (f"it does not hold yet: {error.message}",)
-    return "".join(f"# Tried: {' '.join(clean(line).split())}\n" for line in said) + text
+    lines = (textwrap.wrap(f"Tried: {clean(line)}", _COLUMNS) for line in said)
+    return "".join(f"# {line}\n" for line in chain(*lines)) + text
 
 
 def _chosen(settings: Settings) -> dict[str, str]:

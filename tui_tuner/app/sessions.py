@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,19 +63,21 @@ async def new_session(
     run_path: Path | None,
     host: Path | None = None,
     looked_through: DraftDesk | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> KernelSessionSetup:
     """A session for a kernel or a recording; without a model it runs the strategy that needs none.
 
     Args:
         host: the file with the host's code, for a draft, where it is another than the kernel's.
         looked_through: where the user looks through a draft before anything begins.
+        tell: told in a line of what takes long before the session begins.
 
     Raises:
         UserError: problem file, options, model or run directory cannot be used.
     """
     kernel, options = with_recording(kernel, options)
     written = await asyncio.to_thread(problem_of, kernel, options.device, host)
-    written = await confirmed(written, options, settings)
+    written = await confirmed(written, options, settings, tell=tell)
     options = what_is_left(options, written)
     if looked_through is not None:
         written = await looked_through.taken_over(written)

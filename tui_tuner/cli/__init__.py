@@ -35,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_output()
         return ExitCode.INTERRUPTED
+    except OSError as error:
+        fault = _of_named_file(error, words)
+        if fault is None:
+            raise
+        return _fail(fault, ExitCode.FAILED)
 
 
 def _show_what_cannot_be_encoded() -> None:
@@ -63,12 +68,27 @@ def _in_a_loop(command: Coroutine[Any, Any, int], words: Sequence[str], level: s
             raise
         except BrokenPipeError:
             raise
-        except Exception:
+        except Exception as error:
+            if _of_named_file(error, words) is not None:
+                raise
             logger.critical("an error that nobody expected", exc_info=True)
             _fail(UserError("a fault of this program", hint=_REPORT), ExitCode.FAILED)
             raise
         logger.info("ends", extra=fields(code=code))
         return code
+
+
+def _of_named_file(error: Exception, words: Sequence[str]) -> UserError | None:
+    """What the system has against a file that the user named: its name is too long, it may not be looked at."""
+    from pathlib import Path
+
+    if not isinstance(error, OSError) or not isinstance(error.filename, str):
+        return None
+    file = Path(error.filename)
+    named = [Path(part) for word in words for part in (word, word.partition(":")[2], word.rpartition(":")[0]) if part]
+    if file not in named and not set(named) & set(file.parents):
+        return None
+    return UserError(f"cannot be used: {error.strerror}", hint="name another file", file=file)
 
 
 _REPORT = "`tuner-tui doctor --json` prints what a report of it needs"

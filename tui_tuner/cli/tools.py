@@ -59,7 +59,8 @@ async def init(chosen: argparse.Namespace) -> int:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
     settings = load_settings(beside=file)
     try:
-        held = await confirmed(draft_of(file, name, chosen.host), changed(settings.session, chosen), settings)
+        options = changed(settings.session, chosen)
+        held = await confirmed(draft_of(file, name, chosen.host), options, settings, tell=say)
     except ProblemError as error:
         say(f"what is written does not hold yet: {error.message}")
     else:

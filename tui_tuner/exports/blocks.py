@@ -25,6 +25,13 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Points:
+    """A list of facts, a line each."""
+
+    facts: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows below a head."""
 
@@ -57,7 +64,7 @@ class Plot:
     svg: str
 
 
-Block = Heading | Paragraph | Table | Code | Plot
+Block = Heading | Paragraph | Points | Table | Code | Plot
 
 
 def as_markdown(title: str, blocks: Sequence[Block]) -> str:
@@ -71,6 +78,8 @@ def _markdown(block: Block) -> str:
             return f"## {_plain(block.text)}"
         case Paragraph():
             return _plain(block.text)
+        case Points():
+            return "\n".join(f"- {_plain(fact)}" for fact in block.facts)
         case Table():
             lines = [f"| {' | '.join(map(_plain, row))} |" for row in (block.head, *block.rows)]
             lines.insert(1, f"|{'---|' * len(block.head)}")
@@ -109,6 +118,8 @@ def _html(block: Block) -> str:
             return f"<h2>{escape(_one_line(block.text))}</h2>"
         case Paragraph():
             return f"<p>{escape(_one_line(block.text))}</p>"
+        case Points():
+            return f"<ul>{''.join(f'<li>{escape(_one_line(fact))}</li>' for fact in block.facts)}</ul>"
         case Table():
             head = "".join(f"<th>{escape(_one_line(cell))}</th>" for cell in block.head)
             rows = "".join(
@@ -132,7 +143,8 @@ _STYLE = """\
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: .9rem; } .wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; } .wide { overflow-x: auto; margin: 1rem 0; }
+ul { font-size: .9rem; padding-left: 1.2rem; } td { min-width: 3rem; } td:last-child { min-width: 9rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8885; }
 figure { margin: 1rem 0; padding: .5rem; background: #fff; color: #222; border: 1px solid #8885; border-radius: 6px; }
 figure svg { width: 100%; height: auto; } figcaption { font-size: .85rem; padding: 0 .5rem .3rem; }

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.evaluate.results import Evaluation
+from tui_tuner.evaluate.roofline import roofline
 from tui_tuner.exports import ToldRun
 from tui_tuner.exports.blocks import Plot
 from tui_tuner.format import tunable_value
@@ -121,24 +122,24 @@ def _by_value(axes: Axes, name: str, values: Sequence[Any], timed: Sequence[Eval
 
 
 def roofline_of(told: ToldRun) -> Plot | None:
-    """Kernel as given and best below the ceilings, where the work and the ceilings are known."""
-    work, device = told.problem.work, told.device
-    if work is None or not device.memory_gbs or not device.flops_gflops:
+    """Kernel as given and best below the ceilings of what they work in, where the work and the ceilings are known."""
+    work, limits = told.problem.work, roofline(told.problem, told.device)
+    if work is None or limits is None or limits.memory_ms <= 0 or limits.compute_ms <= 0:
         return None
     flops, moved = (float(evaluate(part, told.problem.sizes)) for part in (work.flops, work.bytes))
-    if flops <= 0 or moved <= 0:
-        return None
-    intensity, ridge = flops / moved, device.flops_gflops / device.memory_gbs
+    peak, bandwidth = flops / limits.compute_ms / 1e6, moved / limits.memory_ms / 1e6
+    scale, unit = (1e3, "TFLOP/s") if peak >= 1e4 else (1.0, "GFLOP/s")
+    intensity, ridge = flops / moved, peak / bandwidth
     figure = _figure(8, 3.8)
     axes = figure.subplots()
     ends = [min(intensity, ridge) / 8, ridge, max(intensity, ridge) * 8]
-    axes.plot(ends, [min(device.flops_gflops, at * device.memory_gbs) for at in ends], color="#333", linewidth=1.5)
+    axes.plot(ends, [min(peak, at * bandwidth) / scale for at in ends], color="#333", linewidth=1.5)
     for words, color, evaluation in (("as given", _GIVEN, told.outcome.baseline), ("best", _BEST, told.outcome.best)):
         if evaluation.timing is not None:
-            reached = flops / evaluation.timing.median / 1e6
-            axes.scatter([intensity], [reached], s=45, color=color, label=f"{words}: {reached:.4g} GFLOP/s", zorder=3)
+            reached = flops / evaluation.timing.median / 1e6 / scale
+            axes.scatter([intensity], [reached], s=45, color=color, label=f"{words}: {reached:.4g} {unit}", zorder=3)
     axes.set_xscale("log")
-    _label(axes, "FLOP per byte of [work]", "GFLOP/s")
+    _label(axes, "FLOP per byte of [work]", unit)
     axes.legend(frameon=False, fontsize=8)
-    ceilings = f"{device.memory_gbs:.0f} GB/s and {device.flops_gflops:.0f} GFLOP/s"
-    return Plot(f"Roofline with ceilings measured on the device: {ceilings} in single precision.", _svg(figure, "roof"))
+    ceilings = f"{bandwidth:.0f} GB/s ({limits.memory}) and {peak / scale:.4g} {unit} ({limits.compute})"
+    return Plot(f"Roofline of work in {limits.dtype}: {ceilings}. An estimate and no bound.", _svg(figure, "roof"))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tui_tuner.exports import ToldRun
-from tui_tuner.exports.blocks import Block, Code, Heading, Paragraph, Table
+from tui_tuner.exports.blocks import Block, Code, Heading, Paragraph, Points, Table
 from tui_tuner.exports.plots import plots_of
 from tui_tuner.exports.summary import steps_of
 from tui_tuner.format import (
@@ -62,7 +62,7 @@ def _found(told: ToldRun) -> Iterator[Block]:
         yield Paragraph(f"A library computes the same: {outcome.library.against(outcome.best)}.")
     if (found := told.diagnosis) is not None:
         yield Paragraph(f"What holds the best back: {found.cause}")
-        yield Paragraph(". ".join(found.facts))
+        yield Points(found.facts)
     if told.problem.is_compiled:
         yield from _tuned(told)
     elif outcome.best.as_written:

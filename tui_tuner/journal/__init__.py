@@ -51,8 +51,9 @@ class Journal:
             JournalError: the file exists or cannot be written.
         """
         content = {"journal": VERSION, **header}
-        made = [directory for directory in path.parents if not directory.exists()]
+        made: list[Path] = []
         try:
+            made += [directory for directory in path.parents if not directory.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("xb", buffering=0)
         except OSError as error:

@@ -5,27 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>0[xX][\da-fA-F]+|(?:\d[\d']*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[uUlLfF]*"
-    r"|(?P<name>[A-Za-z_]\w*(?:\s*(?:\.|->|::)\s*[A-Za-z_]\w*|\s*\[\s*\w+\s*\])*)"
-    r"|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%?:()<>!,]))"
-)
-_CAST = re.compile(
-    r"\(\s*(?:const\s+)?(?:(?:unsigned|signed|long|short|int|float|double|char|size_t|uint|u?int\d+_t)\s*)+\)(?!\s*[;,)]|$)"
-    r"|\b(?:static|reinterpret|const)_cast\s*<[^<>]*>"
-)
-_CONVERSION = re.compile(r"(?:unsigned|int|float|double|size_t|uint|dim3|long)")
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("||",),
-    ("&&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
+from tree_sitter import Node
+
+from tui_tuner.problem.syntax import parse
+
+_NAMED = ("identifier", "field_expression", "subscript_expression", "qualified_identifier")
+_NAME = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[\w+\])*")
+_CONVERSION = re.compile(r"unsigned|int|float|double|size_t|uint|dim3|long|(?:static|reinterpret|const)_cast<[^<>]*>")
 _OPERATORS: dict[str, ast.operator] = {
     "+": ast.Add(),
     "-": ast.Sub(),
@@ -41,9 +28,10 @@ _COMPARISONS: dict[str, ast.cmpop] = {
     "<=": ast.LtE(),
     ">=": ast.GtE(),
 }
+_COMBINED = frozenset({*_OPERATORS, *_COMPARISONS, "&&", "||", "<<", ">>"})
 _ROUNDED_UP = re.compile(r"(?:i|ceil_?|c)?div_?(?:up|ceil|round_?up)?|div_?up|round_?up_?div", re.IGNORECASE)
 _LEAST_OR_MOST = re.compile(r"(?:std\s*::\s*)?f?i?(?P<which>min|max)f?", re.IGNORECASE)
-_MOST_CHARACTERS, _MOST_TOKENS, _MOST_INSIDE = 400, 120, 20
+_MOST_CHARACTERS, _MOST_INSIDE = 400, 40
 SIZEOF = "sizeof__"
 
 
@@ -59,88 +47,50 @@ def arithmetic(text: str) -> ast.expr:
     """
     if len(text) > _MOST_CHARACTERS:
         raise NotArithmetic(text)
-    sized = re.sub(r"\bsizeof\s*\(\s*((?:\w+\s+)*\w+)\s*\)", lambda of: SIZEOF + "_".join(of[1].split()), text)
-    reader = _Reader(_CAST.sub("", sized))
-    node = reader.choice()
-    reader.end()
-    return folded(node)
+    text = re.sub(r"\bunsigned\s*(?=\()", "int", text)  # which the grammar does not take for a conversion
+    root = parse(f"auto value = ({text});", "cuda")
+    declared = root.named_children[0].child_by_field_name("declarator") if root.named_child_count == 1 else None
+    value = None if declared is None else declared.child_by_field_name("value")
+    if root.has_error or value is None:
+        raise NotArithmetic(text)
+    return folded(_read(value, _MOST_INSIDE))
 
 
-class _Reader:
-    """Reads an expression from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens: list[tuple[str, str]] = []
-        place, text = 0, text.strip()
-        while place < len(text):
-            found = _TOKEN.match(text, place)
-            if found is None:
-                raise NotArithmetic(text)
-            self._tokens.append((str(found.lastgroup), re.sub(r"\s", "", found[str(found.lastgroup)])))
-            place = found.end()
-        if len(self._tokens) > _MOST_TOKENS or self._depth() > _MOST_INSIDE:
-            raise NotArithmetic(text)
-        self._tokens.append(("end", ""))
-
-    def _depth(self) -> int:
-        marks = [{"(": 1, ")": -1}.get(text, 0) for _, text in self._tokens]
-        return max(accumulate(marks), default=0)
-
-    def end(self) -> None:
-        if self._tokens[0][0] != "end":
-            raise NotArithmetic(self._tokens[0][1])
-
-    def _taken(self, *marks: str) -> str | None:
-        kind, text = self._tokens[0]
-        return self._tokens.pop(0)[1] if kind == "mark" and text in marks else None
-
-    def _must(self, mark: str) -> None:
-        if self._taken(mark) is None:
-            raise NotArithmetic(f"{mark} is missing")
-
-    def choice(self) -> ast.expr:
-        condition = self._level(0)
-        if self._taken("?") is None:
-            return condition
-        chosen = self.choice()
-        self._must(":")
-        return ast.IfExp(condition, chosen, self.choice())
-
-    def _level(self, level: int) -> ast.expr:
-        if level == len(_LEVELS):
-            return self._single()
-        left = self._level(level + 1)
-        while (mark := self._taken(*_LEVELS[level])) is not None:
-            left = _combined(mark, left, self._level(level + 1))
-        return left
-
-    def _single(self) -> ast.expr:
-        if mark := self._taken("-", "+", "!", "("):
-            if mark == "(":
-                inner = self.choice()
-                self._must(")")
-                return inner
-            operand = self._single()
-            if mark == "!":
-                return ast.UnaryOp(ast.Not(), operand)
+def _read(node: Node, depth: int) -> ast.expr:
+    """A node of the syntax tree as arithmetic."""
+    text = re.sub(r"\s", "", _text(node))
+    if depth == 0:
+        raise NotArithmetic(text)
+    parts = [one for one in node.named_children if one.type not in ("comment", "type_descriptor")]
+    if node.type == "number_literal" or (node.type in _NAMED and _NAME.fullmatch(text)):
+        return ast.Constant(_number(text)) if node.type == "number_literal" else ast.Name(text)
+    if node.type == "sizeof_expression":
+        return ast.Name(SIZEOF + "_".join(re.findall(r"\w+", _text(node).partition("sizeof")[2])))
+    if node.type == "call_expression":
+        function, given = parts
+        return _call(re.sub(r"\s", "", _text(function)), [_read(one, depth - 1) for one in given.named_children])
+    mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
+    match node.type, [_read(one, depth - 1) for one in parts]:
+        case (("parenthesized_expression" | "cast_expression"), [inner]):
+            return inner
+        case "conditional_expression", [condition, chosen, other]:
+            return ast.IfExp(condition, chosen, other)
+        case "binary_expression", [left, right] if mark in _COMBINED:
+            return _combined(mark, left, right)
+        case "unary_expression", [operand] if mark == "!":
+            return ast.UnaryOp(ast.Not(), operand)
+        case "unary_expression", [operand] if mark in ("+", "-"):
             return operand if mark == "+" else ast.BinOp(ast.Constant(0), ast.Sub(), operand)
-        kind, text = self._tokens.pop(0)
-        if kind == "number":
-            return ast.Constant(_number(text))
-        if kind != "name":
-            raise NotArithmetic(text)
-        return self._called(text) if self._taken("(") else ast.Name(text)
+    raise NotArithmetic(text)
 
-    def _called(self, function: str) -> ast.expr:
-        given: list[ast.expr] = []
-        while self._taken(")") is None:
-            given.append(self.choice())
-            self._taken(",")
-        return _call(function, given)
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode()
 
 
 def _number(text: str) -> int | float:
-    text = text.replace("'", "")
+    """What a literal says, whose suffix says nothing here."""
+    text = text.replace("'", "").rstrip("uUlL" if text[:2] in ("0x", "0X") else "uUlLfF")
     if re.fullmatch(r"0[xX].*", text):
         return int(text, 16)
     return int(text) if text.isdecimal() else float(text)

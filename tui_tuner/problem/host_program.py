@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
-from tui_tuner.problem.syntax import constant_of, spaces
+from tui_tuner.problem.syntax import constant_of, declares_constant, spaces
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
@@ -345,6 +345,6 @@ def bytes_of(type_name: str) -> int:
 
 
 def constants_of_host(source: str) -> list[str]:
-    """Names in constant memory that the host fills: a launch finds zeros there."""
+    """Names in constant memory that the host fills."""
     filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
-    return [name for name in dict.fromkeys(filled) if re.search(rf"\b__constant__\b[^;]*\b{name}\b", source)]
+    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]

@@ -10,7 +10,8 @@ import ast
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,7 @@ def outputs_of(
     """
     try:
         returned = call()
-    except Exception as error:  # whatever the user's code raises is the user's to fix
+    except (Exception, SystemExit) as error:  # whatever the user's code raises is the user's to fix
         raise _failure(function, error) from error
     return _checked(function, _by_name(function, returned, list(outputs)), outputs)
 
@@ -223,12 +224,23 @@ def load_function(reference: ReferenceFunction) -> Callable[..., Any]:
         raise ImportError(f"{reference.file.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their own module up
-    spec.loader.exec_module(module)
+    with _writing_nothing():
+        spec.loader.exec_module(module)
     function: Callable[..., Any] = getattr(module, reference.name)
     return function
 
 
-def _failure(reference: ReferenceFunction, error: Exception) -> ProblemError:
+@contextmanager
+def _writing_nothing() -> Iterator[None]:
+    """Leave no compiled modules beside the user's files."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def _failure(reference: ReferenceFunction, error: BaseException) -> ProblemError:
     own = reference.file.absolute()
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).absolute() == own]
     line = frames[-1].lineno if frames else reference.line

@@ -41,15 +41,20 @@ def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
     except tomli.TOMLDecodeError as error:
         hint = None if "\0" in text else 'text needs quotes: name = "matmul"'
         raise ProblemError(not_toml(error, text), hint=hint, file=file, line=error.lineno) from None
+    except RecursionError:
+        raise ProblemError(TOO_DEEP, file=file) from None
 
 
 def toml_value(text: str) -> Any:  # noqa: ANN401 (whatever it says)
     """The value that a word stands for; one that is no TOML is text, so that words need no quotes."""
     try:
         read = tomli.loads(f"value = {text}")
-    except tomli.TOMLDecodeError:
+    except (tomli.TOMLDecodeError, RecursionError):
         return text
     return read["value"] if len(read) == 1 else text
+
+
+TOO_DEEP = "its lists or tables stand in one another too deep to be read"
 
 
 def not_toml(error: tomli.TOMLDecodeError, text: str) -> str:
