@@ -189,7 +189,11 @@ def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> di
         if not any(_OF_A_SOLUTION.match(name) for name in at.keys() - named.keys()):
             return found
     places = _places(columns, len(solutions))
-    if not named.keys() <= at.keys() and len(places) == len(solutions) and not _contradicted(columns, places, solutions):
+    if (
+        not named.keys() <= at.keys()
+        and len(places) == len(solutions)
+        and not _contradicted(columns, places, solutions)
+    ):
         return {columns.names[place]: (place, one) for place, one in zip(places, solutions, strict=True)}
     message = f"it has columns for {len(places)} solutions, but its .yaml has {len(solutions)}"
     if len(places) == len(solutions):
