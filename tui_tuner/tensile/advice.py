@@ -7,6 +7,7 @@ from pathlib import Path
 from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import Backend, Request
+from tui_tuner.llm.errors import ContextTooLong, TransportError
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session_options import SessionOptions
@@ -136,7 +137,17 @@ async def _asked(
         )
     except NoUsableReply as refused:
         raise ModelError(f"the model gave no usable advice in {_ATTEMPTS} calls: {refused}") from refused
+    except TransportError as error:
+        raise ModelError(f"there is no advice: {error}", hint=_way_out(error)) from error
     return answer.value
+
+
+def _way_out(error: TransportError) -> str:
+    if isinstance(error, ContextTooLong):
+        return (
+            "let the model have a larger context ([model] context_tokens of the settings), or name another with --llm"
+        )
+    return "try again, or name another model with --llm"
 
 
 def _text(configuration: BenchmarkConfiguration, advice: Advice, edited: EditedConfiguration, model: str) -> str:

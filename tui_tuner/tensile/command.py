@@ -19,7 +19,7 @@ from tui_tuner.cli.parsers import (
 )
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.tensile import TENSILE_OPTIONS
-from tui_tuner.text import tell
+from tui_tuner.text import nearest, tell
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -33,7 +33,7 @@ _STARTS = 5
 _SIZES, _START, _LOGIC, _BENCH = "sizes", "start", "logic", "bench"
 """Words in the place of a configuration: problem sizes of a log, where to start, library logic, libraries compared."""
 
-
+_WORDS = (_SIZES, _START, _LOGIC, _BENCH)
 _OF_WORDS = {"into": _LOGIC, "force": _LOGIC, "before": _BENCH, "after": _BENCH, "client": _BENCH}
 """Options that mean nothing without a word."""
 
@@ -195,6 +195,8 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
         raise SettingsError(
             "no configuration is named", hint="tuner-tui tensile CONFIG.yaml, or -i CONFIG.yaml -o NEW.yaml"
         )
+    if not named[0].exists() and len(named) > 1 and (word := nearest(str(named[0]), _WORDS)):
+        raise SettingsError(f"there is no {named[0]}", hint=f"did you mean tuner-tui tensile {word} {named[1]}?")
     if len(named) > 2:
         raise SettingsError("the configuration is named twice", hint=f"leave {chosen.input} or {chosen.config} out")
     if chosen.results is not None and chosen.advice is None and chosen.edited is None:
@@ -214,8 +216,11 @@ def _changed(settings: BaseModel, chosen: argparse.Namespace) -> TensileOptions:
     """
     from pydantic import ValidationError
 
-    from tui_tuner.tensile.run_directory import TensileOptions
+    from tui_tuner.tensile.run_directory import DEVICES, TensileOptions
 
+    if chosen.devices is not None and not DEVICES.fullmatch(chosen.devices):
+        hint = "numbers with commas between them, as in --devices 0,1"
+        raise SettingsError(f"--devices names no GPUs by number: {chosen.devices}", hint=hint)
     values = {**settings.model_dump(), **given_of((option.name for option in TENSILE_OPTIONS), chosen)}
     try:
         return TensileOptions.model_validate(values)

@@ -188,25 +188,30 @@ def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> di
         found = {name: (at[name], solution) for name, solution in named.items()}
         if not any(_OF_A_SOLUTION.match(name) for name in at.keys() - named.keys()):
             return found
-    elif _behind(columns) == len(solutions) and not _contradicted(columns, solutions):
-        first = len(columns.names) - len(solutions)
-        return {columns.names[first + number]: (first + number, one) for number, one in enumerate(solutions)}
-    message = f"it has columns for {_behind(columns)} solutions, but its .yaml has {len(solutions)}"
-    if _behind(columns) == len(solutions):
+    places = _places(columns, len(solutions))
+    if (
+        not named.keys() <= at.keys()
+        and len(places) == len(solutions)
+        and not _contradicted(columns, places, solutions)
+    ):
+        return {columns.names[place]: (place, one) for place, one in zip(places, solutions, strict=True)}
+    message = f"it has columns for {len(places)} solutions, but its .yaml has {len(solutions)}"
+    if len(places) == len(solutions):
         message = "its columns are of other solutions than its .yaml, or in another order"
     raise ResultsError(message, hint="The two are not of one run, or one of them was cut off.", file=file, line=1)
 
 
-def _behind(columns: ResultColumns) -> int:
-    """Columns behind the last one of Tensile's own."""
-    return len(columns.names) - 1 - max([*columns.sizes, *columns.known.values()])
+def _places(columns: ResultColumns, solutions: int) -> list[int]:
+    """Places of the solutions' columns, told by how names of solutions begin; else those behind Tensile's own."""
+    called = [place for place in columns.others if _OF_A_SOLUTION.match(columns.names[place])]
+    last_own = max([*columns.sizes, *columns.known.values()])
+    return called if len(called) == solutions else [place for place in columns.others if place > last_own]
 
 
-def _contradicted(columns: ResultColumns, solutions: list[Solution]) -> bool:
+def _contradicted(columns: ResultColumns, places: list[int], solutions: list[Solution]) -> bool:
     """Whether a name is that of a solution with another number."""
-    names = columns.names[-len(solutions) :]
     numbers = {str(solution.get(_NAME)): number for number, solution in enumerate(solutions)}
-    return any(numbers.get(name, number) != number for number, name in enumerate(names))
+    return any(numbers.get(columns.names[place], number) != number for number, place in enumerate(places))
 
 
 def read_results(output: Path) -> list[GroupTable]:

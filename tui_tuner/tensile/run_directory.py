@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import datetime
 import os
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from tui_tuner.session_options import SessionOptions
 from tui_tuner.tensile import LEAST_LIMIT, TENSILE, TENSILE_OPTIONS
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes
+
+DEVICES = re.compile(r"^\d{1,3}(,\d{1,3})*$")
+"""Numbers of GPUs."""
 
 
 class TensileOptions(BaseModel):
@@ -34,7 +38,7 @@ class TensileOptions(BaseModel):
     repeats: int = model_field(TENSILE_OPTIONS, "repeats", ge=0)
     max_run_seconds: float | None = model_field(TENSILE_OPTIONS, "max_run_seconds", gt=0)
     gpu: str | None = model_field(TENSILE_OPTIONS, "gpu")
-    devices: str | None = model_field(TENSILE_OPTIONS, "devices", pattern=r"^\d{1,3}(,\d{1,3})*$")
+    devices: str | None = model_field(TENSILE_OPTIONS, "devices", pattern=DEVICES.pattern)
     tensile: Path | None = model_field(TENSILE_OPTIONS, "tensile")
     knowledge: Path | None = model_field(TENSILE_OPTIONS, "knowledge")
 

@@ -32,7 +32,7 @@ _GIVES_UP = re.compile(
 )
 """How Tensile begins its last words, with or without a mark before them."""
 _COLUMNS = 80
-_STARTS = re.compile(r"[#+]|reject: |rejecting |Tensile::|Traceback|clientExit=|exit status \d+$|\d+/\d+,")
+_STARTS = re.compile(r"[#+]|reject: |rejecting |Overriding |Tensile::|Traceback|clientExit=|exit status \d+$|\d+/\d+,")
 """What begins a line of its own, whatever stands before it."""
 _TRACEBACK = "Traceback (most recent call last):"
 _CLIENT = re.compile(r"Benchmark Process exited with (?:code (-?\d+)|error: .*exit status (\d+))")
@@ -193,6 +193,7 @@ class LogReader:
 
     def feed(self, line: str, seconds: float) -> None:
         """Read one line without its end."""
+        line = clean(line.removesuffix("\r")) if "\x1b" in line or line.endswith("\r") else line
         goes_on = _is_broken(line)
         if self._broken is not None:
             begun, self._broken = self._broken, None

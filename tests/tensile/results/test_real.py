@@ -57,6 +57,13 @@ def test_names_that_contradict_the_order_are_no_result(tmp_path: Path) -> None:
         read_results(leave(tmp_path, csv))
 
 
+def test_solutions_are_found_by_how_their_names_begin_wherever_they_stand(tmp_path: Path) -> None:
+    names = tuple(f"Cijk_Alik_Bljk_HSS_H_{name}" for name in NAMES)
+    text = f"{', '.join(names)}, {PLAIN}\n{SPEEDS}, {CELLS}, 268435456, 300, 55\n"
+    (group,) = read_results(leave(tmp_path, text, solutions(tuple(f"{name}_K1" for name in names))))
+    assert (group.rows[0].winner, group.rows[0].winner_gflops) == (names[1], 4763.85)
+
+
 def test_a_solution_without_its_entry_is_no_unknown_column(tmp_path: Path) -> None:
     names = tuple(f"Cijk_Alik_Bljk_HSS_H_{name}" for name in NAMES)
     csv = table(f"{CELLS}, 1, 1, 1, {SPEEDS}", header=PLAIN, names=names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,28 @@ def test_reasons_keep_their_numbers_and_those_that_differ_become_a_range() -> No
         "Kernel Uses 98304 to 131072 > 65536 bytes of LDS": 2,
     }
     assert (group.name, group.permutations, group.valid, group.built) == ("Cijk_Alik_Bljk_HSS_H_00", 8, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\n".join(f"\x1b[31m{line}\x1b[0m" if line else "" for line in text.split("\n")),
+        lambda text: f"x.py:3: UserWarning: old\n  import x\n{text}",
+    ],
+    ids=["windows", "colours", "warnings"],
+)
+def test_ends_of_lines_colours_and_warnings_change_nothing(changed: Callable[[str], str]) -> None:
+    failure = explain(ended(changed(f"{HEAD}{SIZE[0]}exit status 255\n"), 255))
+    assert failure is not None
+    assert failure.message == SIZE[1]
+    assert read(changed(HEAD + BUILT)).groups == read(HEAD + BUILT).groups
+
+
+def test_a_log_that_was_cut_gives_no_step_as_the_reason() -> None:
+    failure = explain(ended(f"{HEAD.partition(RULE)[0]}# Restoring\n\nOverriding CxxCompiler=amdclang++\n\n####", 255))
+    assert failure is not None
+    assert failure.message == "Tensile ended with status 255, before it made solutions"
 
 
 def test_what_is_neither_valid_nor_rejected_is_a_duplicate() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, STOP, advice, drop, try_value
 from tests.tensile.sessions.test_shapes import ALTERNATE, SEVERAL
 from tests.tensile.sessions.world import SMALL_SPACE, A, B, World
+from tui_tuner.llm.errors import ContextTooLong, KeyRefused, Site, TransportError
 
 EDITED = SMALL_SPACE.replace("DepthU: [32]", "DepthU: [32, 64]")
 
@@ -153,6 +155,43 @@ def test_a_model_without_a_usable_reply_is_an_error_and_nothing_is_written(
     assert len(double.prompts) == 3
     assert not (tmp_path / "advice.md").exists()
     assert not (tmp_path / "gemm.edited.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("failure", "way_out"),
+    [(ContextTooLong, "context_tokens"), (KeyRefused, "name another model with --llm")],
+)
+def test_a_model_that_fails_is_an_error_with_a_way_out(
+    tmp_path: Path,
+    world: World,
+    here: TuneHere,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: type[TransportError],
+    way_out: str,
+) -> None:
+    async def fails(*_: object) -> NoReturn:
+        raise failure("it went wrong", Site("fake", "model"))
+
+    monkeypatch.setattr("tui_tuner.tensile.advice.complete", fails)
+    ended = here("tensile", "gemm.yaml", "--advice", "advice.md", "--llm", says(tmp_path, STOP).name)
+    assert ended.code == 1
+    assert "there is no advice: fake: it went wrong" in ended.err
+    assert way_out in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["gemm.yaml", "--devices", "0,x"], "as in --devices 0,1"),
+        (["size", "app.log"], "did you mean tuner-tui tensile sizes app.log?"),
+    ],
+)
+def test_a_slip_of_the_pen_is_told_with_what_was_meant(
+    world: World, here: TuneHere, arguments: list[str], words: str
+) -> None:
+    ended = here("tensile", *arguments, "--auto")
+    assert ended.code == 2
+    assert words in ended.err
 
 
 def test_advice_to_change_nothing_is_advice_too(tmp_path: Path, world: World, here: TuneHere) -> None:

@@ -63,7 +63,7 @@ class World:
         self.file.write_bytes(text.encode())
         self.sizes = sizes
         self.table = sample.write_table(directory / "measured.csv")
-        self.program = write_program(directory / "bin", measured=self.table, **options)
+        self.program = write_program(directory / "bin", script=False, measured=self.table, **options)
         self.path = directory / "run"
         self.version = "4.33.0"
         self.limit_s: float | None = None

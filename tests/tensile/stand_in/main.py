@@ -63,11 +63,15 @@ def _benchmark_all(configuration: dict[str, Any], setting: Setting) -> None:
         write_logic(setting, configuration)
 
 
+def _loaded(text: str) -> Any:
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def _configuration(texts: list[str], *, alternate: bool) -> dict[str, Any]:
-    base: dict[str, Any] = yaml.safe_load(texts[0])
+    base: dict[str, Any] = _loaded(texts[0])
     if not alternate:
         return base
-    sizes = yaml.safe_load(texts[1]) if len(texts) == 2 else []
+    sizes = _loaded(texts[1]) if len(texts) == 2 else []
     group = {key: base.get(key) for key in ("BenchmarkCommonParameters", "ForkParameters")}
     group["BenchmarkFinalParameters"] = [{"ProblemSizes": sizes}]
     return {"GlobalParameters": base.get("GlobalParameters"), "BenchmarkProblems": [[base["ProblemType"], group]]}

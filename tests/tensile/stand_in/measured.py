@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 _SIZE = ("M", "N", "K")
 Key = tuple[str, ...]
 
@@ -72,8 +70,8 @@ def _gemm(size: list[int]) -> tuple[int, ...]:
 
 
 @functools.cache
-def _text(yaml_text: str) -> str:
-    return json.dumps(_canonical(yaml.safe_load(yaml_text)))
+def _text(json_text: str) -> str:
+    return json.dumps(_canonical(json.loads(json_text)))
 
 
 def _key(names: list[str], values: dict[str, Any]) -> Key:
