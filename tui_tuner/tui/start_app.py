@@ -35,7 +35,7 @@ BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost
 _LABELS = {
     "max_evaluations": ("evaluations", "as many as it takes"),
     "max_time": ("time", "no limit; or as in 20m"),
-    "max_cost": ("cost", "no limit; or US dollars"),
+    "max_cost": ("cost in $", "no limit; or as in 2.5"),
 }
 """What stands before each, and in it while it is empty."""
 
@@ -116,6 +116,7 @@ class StartApp(App[list[str]]):
         self.set_keymap(self._keymap)
         for field_input in self.query(Input):
             field_input.cursor_blink = False
+        self.query_one("#choices").styles.height = len(self._world.kernels) + 2  # the frame; the styles say what fits
         self.query_one("#kernels").border_title = "Kernels"
         self.query_one("#how").border_title = "How"
         self._list_runs()
