@@ -1,27 +1,26 @@
-"""What a bare start shows: the kernels and runs here, and what the settings and this machine offer for a session."""
+"""What a bare start shows: the kernels and runs here, and what the settings and this machine offer for a session.
+
+What looks for devices and models is imported behind the screen.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tui_tuner.app.inventory import ready_devices
 from tui_tuner.errors import JournalError, SettingsError
-from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.format import seconds_of
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
 from tui_tuner.journal.runs import kernel_of, result_of, speedup_of
-from tui_tuner.llm.choose import choose
 from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.resources import settings_file
-from tui_tuner.session.live import is_driven
 from tui_tuner.settings import Settings, load_settings, save_settings
-from tui_tuner.strategies.choose import all_strategies
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
 
 
@@ -59,6 +58,8 @@ def run_cards(directory: Path) -> list[RunCard]:
 
 
 def _card(run: Path) -> RunCard:
+    from tui_tuner.session.live import is_driven
+
     try:
         header = header_of(run)
     except JournalError as error:
@@ -114,6 +115,8 @@ def problem_text(kernel: Path) -> tuple[Path, str]:
         ProblemError: none can be guessed.
         SettingsError: it cannot be read.
     """
+    from tui_tuner.problem.scaffold import scaffold
+
     file = kernel.with_suffix(".toml")
     try:
         return file, file.read_text(encoding="utf-8")
@@ -139,6 +142,13 @@ def _chosen(settings: Settings) -> dict[str, str]:
 
 
 async def _discover(settings: Settings) -> Found:
+    for module in ("app.inventory", "llm.choose", "strategies.choose"):  # half a second, in which keys are heard
+        await asyncio.to_thread(import_module, f"tui_tuner.{module}")
+    from tui_tuner.app.inventory import ready_devices
+    from tui_tuner.evaluate.devices.probe import probe_devices
+    from tui_tuner.llm.choose import choose
+    from tui_tuner.strategies.choose import all_strategies
+
     report = await probe_devices()
     devices = [("auto", "auto"), *((f"{name}  {what}", name) for name, what in ready_devices(report))]
     passed: list[str] = []

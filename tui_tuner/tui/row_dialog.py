@@ -20,7 +20,7 @@ from tui_tuner.text import clean
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.highlighting import PYGMENTS_NAMES
-from tui_tuner.tui.plain import Paragraphs, clickable, hanging, plain
+from tui_tuner.tui.plain import Paragraphs, clickable, hanging, keys_shown, plain
 
 _VIEWS = ("result", "source", "diff")
 
@@ -124,8 +124,4 @@ def _keys(has_source: bool) -> Content:
     keys = {"esc": ("back to the panes", "close"), "y": ("copy", "copy")}
     if has_source:
         keys |= {"d": ("next view", "turn(1)"), "p": ("a step from here", "propose")}
-    items = (
-        clickable(Content.assemble((key, "bold"), f" {words}"), f"screen.{action}")
-        for key, (words, action) in keys.items()
-    )
-    return Content("    ").join(items)
+    return keys_shown(keys)

@@ -122,7 +122,7 @@ class StartApp(App[list[str]]):
         self._list_runs()
         self._kernels.highlighted = 0 if self._world.kernels else None
         (self._kernels if self._world.kernels else self._runs).focus()
-        self._discover()
+        self.call_after_refresh(self._discover)  # which would have the first paint wait
 
     @work(exclusive=True, exit_on_error=False, group="discover", description="devices and models")
     async def _discover(self) -> None:
