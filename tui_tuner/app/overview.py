@@ -17,7 +17,7 @@ from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.format import seconds_of
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
-from tui_tuner.journal.runs import kernel_of, result_of, speedup_of
+from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
 from tui_tuner.settings import Settings, load_settings, save_settings
@@ -58,8 +58,6 @@ def run_cards(directory: Path) -> list[RunCard]:
 
 
 def _card(run: Path) -> RunCard:
-    from tui_tuner.session.live import is_driven
-
     try:
         header = header_of(run)
     except JournalError as error:
