@@ -100,7 +100,7 @@ def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
         ("speed-up", speedup),
         ("reason", finished.reason),
         ("evaluations", f"{finished.evaluations:,}"),
-        ("model", model_effort(finished)),
+        ("model", model_effort(finished) if finished.model_calls else ""),
         ("result", finished.result or ""),
     ]
     if view_model.started is not None:
