@@ -58,7 +58,7 @@ def test_the_screen_loads_no_vendors_package(tmp_path: Path, module: str) -> Non
 
 
 def test_the_frame_of_the_screen_is_there_before_anything_of_sessions(tmp_path: Path) -> None:
-    loaded = loaded_by("tui_tuner.tui.app, tui_tuner.app.showing", tmp_path)
+    loaded = loaded_by("tui_tuner.tui.app, tui_tuner.app.showing, tui_tuner.app.attaching", tmp_path)
 
     assert loaded >= SCREENS
     assert not loaded & ENGINE

@@ -127,9 +127,10 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
         screen.waits()
         screen.presses("a")
         screen.sees("✓ finished")
-        status, _ = screen.is_left()
+        status, left = screen.is_left()
 
     assert status == 0
+    assert "speed-up" in left, "the result stays in the terminal"
     (run,) = (tmp_path / "tuner-runs").iterdir()
     assert "passes 10" in (run / "best.cu").read_text()
     assert len(model.prompts) == 2

@@ -16,9 +16,10 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reply, se
 from tests.waiting import reached
 from tui_tuner.errors import JournalError
 from tui_tuner.headless import ApproveAll
+from tui_tuner.journal.runs import is_driven
 from tui_tuner.session import live
 from tui_tuner.session.events import ApprovalGiven, Event, Note, SessionFinished, UserSaid
-from tui_tuner.session.live import GONE, LiveRun, WatchedRun, is_driven
+from tui_tuner.session.live import GONE, LiveRun, WatchedRun
 from tui_tuner.session.plan import Say
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step

@@ -10,7 +10,7 @@ from tests.tui import scripted
 from tests.tui.scripted import Entry, ScriptedRun
 from tests.waiting import reached
 from tui_tuner.app import showing
-from tui_tuner.app.showing import SessionSetup
+from tui_tuner.app.starting import SessionSetup
 from tui_tuner.errors import ExitCode
 from tui_tuner.headless import AskInLines
 from tui_tuner.log import writing

@@ -13,7 +13,7 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.app import showing
-from tui_tuner.app.showing import SessionSetup
+from tui_tuner.app.starting import SessionSetup
 from tui_tuner.errors import ExitCode
 from tui_tuner.session import events
 from tui_tuner.session.events import Event

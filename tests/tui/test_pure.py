@@ -349,5 +349,5 @@ def test_that_a_device_stays_taken_is_said_then_that_it_is_given_back() -> None:
         line.keep_device(kept)
         said.append(line.render().plain)
     assert said[0] == ""
-    assert "stays taken for =" in said[1]
+    assert "to compare rows with =" in said[1]
     assert "given back" in said[2]

@@ -153,7 +153,7 @@ async def test_a_second_ctrl_c_leaves_also_while_a_step_awaits(started: Started)
 async def test_a_finished_session_shows_its_result_and_is_left_at_once(started: Started) -> None:
     async with started(ScriptedRun(scripted.finished())) as pilot:
         text = screen_text(pilot.app)
-        for part in ("1.83x [1.80,1.86]", "result.json", "best.*", "tuner-tui replay matmul-20261120-1432"):
+        for part in ("1.83x [1.80,1.86]", "result.json", "best.cu", "tuner-tui replay matmul-20261120-1432"):
             assert part in text
         await pilot.press("escape", "q")
         await pilot.pause()

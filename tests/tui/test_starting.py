@@ -15,7 +15,7 @@ from tests.session.fakes import write_problem
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun, awaiting
 from tui_tuner.app.drafting import drafted
-from tui_tuner.app.showing import DraftDesk, SessionSetup, StartingSession
+from tui_tuner.app.starting import DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.load import Written
 from tui_tuner.session.events import Event

@@ -1,4 +1,7 @@
-"""Terminals that come and go: watching a session that another process drives, and a session whose terminal is gone."""
+"""Terminals that come and go: watching a session that another process drives, and a session whose terminal is gone.
+
+It is imported before the screen is there, and so imports nothing of sessions by itself.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,11 @@ from typing import TYPE_CHECKING
 
 from tui_tuner.app.signals import EndingSignals
 from tui_tuner.errors import ExitCode
-from tui_tuner.headless import AskInLines, Lines
-from tui_tuner.session.live import WatchedRun
-from tui_tuner.session.stream import KeptRun
-from tui_tuner.strategies.steps import Approver, Decision, ModelTrouble, Proposal, Remedy
 from tui_tuner.text import say
 
 if TYPE_CHECKING:
+    from tui_tuner.session.stream import KeptRun
+    from tui_tuner.strategies.steps import Approver, Decision, ModelTrouble, Proposal, Remedy
     from tui_tuner.tui.app import TunerApp
 
 STORY = "story.log"
@@ -68,6 +69,9 @@ async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
     Raises:
         JournalError: there is no such run.
     """
+    from tui_tuner.headless import AskInLines, Lines
+    from tui_tuner.session.live import WatchedRun
+
     run = WatchedRun(path)
     lines = Lines(run.subject, json=json)
     approver: Approver = AskInLines(lines.teller.asking) if answer else AnswersElsewhere(say)
@@ -134,6 +138,8 @@ async def without_a_terminal(app: TunerApp, run: KeptRun | None, interrupt: Call
         run: None as long as the session is not put together.
         interrupt: ends the session.
     """
+    from tui_tuner.headless import Lines
+
     lines = Lines(app.subject)
     signals = EndingSignals(interrupt, but=signal.SIGHUP)
     told = say if run is None else attach_line(run)

@@ -1,32 +1,29 @@
-"""What a bare start shows: the kernels and runs here, and what the settings and this machine offer for a session."""
+"""What a bare start shows: the kernels and runs here, and what the settings and this machine offer for a session.
+
+What looks for devices and models is imported behind the screen.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import textwrap
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from tui_tuner.app.amending import draft_of
-from tui_tuner.app.drafting import confirmed
-from tui_tuner.app.inventory import ready_devices
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
-from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.format import seconds_of
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
-from tui_tuner.journal.runs import kernel_of, result_of, speedup_of
-from tui_tuner.llm.choose import choose
+from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
 from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.resources import settings_file
-from tui_tuner.session.live import is_driven
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings, load_settings, save_settings
-from tui_tuner.strategies.choose import all_strategies
 from tui_tuner.text import clean
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
 
@@ -134,6 +131,10 @@ async def problem_text(kernel: Path) -> tuple[Path, str]:
 
 async def _drafted(kernel: Path) -> str:
     """A first text, with what came of trying it above."""
+    from tui_tuner.app.amending import draft_of
+    from tui_tuner.app.drafting import confirmed
+    from tui_tuner.problem.scaffold import scaffold
+
     text = scaffold(kernel, None)
     try:
         held = await confirmed(draft_of(kernel, None), SessionOptions(llm="none"), load_settings(beside=kernel))
@@ -160,6 +161,13 @@ def _chosen(settings: Settings) -> dict[str, str]:
 
 
 async def _discover(settings: Settings) -> Found:
+    for module in ("app.inventory", "llm.choose", "strategies.choose"):  # half a second, in which keys are heard
+        await asyncio.to_thread(import_module, f"tui_tuner.{module}")
+    from tui_tuner.app.inventory import ready_devices
+    from tui_tuner.evaluate.devices.probe import probe_devices
+    from tui_tuner.llm.choose import choose
+    from tui_tuner.strategies.choose import all_strategies
+
     report = await probe_devices()
     devices = [("auto", "auto"), *((f"{name}  {what}", name) for name, what in ready_devices(report))]
     passed: list[str] = []

@@ -23,7 +23,7 @@ from tui_tuner.app.choosing import (
 )
 from tui_tuner.app.drafting import assumptions, confirmed
 from tui_tuner.app.named import problem_of, with_recording
-from tui_tuner.app.showing import DraftDesk, SessionSetup
+from tui_tuner.app.starting import DraftDesk, SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS

@@ -8,55 +8,25 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.app.signals import EndingSignals, obey_signals
+from tui_tuner.app.starting import Begin, DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.log import is_written, log_file
 from tui_tuner.resources import look_file, own_table, settings_file
-from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import say
 
 if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
-    from tui_tuner.session.events import Event
-    from tui_tuner.session.plan import Instruction
-    from tui_tuner.session.stream import EventStream, KeptRun
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.app import ScreenBroken, TunerApp
     from tui_tuner.tui.subject import EventSource
 
 _LOG = logging.getLogger(__name__)
-_ENGINE = "tui_tuner.app.sessions"
-"""What takes a second to load; on the screen it does so behind the empty panes."""
-
-
-@dataclass(frozen=True)
-class SessionSetup:
-    """A session that is ready to run, and what the user should know before.
-
-    Attributes:
-        is_new: whether the run begins with it.
-    """
-
-    session: EventStream
-    run: KeptRun
-    notes: list[str]
-    is_new: bool = False
-
-    def forget_if_empty(self) -> None:
-        """A new run that failed before its first result is none: nothing of it is left behind."""
-        if self.is_new and not self.run.journal.records:
-            self.run.journal.discard()
-
-
-Begin = Callable[[], Awaitable[SessionSetup]]
-"""Puts the session together; called once, in the loop in which the session then runs."""
 
 
 @dataclass(frozen=True)
@@ -107,20 +77,6 @@ class FrontEnd:
                 raise SettingsError(f"{flag} {needs} --auto", hint="the screen prints nothing")
         if not self.has_terminal:
             raise SettingsError("there is no terminal for the screen", hint=without)
-
-
-class DraftDesk:
-    """Where a draft is put to the user before the run begins.
-
-    Attributes:
-        put: shows it, and gives it as the user takes it over; None where nobody looks.
-    """
-
-    put: Callable[[Written], Awaitable[Written]] | None = None
-
-    async def taken_over(self, written: Written) -> Written:
-        """The draft as the user lets it be; what they wrote themselves is not put to them."""
-        return written if self.put is None or not written.is_drafted else await self.put(written)
 
 
 async def show(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None = None) -> ExitCode:
@@ -191,7 +147,18 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str, drafts: 
         _tell_notes(starting.setup)
         if code is ExitCode.INTERRUPTED:
             _tell_resume(starting.setup)
+        elif app.finished is not None and not front_end.plays:
+            _tell_result(app)
     return code
+
+
+def _tell_result(app: TunerApp) -> None:
+    """Leave the result in the terminal that the screen is gone from."""
+    from tui_tuner.headless import Lines
+
+    lines = Lines(app.subject)
+    app.retell(lines.hear)
+    lines.end()
 
 
 async def _put(app: TunerApp, draft: Written) -> Written:
@@ -292,60 +259,6 @@ def _look(named: str | None) -> dict[str, Any]:
         return {"theme": named}  # who begins the session says why
     calls: dict[str, Any] = {name: table[name] for name in ("bell", "notify") if name in table}
     return {**calls, "theme": named or theme, "keymap": keys or None}
-
-
-class StartingSession:
-    """A session for the screen that is put together once the screen is there.
-
-    Attributes:
-        title: a few words for the terminal's title.
-        setup: the session; None until it is put together.
-    """
-
-    goes_on: ClassVar[bool] = False
-
-    def __init__(self, begin: Begin, title: str) -> None:
-        self.title = title
-        self.setup: SessionSetup | None = None
-        self._begin = begin
-        self._told: list[Instruction] = []
-
-    @property
-    def subject(self) -> Subject:
-        """What it is about: a kernel as long as nothing else is known."""
-        return KERNEL if self.setup is None else self.setup.session.subject
-
-    @property
-    def keeps_device(self) -> bool:
-        """Whether the session is over and its device stays taken for comparisons."""
-        return self.setup is not None and self.setup.session.keeps_device
-
-    async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
-        """Put the session together, then run it while iterated.
-
-        Raises:
-            UserError: something that the user must mend.
-        """
-        await asyncio.to_thread(import_module, _ENGINE)
-        self.setup = await self._begin()
-        self.setup.session.stays = True
-        for instruction in self._told:
-            self.setup.session.tell(instruction)
-        async with aclosing(self.setup.session.events(approver)) as stream:
-            async for event in stream:
-                yield event
-
-    def interrupt(self, reason: str) -> None:
-        """End the session where it is, if it is put together."""
-        if self.setup is not None:
-            self.setup.session.interrupt(reason)
-
-    def tell(self, instruction: Instruction) -> bool:
-        """Take what the user says, at first to pass it on later; False if the session cannot be changed."""
-        if self.setup is None:
-            self._told.append(instruction)
-            return True
-        return self.setup.session.tell(instruction)
 
 
 def _tell_notes(setup: SessionSetup) -> None:

@@ -36,7 +36,7 @@ from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 from tui_tuner.text import say, tell
 
 if TYPE_CHECKING:
-    from tui_tuner.app.showing import SessionSetup
+    from tui_tuner.app.starting import SessionSetup
 
 
 def add_tune(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +92,8 @@ async def tune(chosen: argparse.Namespace) -> int:
 
     if chosen.kernel is not None and chosen.kernel.suffix == ".cu":
         await start_ahead(chosen.device or "auto")
-    from tui_tuner.app.showing import DraftDesk, show
+    from tui_tuner.app.showing import show
+    from tui_tuner.app.starting import DraftDesk
 
     drafts = DraftDesk()
 

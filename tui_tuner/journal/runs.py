@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import tomllib
@@ -17,6 +18,8 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, JournalContent, read_journal
 
 RESULT = "result.json"
+LIVE, LIVE_EVENTS = "live", "events.jsonl"
+"""Where in a run's directory its events are told to who watches; locked by the process that drives the run."""
 
 
 @dataclass(frozen=True)
@@ -173,3 +176,15 @@ def clean_runs(directory: Path) -> Iterator[str]:
                 Journal.reopen(path / FILE).close()  # another process at work on it holds its journal
                 shutil.rmtree(path, ignore_errors=True)
                 yield f"{run.run}: removed: nothing was on record"
+
+
+def is_driven(run: Path) -> bool:
+    """Whether a process drives this run now, and lets others watch."""
+    try:
+        with (run / LIVE / LIVE_EVENTS).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

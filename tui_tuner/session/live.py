@@ -26,6 +26,7 @@ from pydantic import BaseModel, ValidationError
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.reading import header_of, journal_of
+from tui_tuner.journal.runs import LIVE, LIVE_EVENTS, is_driven
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
 from tui_tuner.session.plan import INSTRUCTION, Instruction
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy
@@ -33,7 +34,7 @@ from tui_tuner.subjects import Subject, subject_of
 
 AnswerT = TypeVar("AnswerT", Decision, Remedy)
 
-_DIRECTORY, _EVENTS, _SAID = "live", "events.jsonl", "said"
+_SAID = "said"
 _LISTEN_S = 0.2
 """How often a session looks for what was said, and a watcher for events."""
 _LONGEST = 4 << 20
@@ -54,7 +55,7 @@ class LiveRun:
     """
 
     def __init__(self, run: Path, approver: Approver, tell: Callable[[Instruction], object]) -> None:
-        self._directory = run / _DIRECTORY
+        self._directory = run / LIVE
         self._approver = approver
         self._tell = tell
         self._asked: dict[str, tuple[type[BaseModel], asyncio.Future[Any]]] = {}
@@ -69,10 +70,10 @@ class LiveRun:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory.mkdir(mode=0o700)
             (self._directory / _SAID).mkdir(mode=0o700)
-            unseen = self._directory / f".{_EVENTS}"
+            unseen = self._directory / f".{LIVE_EVENTS}"
             self._file = unseen.open("xb", buffering=0)
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            unseen.rename(self._directory / _EVENTS)  # nobody finds it before it is locked
+            unseen.rename(self._directory / LIVE_EVENTS)  # nobody finds it before it is locked
             self._listening = asyncio.create_task(self._listen(), name="watchers")
 
     def publish(self, event: Event) -> None:
@@ -152,18 +153,6 @@ class LiveRun:
                 answer.set_result(kind.model_validate_json(text))
 
 
-def is_driven(run: Path) -> bool:
-    """Whether a process drives this run now, and lets others watch."""
-    try:
-        with (run / _DIRECTORY / _EVENTS).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
 class WatchedRun:
     """The side of a watcher: a session that another process drives, followed from its first event on.
 
@@ -203,7 +192,7 @@ class WatchedRun:
             approver: is asked what the session asks; it is told by cancellation that another answered.
         """
         try:
-            with (self.path / _DIRECTORY / _EVENTS).open("rb") as file:
+            with (self.path / LIVE / LIVE_EVENTS).open("rb") as file:
                 async for line in self._lines(file):
                     event = self._heard(line, approver)
                     if event is not None:
@@ -256,7 +245,7 @@ class WatchedRun:
 
     def _say(self, name: str, text: str) -> bool:
         """Lay a word down whole; False if another has that name already, as when another answered first."""
-        said = self.path / _DIRECTORY / _SAID
+        said = self.path / LIVE / _SAID
         unseen = said / f".{name}-{os.getpid()}"
         try:
             unseen.write_text(text, encoding="utf-8")

@@ -24,7 +24,7 @@ from tui_tuner.text import nearest, tell
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from tui_tuner.app.showing import SessionSetup
+    from tui_tuner.app.starting import SessionSetup
     from tui_tuner.tensile.run_directory import TensileOptions
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.app.choosing import model_of
-from tui_tuner.app.showing import SessionSetup
+from tui_tuner.app.starting import SessionSetup
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.llm import Backend
 from tui_tuner.resources import settings_file

@@ -274,20 +274,23 @@ class TunerApp(App[str]):
         Raises:
             BaseException: whatever ended the session other than by an event.
         """
-        for event in self._latest.values():
-            hear(event)
+        self.retell(hear)
         for event in self._missed:
             take(event)
         self._take = take
         self._desk.hand_over(approver)
-        engine = self._engine or asyncio.create_task(self._drive(), name="session")
-        self._engine = engine
+        engine = self._engine = self._engine or asyncio.create_task(self._drive(), name="session")
         try:
             if not self._over:
                 await asyncio.wait([engine])
                 engine.result()
         finally:
             await self._end_session()
+
+    def retell(self, hear: Callable[[Event], object]) -> None:
+        """Tell what was shown, the latest event of each kind."""
+        for event in self._latest.values():
+            hear(event)
 
     def _question_changed(self) -> None:
         if self.is_running:
@@ -305,8 +308,7 @@ class TunerApp(App[str]):
         """Copy what is selected, or leave where nothing is."""
         from tui_tuner.tui.copying import copied, taken_selection
 
-        text = taken_selection(self.screen)
-        if text:
+        if text := taken_selection(self.screen):
             copied(self, text, counted(len(text.splitlines()), "line"))
         else:
             await self.action_quit()
@@ -325,8 +327,7 @@ class TunerApp(App[str]):
 
         if self._starting:
             await self._leave(True)
-            return
-        if self.finished is not None:
+        elif self.finished is not None:
             self.exit(self.finished.status)
         elif self._run_shown.goes_on:
             self.exit(LEFT)

@@ -69,7 +69,7 @@ class QuestionLine(Widget):
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 
 
-_KEPT = "the device stays taken for =, ten minutes more at a time, or until you leave"
+_KEPT = "the device is kept ten minutes more, to compare rows with =; q gives it back"
 _GIVEN_BACK = "the device is given back"
 
 REMEDY = "remedy"

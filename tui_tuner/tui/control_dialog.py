@@ -11,7 +11,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -21,7 +20,7 @@ from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipS
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import ApprovalLevel
-from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.plain import keys_shown, one_line
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -107,7 +106,8 @@ class ControlDialog(ModalScreen[Instruction | None]):
             yield OptionList(*(Option(one_line(each.words)) for each in self._choices), compact=True, markup=False)
             yield Input(id="control-words", compact=True)
             yield Static(id="control-fault", markup=False)
-            yield Static(_keys(), markup=False, classes="dialog-keys")
+            keys = {"enter": ("choose", ""), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """Begin with the first."""
@@ -143,8 +143,3 @@ class ControlDialog(ModalScreen[Instruction | None]):
     def action_give_up(self) -> None:
         """Close without a choice."""
         self.dismiss(None)
-
-
-def _keys() -> Content:
-    leave = clickable(Content.assemble(("esc", "bold"), " leave"), "screen.give_up")
-    return Content("    ").join([Content.assemble(("enter", "bold"), " choose"), leave])

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.screen import Screen
@@ -18,7 +18,9 @@ from textual.widgets import Input, TextArea
 from tui_tuner.format import tunable_value
 from tui_tuner.processes.child import Program, running
 from tui_tuner.text import clean
-from tui_tuner.tui.view_model import ViewModel
+
+if TYPE_CHECKING:
+    from tui_tuner.tui.view_model import ViewModel
 
 _LONGEST = 75_000
 """Characters that terminals take in one OSC 52; more is written to a file as well."""

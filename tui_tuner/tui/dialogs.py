@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
@@ -19,15 +19,16 @@ from textual.widgets import Button, Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from tui_tuner.format import tunable_value
-from tui_tuner.llm.choose import SPECS
-from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
-from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.text import clean
 from tui_tuner.tui.highlighting import apply_language, apply_theme
-from tui_tuner.tui.plain import Paragraphs, clickable, one_line, plain
-from tui_tuner.tui.plan_lines import StepWords
+from tui_tuner.tui.plain import Paragraphs, keys_shown, one_line, plain
+
+if TYPE_CHECKING:
+    from tui_tuner.problem.model import Configuration
+    from tui_tuner.strategies.steps import ModelTrouble
+    from tui_tuner.tui.plan_lines import StepWords
 
 
 def editor_command(environment: Mapping[str, str]) -> list[str] | None:
@@ -161,16 +162,15 @@ class ConfirmDialog(ModalScreen[bool]):
         with Vertical(classes="dialog"):
             yield Static(self._question, markup=False, classes="dialog-title")
             yield Static(one_line(self._about), markup=False)
-            yes = clickable(Content.assemble(("y", "bold"), " yes"), "screen.answer(True)")
-            no = clickable(Content.assemble(("esc", "bold"), " no"), "screen.answer(False)")
-            yield Static(Content("    ").join([yes, no]), markup=False, classes="dialog-keys")
+            keys = {"y": ("yes", "answer(True)"), "esc": ("no", "answer(False)")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def action_answer(self, yes: bool) -> None:
         """Close with the answer."""
         self.dismiss(yes)
 
 
-class StepDialog(ModalScreen[StepWords | None]):
+class StepDialog(ModalScreen["StepWords | None"]):
     """Two fields over the screen; the result is what they say, or None if the user gave up.
 
     Args:
@@ -196,7 +196,8 @@ class StepDialog(ModalScreen[StepWords | None]):
             yield Input(one_line(self._words.title).plain, id="step-title", select_on_focus=False, compact=True)
             yield Static("detail, in more words", classes="field-name")
             yield TextArea(clean(self._words.detail), id="step-words", soft_wrap=True, compact=True)
-            yield Static(_step_keys(), markup=False, classes="dialog-keys")
+            keys = {"ctrl+s": ("save", "save"), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """No blinking."""
@@ -206,6 +207,8 @@ class StepDialog(ModalScreen[StepWords | None]):
     @on(Input.Submitted)
     def action_save(self) -> None:
         """Close with the words; a step without a title is none."""
+        from tui_tuner.tui.plan_lines import StepWords
+
         title = self.query_one(Input).value.strip()
         if title:
             self.dismiss(StepWords(title, self.query_one(TextArea).text.strip()))
@@ -215,12 +218,6 @@ class StepDialog(ModalScreen[StepWords | None]):
     def action_give_up(self) -> None:
         """Close without them."""
         self.dismiss(None)
-
-
-def _step_keys() -> Content:
-    save = clickable(Content.assemble(("ctrl+s", "bold"), " save"), "screen.save")
-    leave = clickable(Content.assemble(("esc", "bold"), " leave"), "screen.give_up")
-    return Content("    ").join([save, leave])
 
 
 class ModelDialog(ModalScreen[str | None]):
@@ -236,6 +233,8 @@ class ModelDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """What failed, the line, and what may stand in it."""
+        from tui_tuner.llm.choose import SPECS
+
         with Vertical(classes="dialog"):
             yield Static("Another model", classes="dialog-title")
             yield Static(one_line(f"{self._trouble.model}: {self._trouble.reason}"), markup=False)
@@ -278,7 +277,8 @@ class ThawDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Static("Search a held tunable again", classes="dialog-title")
             yield OptionList(*(Option(plain(line)) for line in lines), compact=True, markup=False, id="thaw")
-            yield Static(_thaw_keys(), markup=False, classes="dialog-keys")
+            keys = {"enter": ("thaw", ""), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """Begin with the first."""
@@ -291,11 +291,6 @@ class ThawDialog(ModalScreen[str | None]):
     def action_give_up(self) -> None:
         """Close without a choice."""
         self.dismiss(None)
-
-
-def _thaw_keys() -> Content:
-    leave = clickable(Content.assemble(("esc", "bold"), " leave"), "screen.give_up")
-    return Content("    ").join([Content.assemble(("enter", "bold"), " thaw"), leave])
 
 
 class EditorDialog(ModalScreen[str | None]):

@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Click, Key
-from textual.geometry import Offset
+from textual.events import Click, Key, Resize
+from textual.geometry import Offset, Size
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
@@ -54,6 +54,7 @@ class JumpScreen(ModalScreen[Target | None]):
     def __init__(self, targets: Iterable[Target]) -> None:
         super().__init__()
         self._targets = dict(zip(LETTERS, targets, strict=False))
+        self._laid_out_in: Size | None = None
 
     def compose(self) -> ComposeResult:
         """A letter a place."""
@@ -61,6 +62,12 @@ class JumpScreen(ModalScreen[Target | None]):
             label = Static(letter, classes="jump-letter", markup=False)
             label.styles.offset = (target.offset.x, target.offset.y)
             yield label
+
+    def on_resize(self, event: Resize) -> None:
+        """Letters that stand elsewhere now mean nothing."""
+        if self._laid_out_in not in (None, event.size):
+            self.dismiss(None)
+        self._laid_out_in = event.size
 
     def on_key(self, event: Key) -> None:
         """Go to the place of the letter, or nowhere."""

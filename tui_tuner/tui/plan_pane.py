@@ -93,6 +93,7 @@ class StepList(OptionList, inherit_bindings=False):
         super().__init__(id="steps", compact=True, markup=False)
         self._steps: dict[int, Step] = {}
         self._followed: int | None = None
+        self._drawn_for = 0
 
     @property
     def selected(self) -> Step | None:
@@ -126,6 +127,9 @@ class StepList(OptionList, inherit_bindings=False):
             self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
         if self._steps:
             self._scroll_from_the_top()
+        if self._line_width != self._drawn_for:  # other lines, another height; Textual 8.2 keeps the one that it had
+            self._drawn_for = self._line_width
+            self.refresh(layout=True)
 
     def _fill(self, selected: Step | None) -> None:
         self.set_options([Option(step_lines(step, self._line_width), id=str(step.id)) for step in self._steps.values()])

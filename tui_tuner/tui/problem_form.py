@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -23,7 +23,7 @@ from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.text import clean
 from tui_tuner.tui.highlighting import apply_theme, style_of
-from tui_tuner.tui.plain import clickable, one_line
+from tui_tuner.tui.plain import keys_shown, one_line
 
 if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
@@ -123,7 +123,7 @@ class ProblemForm(ModalScreen[Chosen | None]):
         text = self.query_one(TextArea).text
         self._fault, self._line = fault_in(self._file, text)
         self.query_one("#verdict", Static).update(self._verdict(text))
-        self.query_one("#form-keys", Static).update(Content("  ").join(self._keys()))
+        self.query_one("#form-keys", Static).update(keys_shown(self._keys(), "  "))
 
     def _verdict(self, text: str) -> Content:
         if self._fault:
@@ -136,16 +136,14 @@ class ProblemForm(ModalScreen[Chosen | None]):
             parts.append(one_line(f"{counted(sure.count(_FOUND), 'line')} from the host's code", "$text-success"))
         return Content(", ").join([*parts, Content("the rest from the kernel's text")] if len(set(sure)) > 1 else parts)
 
-    def _keys(self) -> Iterator[Content]:
+    def _keys(self) -> dict[str, tuple[str, str]]:
         keys = {"ctrl+s": ("save", "save")}
         if self._told is not None:
             keys = {"ctrl+s": ("save and start", "save"), "ctrl+r": ("start unsaved", "start")}
         keys["ctrl+g"] = ("next guess", "next_guess")
         if self._line is not None:
             keys["ctrl+l"] = ("to the fault", "fault")
-        keys["esc"] = ("leave", "give_up")
-        for key, (words, action) in keys.items():
-            yield clickable(Content.assemble((key, "bold"), f" {words}"), f"screen.{action}")
+        return {**keys, "esc": ("leave", "give_up")}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a run that waits can be started."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -19,7 +20,7 @@ from tui_tuner.text import clean
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.highlighting import PYGMENTS_NAMES
-from tui_tuner.tui.plain import Paragraphs, clickable, plain
+from tui_tuner.tui.plain import Paragraphs, clickable, hanging, keys_shown, plain
 
 _VIEWS = ("result", "source", "diff")
 
@@ -84,7 +85,8 @@ class RowDialog(ModalScreen[AddStep | None]):
         if self._view == 1:
             return highlight(clean(source.source), language=PYGMENTS_NAMES.get(self._language, "c"))
         before = "" if given is None else given.source
-        return diff_content(before, source.source, self._language, tinted=not self.app.current_theme.ansi)
+        lines = diff_content(before, source.source, self._language, tinted=not self.app.current_theme.ansi)
+        return Content("\n").join(_behind_gutter(line) for line in lines.split("\n", allow_blank=True))
 
     def action_turn(self, views: int) -> None:
         """Go on to another view."""
@@ -112,12 +114,14 @@ class RowDialog(ModalScreen[AddStep | None]):
         self.dismiss(None)
 
 
+def _behind_gutter(line: Content) -> Content:
+    """A line of a diff that goes on behind its number and sign where it is broken."""
+    gutter = re.match(r" *\d+ [-+ ] ", line.plain)
+    return line if gutter is None else hanging(line[: gutter.end()]) + line[gutter.end() :].rstrip()
+
+
 def _keys(has_source: bool) -> Content:
     keys = {"esc": ("back to the panes", "close"), "y": ("copy", "copy")}
     if has_source:
         keys |= {"d": ("next view", "turn(1)"), "p": ("a step from here", "propose")}
-    items = (
-        clickable(Content.assemble((key, "bold"), f" {words}"), f"screen.{action}")
-        for key, (words, action) in keys.items()
-    )
-    return Content("    ").join(items)
+    return keys_shown(keys)

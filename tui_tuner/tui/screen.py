@@ -228,6 +228,10 @@ class SessionScreen(AnsweringScreen):
         self.remove_class("-help")
         self._panes.go_to(number)
 
+    def on_resize(self) -> None:
+        """What a key can do depends on the size."""
+        self.call_after_refresh(self.refresh_bindings)
+
     def action_maximise(self) -> None:
         """Give the active pane the whole screen, or give it back."""
         self.toggle_class("-solo")

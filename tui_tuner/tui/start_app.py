@@ -35,7 +35,7 @@ BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost
 _LABELS = {
     "max_evaluations": ("evaluations", "as many as it takes"),
     "max_time": ("time", "no limit; or as in 20m"),
-    "max_cost": ("cost", "no limit; or US dollars"),
+    "max_cost": ("cost in $", "no limit; or as in 2.5"),
 }
 """What stands before each, and in it while it is empty."""
 
@@ -116,12 +116,13 @@ class StartApp(App[list[str]]):
         self.set_keymap(self._keymap)
         for field_input in self.query(Input):
             field_input.cursor_blink = False
+        self.query_one("#choices").styles.height = len(self._world.kernels) + 2  # the frame; the styles say what fits
         self.query_one("#kernels").border_title = "Kernels"
         self.query_one("#how").border_title = "How"
         self._list_runs()
         self._kernels.highlighted = 0 if self._world.kernels else None
         (self._kernels if self._world.kernels else self._runs).focus()
-        self._discover()
+        self.call_after_refresh(self._discover)  # which would have the first paint wait
 
     @work(exclusive=True, exit_on_error=False, group="discover", description="devices and models")
     async def _discover(self) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from textual.content import Content
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.tui.plain import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
@@ -98,14 +100,25 @@ def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
         ("speed-up", speedup),
         ("reason", finished.reason),
         ("evaluations", f"{finished.evaluations:,}"),
-        ("model", model_effort(finished)),
+        ("model", model_effort(finished) if finished.model_calls else ""),
         ("result", finished.result or ""),
     ]
     if view_model.started is not None:
-        better = finished.status == "finished" or (finished.speedup is not None and finished.speedup[0] > 1)
-        best = f"best.* in {view_model.started.directory}" if better else "the one as given: nothing was faster"
-        pairs += [("best kernel", best if finished.speedup else ""), way_on(finished, view_model.started)]
+        pairs.append(("best kernel", best_file(finished, view_model.started)))
+        if finished.status == "finished" and finished.speedup is not None:
+            pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} --apply"))
+        pairs.append(way_on(finished, view_model.started))
     return pairs_table(pairs)
+
+
+def best_file(finished: SessionFinished, started: SessionStarted) -> str:
+    """Where the best kernel is; empty where nothing was measured."""
+    if finished.speedup is None:
+        return ""
+    if finished.status == "no_improvement":
+        return "the one as given: nothing was faster"
+    suffix = Path(started.kernel).suffix
+    return f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
 
 
 def model_effort(finished: SessionFinished) -> str:
