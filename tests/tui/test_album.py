@@ -16,7 +16,7 @@ from tests.tui.conftest import CALM, Started
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.tui.test_model_trouble import Troubled
-from tui_tuner.app.overview import problem_text
+from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start_app import StartApp
 from tui_tuner.tui.start_world import Found, RunCard, StartWorld
@@ -113,6 +113,10 @@ async def found() -> Found:
     return Found({"device": devices, "llm": [("auto  none answers: search only", "auto")]})
 
 
+async def drafted(kernel: Path) -> tuple[Path, str]:
+    return kernel.with_suffix(".toml"), scaffold(kernel, None)
+
+
 RUNS = [
     RunCard(Path("tuner-runs/scale-1"), "scale.cu", "resumable", "2026-11-20T14:32", None, "autonomous", "model  none"),
     RunCard(Path("tuner-runs/scale-0"), "scale.cu", "finished", "2026-11-20T12:00", 1.83, "search", "best  0.1 ms"),
@@ -126,9 +130,7 @@ async def test_start(snapshot: SnapshotAssertion, tmp_path: Path, monkeypatch: p
     Path("other.cu").write_text(Path("scale.cu").read_text())
     kernels = [(Path("scale.cu"), True), (Path("other.cu"), False)]
     app = StartApp(
-        StartWorld(
-            kernels, {"max_evaluations": "85"}, found, lambda: RUNS, problem_text, lambda _: None, lambda _: Path()
-        )
+        StartWorld(kernels, {"max_evaluations": "85"}, found, lambda: RUNS, drafted, lambda _: None, lambda _: Path())
     )
     states: States = {
         "kernels": ("down",),

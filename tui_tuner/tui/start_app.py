@@ -227,11 +227,14 @@ class StartApp(App[list[str]]):
         kernel = self._kernel
         if kernel is None:
             return
+        self._kernels.loading = True  # a draft is run on the emulator first, which takes seconds
         try:
             file, text = await self._world.scaffold(kernel)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
+        finally:
+            self._kernels.loading = False
         if await self.push_screen_wait(ProblemForm(file, text)):
             self._world = self._world.with_problem(kernel)
             at = self._kernels.highlighted
