@@ -272,16 +272,16 @@ def assumptions(written: Written) -> Iterator[str]:
         others = ", ".join(written.alternatives)
         yield f"  kernel      {kernel.name} of several; for another: tuner-tui {kernel.source}:NAME, as in {others}"
     launch = problem.launch.model_dump(exclude_defaults=True)
-    yield listed("launch", "launch", {key: f" = {value}" for key, value in launch.items()})
-    yield listed("sizes", "sizes", {name: f" = {size}" for name, size in problem.sizes.items()})
+    told = [
+        ("launch", "launch", {key: f" = {value}" for key, value in launch.items()}),
+        ("sizes", "sizes", {name: f" = {size}" for name, size in problem.sizes.items()}),
+    ]
     for title, chosen in (("outputs", True), ("inputs", False)):
         arrays = [one for one in problem.arguments if one.shape is not None and one.output is chosen]
         shapes = {one.name: f" {one.dtype}[{', '.join(map(str, one.shape or []))}]" for one in arrays}
-        if shapes:
-            yield listed(title, "shape", shapes)
-    scalars = {one.name: f" = {one.value}" for one in problem.arguments if one.shape is None}
-    if scalars:
-        yield listed("scalars", "value", scalars)
+        told.append((title, "shape", shapes))
+    told.append(("scalars", "value", {one.name: f" = {one.value}" for one in problem.arguments if one.shape is None}))
+    yield from (listed(*line) for line in told if line[2])
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))
 
 
