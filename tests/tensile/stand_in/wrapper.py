@@ -41,8 +41,6 @@ def write_program(directory: Path, *, script: bool = True, **options: object) ->
     places = [str(_REPOSITORY), str(Path(yaml.__file__).parents[1])]
     told = json.dumps(places)
     text = _PROGRAM if script else _SHELL
-    program.write_text(
-        text.format(python=sys.executable, repository=str(_REPOSITORY), places=told, options=str(file))
-    )
+    program.write_text(text.format(python=sys.executable, repository=str(_REPOSITORY), places=told, options=str(file)))
     program.chmod(0o755)
     return program
