@@ -195,8 +195,8 @@ def _named(chosen: argparse.Namespace) -> tuple[Path, Path | None]:
         raise SettingsError(
             "no configuration is named", hint="tuner-tui tensile CONFIG.yaml, or -i CONFIG.yaml -o NEW.yaml"
         )
-    if not named[0].exists() and len(named) > 1 and (word := nearest(str(named[0]), _WORDS)):
-        raise SettingsError(f"there is no {named[0]}", hint=f"did you mean tuner-tui tensile {word} {named[1]}?")
+    if not named[0].exists() and len(named) > 1 and (meant := nearest(str(named[0]), _WORDS)):
+        raise SettingsError(f"there is no {named[0]}", hint=f"did you mean tuner-tui tensile {meant} {named[1]}?")
     if len(named) > 2:
         raise SettingsError("the configuration is named twice", hint=f"leave {chosen.input} or {chosen.config} out")
     if chosen.results is not None and chosen.advice is None and chosen.edited is None:

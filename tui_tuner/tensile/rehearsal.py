@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document.yaml_text import loaded
 from tui_tuner.tensile.measure import OUTPUT, TensileBench, group_outcome, run_tensile
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind
 from tui_tuner.tensile.run_end import explain
@@ -69,7 +70,7 @@ def _unheard(line: str) -> None:
 
 def _documents(configuration: BenchmarkConfiguration) -> Iterator[dict[str, Any]]:
     """The configuration once for each size group, with nothing but that one; reasons are told."""
-    whole = yaml.safe_load(configuration.text)
+    whole = loaded(configuration.text)
     settings = {**(whole.get("GlobalParameters") or {}), "PrintSolutionRejectionReason": True}
     if configuration.alternate:
         yield {**whole, "GlobalParameters": settings}

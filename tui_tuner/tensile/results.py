@@ -223,7 +223,9 @@ def read_results(output: Path) -> list[GroupTable]:
     files = _collected(output / _DATA) or _uncollected(output / _PROBLEMS)
     if not files:
         message = "Tensile left no results: there is no table in 2_BenchmarkData or 1_BenchmarkProblems/*/Data"
-        raise ResultsError(message, file=output)
+        others = sorted(file.name for file in (output / _DATA).glob("*.csv"))
+        hint = f"{shown(others[0])} is not named as Tensile names tables: PROBLEM_00.csv" if others else None
+        raise ResultsError(message, file=output, hint=hint)
     return [_group_table(name, file) for name, file in sorted(files.items())]
 
 

@@ -18,6 +18,7 @@ import yaml
 from tui_tuner.errors import UserError
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, value_text
 from tui_tuner.tensile.document.reading import FINAL, parse_configuration, parse_sizes
+from tui_tuner.tensile.document.yaml_text import loaded
 from tui_tuner.tensile.library.files import LOGIC
 from tui_tuner.tensile.library.logic import read_logic
 from tui_tuner.tensile.library.merging import merged
@@ -56,12 +57,12 @@ def shares(configuration: BenchmarkConfiguration, devices: Sequence[int], sizes:
 def _share(
     configuration: BenchmarkConfiguration, place: int, devices: Sequence[int], sizes: str | None
 ) -> Share | None:
-    document = yaml.safe_load(configuration.text)
+    document = loaded(configuration.text)
     document["GlobalParameters"] = {**(document.get("GlobalParameters") or {}), "Device": devices[place]}
     numbers: tuple[int, ...] = (0,)
     own = None
     if configuration.alternate:
-        dealt = (yaml.safe_load(sizes or "[]") or [])[place :: len(devices)]
+        dealt = (loaded(sizes or "[]") or [])[place :: len(devices)]
         own = yaml.safe_dump(dealt, sort_keys=False)
         if not dealt:
             return None

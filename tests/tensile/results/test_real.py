@@ -64,6 +64,13 @@ def test_solutions_are_found_by_how_their_names_begin_wherever_they_stand(tmp_pa
     assert (group.rows[0].winner, group.rows[0].winner_gflops) == (names[1], 4763.85)
 
 
+def test_a_table_that_was_named_otherwise_is_told(tmp_path: Path) -> None:
+    output = leave(tmp_path, table(f"{CELLS}, 268435456, 300, 55, {SPEEDS}", header=PLAIN), name="mine")
+    with pytest.raises(ResultsError) as told:
+        read_results(output)
+    assert told.value.hint == "mine.csv is not named as Tensile names tables: PROBLEM_00.csv"
+
+
 def test_a_solution_without_its_entry_is_no_unknown_column(tmp_path: Path) -> None:
     names = tuple(f"Cijk_Alik_Bljk_HSS_H_{name}" for name in NAMES)
     csv = table(f"{CELLS}, 1, 1, 1, {SPEEDS}", header=PLAIN, names=names)

@@ -60,6 +60,11 @@ def compose_any(text: str, file: Path) -> yaml.Node | None:
         raise ProblemError(f"this cannot be read: {_DEPTH}", file=file) from None
 
 
+def loaded(text: str) -> Any:  # noqa: ANN401 - whatever the file says
+    """What a document says that has been parsed before, as of a configuration."""
+    return yaml.load(text, Loader)  # noqa: S506 - both are safe
+
+
 def _nested(text: str) -> int:
     """How deep brackets lie in each other, those in comments and quotes included."""
     depth = deepest = 0

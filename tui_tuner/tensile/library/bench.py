@@ -19,8 +19,7 @@ from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.format import counted, factor
 from tui_tuner.processes.child import run_program
 from tui_tuner.tensile.library.files import find_logic
-from tui_tuner.tensile.library.logic import LibraryLogic, Size, read_logic
-from tui_tuner.tensile.library.words import DATA_TYPES
+from tui_tuner.tensile.library.logic import DATA_TYPES, LibraryLogic, Size, read_logic
 from tui_tuner.tensile.outcome import geometric_mean, gflops_words, size_text
 from tui_tuner.tensile.program import environment
 from tui_tuner.text import clean, tell

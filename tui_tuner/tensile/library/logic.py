@@ -25,6 +25,8 @@ except ImportError:  # PyYAML without its C library
 
 VERSION, SCHEDULE, ARCHITECTURE, DEVICES, PROBLEM, SOLUTIONS, _ORDER, TABLE = range(8)
 """Places in the list."""
+DATA_TYPES = {0: "s", 1: "d", 2: "c", 3: "z", 4: "h", 5: "4xi8", 6: "I", 7: "b", 8: "I8"}
+"""Tensile's letters of the numbers that it writes."""
 _FEWEST = 9
 _FROM_HERE_ON = 11
 """Where the way of matching stands differs between rocBLAS (12) and hipBLASLt (11)."""
