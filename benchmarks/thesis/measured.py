@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.evaluate.library import LibraryTime
+from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import Comparison, Evaluation, Timing
-from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.exports import ToldRun, told_run
 from tui_tuner.journal.reading import FILE, JournalContent, Record, read_journal
 from tui_tuner.session import events

@@ -7,9 +7,9 @@ import asyncio
 from docs.prompting.collected import Prompt
 from tui_tuner.llm import Reply, Request
 from tui_tuner.llm.structured import NoUsableReply
+from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.load import problem_in_text
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.scaffold import scaffold
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.prompts import render
 from tui_tuner.strategies.propose_problem import KernelToDraft, propose_problem

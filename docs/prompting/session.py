@@ -13,8 +13,8 @@ from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.counters import Counters
 from tui_tuner.evaluate.profiling.machine_code import MachineCode
+from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Evaluation, Resources, Timing
-from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.load import load_problem

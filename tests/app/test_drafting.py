@@ -11,7 +11,7 @@ from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, con
 from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.llm import Chunk, Stop, Usage
-from tui_tuner.problem.drafted_sizes import Amendments
+from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session.run_directory import create
 from tui_tuner.session_options import SessionOptions

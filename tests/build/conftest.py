@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc
 from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.candidate import Candidate

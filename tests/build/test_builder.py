@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import MachineError, SandboxError
-from tui_tuner.evaluate import build as building
-from tui_tuner.evaluate import kept_builds
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers.base import UNAVAILABLE, Recipe, include_paths, macros
-from tui_tuner.evaluate.kept_builds import BuildCache
+from tui_tuner.evaluate.build import builder as building
+from tui_tuner.evaluate.build import kept_builds
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.compilers.base import UNAVAILABLE, Recipe, include_paths, macros
+from tui_tuner.evaluate.build.kept_builds import BuildCache
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport, run_confined

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import reached
-from tui_tuner.evaluate import surroundings
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers import gnu
-from tui_tuner.evaluate.compilers.base import Recipe, include_paths
-from tui_tuner.evaluate.compilers.gnu import CCompiler
-from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
+from tui_tuner.evaluate.build import surroundings
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.compilers import gnu
+from tui_tuner.evaluate.build.compilers.base import Recipe, include_paths
+from tui_tuner.evaluate.build.compilers.gnu import CCompiler
+from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_tuner.evaluate.compilers.symbols import find_kernel, symbol_name
+from tui_tuner.evaluate.build.compilers.symbols import find_kernel, symbol_name
 
 SCALE_4, SCALE_8 = "_Z5scaleIfLi4EEvPT_", "_Z5scaleIfLi8EEvPT_"
 SCALE_HALF = "_Z5scaleI6__halfLi4EEvPT_"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc
 from tui_tuner.evaluate.results import FailureKind
 
 SEVERAL = """

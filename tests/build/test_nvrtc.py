@@ -6,10 +6,10 @@ import pytest
 
 from tests.waiting import is_loaded
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers import cuda, nvrtc_child
-from tui_tuner.evaluate.compilers.base import UNAVAILABLE
-from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.compilers import cuda, nvrtc_child
+from tui_tuner.evaluate.build.compilers.base import UNAVAILABLE
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
 from tui_tuner.evaluate.results import FailureKind
 
 SOURCE = """
@@ -83,7 +83,7 @@ async def test_a_file_outside_is_not_read_though_the_scan_is_bypassed(
 ):
     secret = tmp_path / "secret"
     secret.write_text("open_sesame_4711")
-    monkeypatch.setattr("tui_tuner.evaluate.build.refuse", lambda *_: None)
+    monkeypatch.setattr("tui_tuner.evaluate.build.builder.refuse", lambda *_: None)
 
     build = await builder.build(candidate(include.format(file=secret) + "\n__global__ void k() {}"), {})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_tuner.evaluate.refuse import MAX_BYTES, refuse
+from tui_tuner.evaluate.build.refuse import MAX_BYTES, refuse
 from tui_tuner.evaluate.results import FailureKind
 
 REFUSED = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate import build
-from tui_tuner.evaluate.build import Builder, have_shared_part
-from tui_tuner.evaluate.compilers.base import SharedPart
-from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
+from tui_tuner.evaluate.build import builder as build
+from tui_tuner.evaluate.build.builder import Builder, have_shared_part
+from tui_tuner.evaluate.build.compilers.base import SharedPart
+from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
 from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.choose import (
     choose_device,

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import is_loaded
-from tui_tuner.evaluate.compilers.base import BuildRefusal
-from tui_tuner.evaluate.compilers.opencl import KERNELS, OpenCLCompiler
+from tui_tuner.evaluate.build.compilers.base import BuildRefusal
+from tui_tuner.evaluate.build.compilers.opencl import KERNELS, OpenCLCompiler
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.candidate import Candidate
@@ -61,7 +61,7 @@ def test_a_kernel_that_the_source_does_not_have_is_refused_with_those_it_has():
     ],
 )
 def test_places_are_shown_in_the_sources_own_name(said, shown):
-    child = pytest.importorskip("tui_tuner.evaluate.compilers.opencl_child", exc_type=ImportError)
+    child = pytest.importorskip("tui_tuner.evaluate.build.compilers.opencl_child", exc_type=ImportError)
     assert child.with_name(said, "kernel.cl") == shown
 
 

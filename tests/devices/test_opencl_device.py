@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.opencl import OpenCLCompiler
+from tui_tuner.evaluate.build.compilers.opencl import OpenCLCompiler
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceFault
 from tui_tuner.evaluate.devices.choose import open_device
 from tui_tuner.evaluate.results import FailureKind

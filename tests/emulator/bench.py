@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 
-from tui_tuner.evaluate.compilers.base import Compiler, Recipe
+from tui_tuner.evaluate.build.compilers.base import Compiler, Recipe
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.problem.candidate import Candidate, Geometry

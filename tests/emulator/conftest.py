@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from tests.emulator.bench import Bench
-from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
-from tui_tuner.evaluate.compilers.gnu import CCompiler
+from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
+from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.native.code import C_FUNCTION, EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 

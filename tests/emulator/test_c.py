@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.bench import Bench
-from tui_tuner.evaluate.compilers.gnu import CCompiler
+from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry

@@ -7,7 +7,7 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.compilers.gnu import CCompiler
+from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.native import child as native_child
 from tui_tuner.evaluate.devices.native.code import C_FUNCTION
 from tui_tuner.evaluate.devices.native.device import NativeDevice

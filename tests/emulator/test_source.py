@@ -6,9 +6,9 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.base import BuildRefusal
-from tui_tuner.evaluate.compilers.emulator import rewritten
-from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.build.compilers.base import BuildRefusal
+from tui_tuner.evaluate.build.compilers.emulator import rewritten
+from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 from tui_tuner.evaluate.results import FailureKind
 
 

@@ -17,7 +17,7 @@ from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui, tuner_tui_proc
 from tui_tuner import __version__
 from tui_tuner.app import inventory
 from tui_tuner.cli import COMMANDS, main
-from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.resources import samples_directory
 

@@ -31,7 +31,7 @@ def loaded_by(module: str, directory: Path) -> set[str]:
         "tui_tuner.session.session",
         "tui_tuner.strategies.choose",
         "tui_tuner.evaluate.local",
-        "tui_tuner.evaluate.runner",
+        "tui_tuner.evaluate.runner.server",
         "tui_tuner.problem.load",
         "tui_tuner.llm.choose",
         "tui_tuner.search.client",

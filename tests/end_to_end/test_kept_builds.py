@@ -14,7 +14,7 @@ import pytest
 
 from tests.end_to_end.kernels import SOURCE, write_kernel
 from tests.end_to_end.program import Ended, records, tuner_tui
-from tui_tuner.evaluate import build as building
+from tui_tuner.evaluate.build import builder as building
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import run_confined
 

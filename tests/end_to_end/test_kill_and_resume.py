@@ -160,7 +160,7 @@ def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_a_killed_program_leaves_no_runner_and_no_search_behind(killed: Killed) -> None:
     # That all of them ended is awaited before the run is resumed.
-    assert any("tui_tuner.evaluate.runner" in command for command in killed.alive)
+    assert any("tui_tuner.evaluate.runner.server" in command for command in killed.alive)
     if killed.moment == "during_the_search_of_the_rewrite":
         assert any("tui_tuner.search.process" in command for command in killed.alive)
 

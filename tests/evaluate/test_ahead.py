@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate import ahead
-from tui_tuner.evaluate.ahead import send_home, start_ahead
-from tui_tuner.evaluate.protocol import OpenRequest
-from tui_tuner.evaluate.supervisor import RunnerProcess
+from tui_tuner.evaluate.runner import ahead
+from tui_tuner.evaluate.runner.ahead import send_home, start_ahead
+from tui_tuner.evaluate.runner.protocol import OpenRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.evaluate.test_roofline import GPU
-from tui_tuner.evaluate.bottleneck import Bottleneck, diagnosis
+from tui_tuner.evaluate.profiling.bottleneck import Bottleneck, diagnosis
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources, Timing
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Work

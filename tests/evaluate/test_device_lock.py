@@ -14,10 +14,11 @@ import pytest
 
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import FakeEvaluator, new_run
-from tui_tuner.evaluate import device_lock, runner
-from tui_tuner.evaluate.device_lock import DeviceLock
-from tui_tuner.evaluate.protocol import ChecksRequest, OpenRequest, receive, send
-from tui_tuner.evaluate.runner import Runner
+from tui_tuner.evaluate.runner import device_lock
+from tui_tuner.evaluate.runner import server as runner
+from tui_tuner.evaluate.runner.device_lock import DeviceLock
+from tui_tuner.evaluate.runner.protocol import ChecksRequest, OpenRequest, receive, send
+from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.journal.recall import Recall, SessionClock
 from tui_tuner.session.machine import Machine
 
@@ -66,7 +67,7 @@ def test_who_waits_comes_before_the_next_request_of_who_held_it(tmp_path: Path) 
 
 def test_a_holder_that_is_killed_gives_the_device_back(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from tui_tuner.evaluate.device_lock import DeviceLock\n"
+        "import sys, pathlib; from tui_tuner.evaluate.runner.device_lock import DeviceLock\n"
         "with DeviceLock(sys.argv[1], 'killed', pathlib.Path(sys.argv[2])).held(print):\n"
         "    print('held', flush=True); sys.stdin.read()"
     )

@@ -16,10 +16,10 @@ from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate import several
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.protocol import OpenRequest
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.runner.protocol import OpenRequest
+from tui_tuner.evaluate.runner.supervisor import Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.supervisor import Supervisor
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem

@@ -7,7 +7,7 @@ import pytest
 from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.cuda.driver import device_info
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.evaluate.occupancy import Occupancy, occupancy, waves
+from tui_tuner.evaluate.profiling.occupancy import Occupancy, occupancy, waves
 from tui_tuner.evaluate.results import DeviceInfo, Resources
 
 OPT_IN = {50: 48, 52: 48, 53: 48, 60: 48, 61: 48, 62: 48, 70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 88: 99}

@@ -10,10 +10,10 @@ import pytest
 
 from tests.evaluate.test_bottleneck import COPY, H200, PRODUCT, kernel, measured
 from tests.evaluate.test_local import evaluator_for, problem_in
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.profiling import Profile, profile_facts
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
 from tui_tuner.evaluate.profiling.machine_code import MachineCode, machine_code_facts, read_machine_code
 from tui_tuner.evaluate.profiling.profiler import Profiler

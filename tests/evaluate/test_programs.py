@@ -6,8 +6,8 @@ import pytest
 
 from tests.evaluate.test_local import BLOCK, SOURCE, evaluator_for, problem_in, rewritten
 from tui_tuner.evaluate.programs import MeasuredPrograms
-from tui_tuner.evaluate.protocol import EvaluationAnswer, Executable, LaunchShape
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.protocol import EvaluationAnswer, Executable, LaunchShape
 
 TIMED = EvaluationAnswer(timing=Timing(median=1, low=1, high=1, samples=9), verify_ms=2, measure_ms=3)
 FIRST, SECOND = ("a", {"n": 1}), ("b", {"n": 2})

@@ -11,10 +11,10 @@ from tests.evaluate.test_workbench import REFERENCE, as_given, executable, off_b
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.given import kept_tests
-from tui_tuner.evaluate.protocol import RehearsalAnswer
-from tui_tuner.evaluate.rehearsal import Rehearsal
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.evaluate.runner.protocol import RehearsalAnswer
+from tui_tuner.evaluate.runner.rehearsal import Rehearsal
+from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.profiling.roofline import roofline, working_type
 from tui_tuner.evaluate.results import Ceiling, DeviceInfo
-from tui_tuner.evaluate.roofline import roofline, working_type
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Work
 from tui_tuner.prompts import bound_facts
 

@@ -12,7 +12,8 @@ import pytest
 
 from tui_tuner.evaluate import sanitizers
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import Build, Comparison, Failure, FailureKind
+from tui_tuner.evaluate.runner.protocol import (
     Executable,
     Finding,
     RunnerAnswer,
@@ -20,10 +21,9 @@ from tui_tuner.evaluate.protocol import (
     SanitizeAnswer,
     SanitizeRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, Failure, FailureKind
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import Sanitizers
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem

@@ -9,7 +9,8 @@ import pytest
 from tests.session.fakes import write_problem
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.choose import devices_named, spelled, titles_of
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.protocol import (
     ChecksRequest,
     ComparisonAnswer,
     ComparisonRequest,
@@ -22,10 +23,9 @@ from tui_tuner.evaluate.protocol import (
     RunnerAnswer,
     RunnerRequest,
 )
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import OtherPlace, PlaceLost
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 

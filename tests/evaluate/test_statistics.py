@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.intervals import median_interval, quick_interval, ratio_interval, settled
-from tui_tuner.evaluate.measure import COOLING_LIMIT_S, CPU_PATIENCE, Cooling, Patience, interleaved, measure
+from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, settled
+from tui_tuner.evaluate.measure.timing import COOLING_LIMIT_S, CPU_PATIENCE, Cooling, Patience, interleaved, measure
 from tui_tuner.evaluate.results import Timing
 
 

@@ -12,10 +12,10 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable, writes_nothing
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate import datasets
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.evaluate.runner.workbench import Workbench
+from tui_tuner.evaluate.verify import datasets
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.textures import Texture
 
@@ -77,7 +77,7 @@ def test_a_quick_reference_says_what_is_right_for_structure_at_the_timed_size(
 
 
 def test_without_structure_a_sum_of_a_part_would_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tuner.evaluate.workbench.STRUCTURED", ())
+    monkeypatch.setattr("tui_tuner.evaluate.runner.workbench.STRUCTURED", ())
     work = sums(tmp_path, 1 << 22, given=total, cheat=sampled)
     assert work.evaluate(executable("cheat"), None).failure is None
 
@@ -228,7 +228,7 @@ def test_a_result_that_is_not_a_number_is_not_taken_for_unwritten(tmp_path: Path
 def test_textures_for_which_there_is_no_room_are_left_out_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_tuner.evaluate.workbench.MOST_BYTES", 3 * 3 * 8 * 1000)
+    monkeypatch.setattr("tui_tuner.evaluate.runner.workbench.MOST_BYTES", 3 * 3 * 8 * 1000)
     device = NumpyDevice(given=as_given)
     prepared = bench(tmp_path, device).prepare(executable("given"))
     assert device.alive == (1 + 2) + (1 + 6) + 1

@@ -10,11 +10,11 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate import datasets
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.protocol import Executable, LaunchShape
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
-from tui_tuner.evaluate.workbench import DATA_LIMIT_S, SayPhase, Workbench
+from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape
+from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
+from tui_tuner.evaluate.verify import datasets
 from tui_tuner.problem.load import load_problem
 
 KEPT = 2 * 7 + 3

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.load import load_problem
-from tui_tuner.problem.scaffold import scaffold
 
 SIGNATURES = {
     "sizes": ("k.cu", "__global__ void k(float *c, const float *a, const float *b, int m, long n, size_t p)", 1),

@@ -12,13 +12,13 @@ import pytest
 
 from tests.llm.wires import REQUEST
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers import cuda
-from tui_tuner.evaluate.compilers.cuda import Nvcc
-from tui_tuner.evaluate.compilers.gnu import find_gnu
+from tui_tuner.evaluate.build.compilers import cuda
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 from tui_tuner.evaluate.devices import probe
+from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import ConfinedCommand, ForkServer, run_job
-from tui_tuner.evaluate.supervisor import RunnerProcess
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.streams import complete
 from tui_tuner.processes import confined_environment, driver_environment, environment_without_keys, whole_environment

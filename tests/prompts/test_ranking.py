@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tui_tuner.evaluate.occupancy import Occupancy, Waves
+from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Resources, Timing
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts.ranking import (

@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from tui_tuner.evaluate.protocol import receive, send
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
+from tui_tuner.evaluate.runner.protocol import receive, send
 from tui_tuner.problem.model import Configuration
 from tui_tuner.python_kernels.child import bench
 from tui_tuner.python_kernels.child import service as child_service

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers.gnu import CCompiler
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.native.memory import LaunchStatus, SharedReport
 from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.evaluate.sandbox.run import Policy

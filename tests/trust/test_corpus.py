@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.compilers.emulator import LAUNCH, EmulatorCompiler
+from tui_tuner.evaluate.build.compilers.emulator import LAUNCH, EmulatorCompiler
 from tui_tuner.evaluate.devices.native.code import EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.launch_shapes import launch_shapes
-from tui_tuner.evaluate.measure import CPU_PATIENCE
-from tui_tuner.evaluate.protocol import Executable, LaunchShape
-from tui_tuner.evaluate.workbench import Workbench
+from tui_tuner.evaluate.measure.timing import CPU_PATIENCE
+from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape
+from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 

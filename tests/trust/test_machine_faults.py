@@ -20,7 +20,8 @@ from tui_tuner.errors import DeviceError, DeviceLost, MachineError, machine_faul
 from tui_tuner.evaluate import local
 from tui_tuner.evaluate.devices.base import Buffers, DeviceFault
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import Build, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.protocol import (
     EvaluationAnswer,
     EvaluationRequest,
     Executable,
@@ -29,10 +30,9 @@ from tui_tuner.evaluate.protocol import (
     receive,
     send,
 )
-from tui_tuner.evaluate.results import Build, Failure, FailureKind, Timing
-from tui_tuner.evaluate.runner import Runner
+from tui_tuner.evaluate.runner.server import Runner
+from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
@@ -156,7 +156,7 @@ def test_a_runner_that_the_system_refuses_something_says_whose_fault_it_is(
     def refuse(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("tui_tuner.evaluate.runner.open_device", refuse)
+    monkeypatch.setattr("tui_tuner.evaluate.runner.server.open_device", refuse)
     answer = asked(Runner, OpenRequest(device="emulator"))
     assert (answer["type"], answer["machine"]) == ("failed", True)
 
@@ -167,7 +167,7 @@ async def test_a_runner_whose_device_failed_is_replaced_and_nothing_is_blamed(
     def fail(*_: object, **__: object) -> None:
         raise DeviceLost("the GPU's memory failed", hint="look at it")
 
-    monkeypatch.setattr("tui_tuner.evaluate.runner.open_device", fail)
+    monkeypatch.setattr("tui_tuner.evaluate.runner.server.open_device", fail)
     answer = asked(Runner, OpenRequest(device="emulator"))
     assert (answer["machine"], answer["fatal"]) == (True, True)
 
@@ -207,7 +207,7 @@ async def test_a_device_that_is_lost_again_when_it_is_taken_anew_does_not_come_b
     async def start(*_: object) -> Failing:
         return failing
 
-    monkeypatch.setattr("tui_tuner.evaluate.supervisor.RunnerProcess.start", start)
+    monkeypatch.setattr("tui_tuner.evaluate.runner.supervisor.RunnerProcess.start", start)
     supervisor = Supervisor(tmp_path / "log")
     supervisor._opening.append(OpenRequest(device="cuda:gpu-1"))
     with pytest.raises(DeviceError, match="does not come back: the GPU is no longer there") as caught:

@@ -16,20 +16,20 @@ import pytest
 from tests.session.fakes import write_problem
 from tui_tuner.errors import machine_faults
 from tui_tuner.evaluate import local
-from tui_tuner.evaluate.build import _refuse_machine_faults
+from tui_tuner.evaluate.build.builder import _refuse_machine_faults
 from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import Build, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.protocol import (
     EvaluationAnswer,
     EvaluationRequest,
     Executable,
     RunnerRequest,
     UserErrorAnswer,
 )
-from tui_tuner.evaluate.results import Build, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor, _raise_failed
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor, _raise_failed
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
@@ -148,7 +148,7 @@ async def test_every_good_configuration_is_measured_once_and_none_is_lost_or_bla
     supervisor = made._places.first
     assert isinstance(supervisor, Supervisor)
     monkeypatch.setattr(local, "PAUSES_S", (0.0, 0.0))
-    monkeypatch.setattr("tui_tuner.evaluate.supervisor.RunnerProcess.start", machine.start)
+    monkeypatch.setattr("tui_tuner.evaluate.runner.supervisor.RunnerProcess.start", machine.start)
     monkeypatch.setattr(made, "_executable", machine.executable)
     monkeypatch.setattr(made._places, "ask", supervisor.ask)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.evaluation_table import EvaluationTable
-from tui_tuner.tui.panes import Pane
-from tui_tuner.tui.plan_pane import StepList
+from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.panes.plan_pane import StepList
+from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 from tui_tuner.tui.view_model import ViewModel
 
 

@@ -16,10 +16,10 @@ from tests.tui.conftest import CALM, Started
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.tui.test_model_trouble import Troubled
-from tui_tuner.problem.scaffold import scaffold
+from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.start_app import StartApp
-from tui_tuner.tui.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.start_app import StartApp
+from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
 
 SIZES = [(80, 24), (120, 36), (200, 50)]
 JUMP = "jump"

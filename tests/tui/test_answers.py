@@ -12,8 +12,8 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import Decision, Proposal
-from tui_tuner.tui.dialogs import EditorDialog
-from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.dialogs.common import EditorDialog
+from tui_tuner.tui.panes.kernel_pane import KernelPane
 
 ANSWERS = [
     (["a"], Decision(action="approve")),

@@ -16,8 +16,8 @@ from tui_tuner.headless import AskInLines
 from tui_tuner.log import writing
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.app import ScreenBroken, TunerApp
-from tui_tuner.tui.benchmarks_pane import BenchmarksPane
-from tui_tuner.tui.plan_pane import PlanPane
+from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.panes.plan_pane import PlanPane
 
 LATE = [*scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.09))]
 

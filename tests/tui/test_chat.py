@@ -17,7 +17,7 @@ from tui_tuner.session.controls import Stop
 from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.chat_pane import ReasonInput, SayInput
+from tui_tuner.tui.panes.chat_pane import ReasonInput, SayInput
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 WORDS = "load 16 bytes [b]at once"

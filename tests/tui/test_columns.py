@@ -16,12 +16,14 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
 from tui_tuner.session import events
-from tui_tuner.tui import benchmarks_pane, evaluation_table, kernel_view
-from tui_tuner.tui.benchmarks_pane import BenchmarksPane
-from tui_tuner.tui.columns import Column, OrderedRows, RowOrder, columns_help, placed
-from tui_tuner.tui.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn, EvaluationContext, Tunables
+from tui_tuner.tui import kernel_view
 from tui_tuner.tui.kernel_view import KernelView
-from tui_tuner.tui.table import ColumnTable
+from tui_tuner.tui.panes import benchmarks_pane
+from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.tables import evaluation_table
+from tui_tuner.tui.tables.columns import Column, OrderedRows, RowOrder, columns_help, placed
+from tui_tuner.tui.tables.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn, EvaluationContext, Tunables
+from tui_tuner.tui.tables.table import ColumnTable
 
 
 def many_evaluations(number: int, arrived: asyncio.Event) -> Iterator[Entry]:

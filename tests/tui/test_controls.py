@@ -13,7 +13,7 @@ from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipS
 from tui_tuner.session.plan import INSTRUCTION, Instruction
 from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.steps import ApprovalLevel
-from tui_tuner.tui.control_dialog import ControlDialog, choices, raised_budget
+from tui_tuner.tui.dialogs.control_dialog import ControlDialog, choices, raised_budget
 
 CHANGED = [
     events.PauseChanged(paused=True),

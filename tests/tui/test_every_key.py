@@ -13,11 +13,11 @@ from tests.tui import scripted
 from tests.tui.conftest import Started
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.chat_pane import ChatLog
-from tui_tuner.tui.kernel_pane import KernelPane, SourceArea
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
-from tui_tuner.tui.plan_pane import StepList
-from tui_tuner.tui.table import ColumnTable
+from tui_tuner.tui.panes.chat_pane import ChatLog
+from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceArea
+from tui_tuner.tui.panes.plan_pane import StepList
+from tui_tuner.tui.tables.table import ColumnTable
 
 EVERYWHERE = """
 app.toggle_help              question_mark f1

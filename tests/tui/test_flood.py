@@ -15,9 +15,9 @@ from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.evaluation_table import EvaluationTable
-from tui_tuner.tui.panes import PaneGrid
+from tui_tuner.tui.panes.common import PaneGrid
 from tui_tuner.tui.screen import SessionScreen
+from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 
 EVALUATIONS, A_TICK = 100, 25
 

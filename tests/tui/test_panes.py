@@ -16,12 +16,12 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep
 from tui_tuner.strategies.steps import Proposal, Step, StepState
-from tui_tuner.tui.chat_entries import Fold
-from tui_tuner.tui.chat_pane import ChatLog
-from tui_tuner.tui.evaluation_table import EvaluationTable
-from tui_tuner.tui.kernel_pane import KernelPane
-from tui_tuner.tui.plan_pane import StepList
-from tui_tuner.tui.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.panes.chat_entries import Fold
+from tui_tuner.tui.panes.chat_pane import ChatLog
+from tui_tuner.tui.panes.kernel_pane import KernelPane
+from tui_tuner.tui.panes.plan_pane import StepList
+from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 
 
 async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started) -> None:

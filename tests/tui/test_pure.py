@@ -13,17 +13,18 @@ from textual.content import Content
 from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tests.tui.looking import view_model_of
-from tui_tuner.evaluate.bottleneck import Diagnosis
+from tui_tuner.evaluate.profiling.bottleneck import Diagnosis
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
-from tui_tuner.tui.cards import completed, reply_content
-from tui_tuner.tui.charts import chart_rows, sampled
-from tui_tuner.tui.columns import OrderedRows
-from tui_tuner.tui.diff_view import changed_lines, diff_content, diff_rows
-from tui_tuner.tui.evaluation_table import (
+from tui_tuner.tui.keys import KeyEntry, key_line
+from tui_tuner.tui.panes.cards import completed, reply_content
+from tui_tuner.tui.panes.charts import chart_rows, sampled
+from tui_tuner.tui.plan_lines import step_detail, step_lines
+from tui_tuner.tui.tables.columns import OrderedRows
+from tui_tuner.tui.tables.evaluation_table import (
     EVALUATION_COLUMNS,
     FASTEST,
     EvaluationContext,
@@ -31,10 +32,9 @@ from tui_tuner.tui.evaluation_table import (
     TunableWidths,
     short_names,
 )
-from tui_tuner.tui.keys import KeyEntry, key_line
-from tui_tuner.tui.markdown import markdown_text
-from tui_tuner.tui.plan_lines import step_detail, step_lines
-from tui_tuner.tui.row_filter import RowFilter, matches
+from tui_tuner.tui.tables.row_filter import RowFilter, matches
+from tui_tuner.tui.text.diff import changed_lines, diff_content, diff_rows
+from tui_tuner.tui.text.markdown import markdown_text
 from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
 

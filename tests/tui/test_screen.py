@@ -12,10 +12,10 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs import QuitDialog
-from tui_tuner.tui.kernel_pane import KernelPane
+from tui_tuner.tui.dialogs.common import QuitDialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
-from tui_tuner.tui.panes import Pane, PaneGrid
+from tui_tuner.tui.panes.common import Pane, PaneGrid
+from tui_tuner.tui.panes.kernel_pane import KernelPane
 
 
 async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(started: Started) -> None:

@@ -18,12 +18,12 @@ from tui_tuner.app import overview
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.settings import load_settings
-from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
+from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
-from tui_tuner.tui.plain import Paragraphs
-from tui_tuner.tui.problem_form import ProblemForm
-from tui_tuner.tui.start_app import StartApp
-from tui_tuner.tui.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.problem_form import ProblemForm
+from tui_tuner.tui.start.start_app import StartApp
+from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.text.plain import Paragraphs
 
 
 @pytest.fixture

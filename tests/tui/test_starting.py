@@ -21,7 +21,7 @@ from tui_tuner.problem.load import Written
 from tui_tuner.session.events import Event
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.problem_form import ProblemForm, settled, sureness_of
+from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
 from tui_tuner.tui.starting import StartingScreen
 
 SIZES = [(120, 36), (80, 24)]

@@ -11,10 +11,10 @@ from tests.tui import scripted
 from tests.tui.looking import view_model_of
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.session import events
-from tui_tuner.tui.charts import best_chart
 from tui_tuner.tui.kernel_view import KernelView
-from tui_tuner.tui.plain import differing, fitting
+from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.status import clock_words, header_line, status_parts
+from tui_tuner.tui.text.plain import differing, fitting
 
 
 @pytest.mark.parametrize("width", [30, 50, 80, 120, 200])

@@ -12,14 +12,14 @@ from pathlib import Path
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import Trial, Trials
-from tui_tuner.problem.drafted_sizes import Amendments, Tested
+from tui_tuner.problem.draft.host_program import constants_of_host
+from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
+from tui_tuner.problem.draft.proposed_facts import ProposedFacts
+from tui_tuner.problem.draft.sizes import Amendments, Tested
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.host_program import constants_of_host
 from tui_tuner.problem.inputs import array_bytes, shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
-from tui_tuner.problem.proposed_facts import ProposedFacts
-from tui_tuner.problem.scaffold import NO_AMENDMENTS, scaffold
 from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic_core import PydanticSerializationError
 
 from tui_tuner.errors import ModelError, SettingsError
+from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
-from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.llm import Backend

@@ -20,8 +20,8 @@ from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
+from tui_tuner.problem.draft.problem_file import ranked_kernels, text_of
 from tui_tuner.problem.load import Written, problem_in_text
-from tui_tuner.problem.scaffold import ranked_kernels, text_of
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session_options import SessionOptions

@@ -25,7 +25,7 @@ from tui_tuner.resources import settings_file
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings, load_settings, save_settings
 from tui_tuner.text import clean
-from tui_tuner.tui.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
 
 _COLUMNS = 96
 """Of the comments above a draft."""
@@ -133,7 +133,7 @@ async def _drafted(kernel: Path) -> str:
     """A first text, with what came of trying it above."""
     from tui_tuner.app.amending import draft_of
     from tui_tuner.app.drafting import confirmed
-    from tui_tuner.problem.scaffold import scaffold
+    from tui_tuner.problem.draft.problem_file import scaffold
 
     text = scaffold(kernel, None)
     try:

@@ -162,7 +162,7 @@ def _tell_result(app: TunerApp) -> None:
 
 
 async def _put(app: TunerApp, draft: Written) -> Written:
-    from tui_tuner.tui.problem_form import settled
+    from tui_tuner.tui.start.problem_form import settled
 
     return await settled(app, draft)
 

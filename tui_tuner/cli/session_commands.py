@@ -88,7 +88,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         if chosen.bare and front_end_of(chosen).has_terminal:
             return await _start()
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
-    from tui_tuner.evaluate.ahead import start_ahead
+    from tui_tuner.evaluate.runner.ahead import start_ahead
 
     if chosen.kernel is not None and chosen.kernel.suffix == ".cu":
         await start_ahead(chosen.device or "auto")
@@ -157,7 +157,7 @@ async def _start() -> int:
     """Let the user choose on the start screen, then carry out the command that they chose."""
     from tui_tuner.app.overview import start_world
     from tui_tuner.app.showing import logged
-    from tui_tuner.tui.start_app import StartApp
+    from tui_tuner.tui.start.start_app import StartApp
 
     app = StartApp(start_world(Path()))
     words = await app.run_async()

@@ -50,7 +50,7 @@ async def init(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.amending import draft_of
     from tui_tuner.app.drafting import assumptions, confirmed
-    from tui_tuner.problem.scaffold import scaffold
+    from tui_tuner.problem.draft.problem_file import scaffold
     from tui_tuner.settings import load_settings
 
     file, name, target = chosen.kernel_file, chosen.kernel, chosen.kernel_file.with_suffix(".toml")

@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.errors import MachineError, ProblemError, UserError
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import Build, Failure
+from tui_tuner.evaluate.runner.protocol import (
     EvaluationAnswer,
     Executable,
     PreparationRequest,
     RehearsalAnswer,
     RehearsalRequest,
 )
-from tui_tuner.evaluate.results import Build, Failure
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import Place
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_arguments import faults_of_test
 from tui_tuner.problem.inputs import array_bytes, label_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.protocol import LaunchShape
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
+from tui_tuner.evaluate.runner.protocol import LaunchShape
 from tui_tuner.problem.candidate import Candidate, Geometry, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import test_sizes

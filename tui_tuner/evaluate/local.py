@@ -19,8 +19,10 @@ from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.library import NamedLibrary
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
+from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.programs import MeasuredPrograms
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.protocol import (
     CeilingsRequest,
     ChecksRequest,
     ComparisonAnswer,
@@ -31,12 +33,10 @@ from tui_tuner.evaluate.protocol import (
     Executable,
     OpenRequest,
 )
-from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
-from tui_tuner.evaluate.roofline import Roofline, roofline
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import Builds, Site
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate

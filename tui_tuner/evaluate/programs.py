@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from tui_tuner.evaluate.protocol import EvaluationAnswer, Executable
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.runner.protocol import EvaluationAnswer, Executable
 from tui_tuner.problem.model import Configuration
 
 Evaluated = tuple[str, Configuration]

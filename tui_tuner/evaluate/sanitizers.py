@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
+from tui_tuner.evaluate.runner.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, UserError
-from tui_tuner.evaluate.protocol import (
+from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.protocol import (
     ComparisonAnswer,
     DeviceAnswer,
     EvaluationAnswer,
@@ -24,9 +25,8 @@ from tui_tuner.evaluate.protocol import (
     RunnerAnswer,
     RunnerRequest,
 )
-from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import OtherPlace, Place, PlaceLost
-from tui_tuner.evaluate.supervisor import RunnerDied
 
 
 @dataclass(frozen=True)

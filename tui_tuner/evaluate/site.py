@@ -11,8 +11,8 @@ from typing import Protocol
 
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.profiling.profiler import Profiler
-from tui_tuner.evaluate.protocol import DeviceAnswer, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.results import Build, DeviceInfo
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer, RunnerAnswer, RunnerRequest
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 

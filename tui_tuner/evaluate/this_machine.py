@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.ahead import send_home
-from tui_tuner.evaluate.build import Builder
-from tui_tuner.evaluate.compilers.base import Compiler
-from tui_tuner.evaluate.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.compilers.base import Compiler
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.kept_builds import KeptBuilds
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, titles_of
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
-from tui_tuner.evaluate.kept_builds import KeptBuilds
 from tui_tuner.evaluate.profiling.profiler import Profiler
-from tui_tuner.evaluate.protocol import DeviceAnswer
 from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.evaluate.runner.ahead import send_home
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer
+from tui_tuner.evaluate.runner.supervisor import Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport
 from tui_tuner.evaluate.site import OtherPlace, Tools
-from tui_tuner.evaluate.supervisor import Supervisor
 from tui_tuner.problem.model import Problem
 
 

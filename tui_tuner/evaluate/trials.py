@@ -10,10 +10,10 @@ from types import TracebackType
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.launch_shapes import launch_shapes
-from tui_tuner.evaluate.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.results import DeviceInfo, Failure
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import Builds
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Problem, Test

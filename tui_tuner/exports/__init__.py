@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.errors import JournalError
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.profiling import Diagnosis
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import time_unit
 from tui_tuner.headless import ApproveAll

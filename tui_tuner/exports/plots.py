@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.evaluate.results import Evaluation
-from tui_tuner.evaluate.roofline import roofline
 from tui_tuner.exports import ToldRun
 from tui_tuner.exports.blocks import Plot
 from tui_tuner.format import tunable_value

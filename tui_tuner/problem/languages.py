@@ -1,6 +1,6 @@
 """The languages that kernels are compiled from: what each is called, and what reading a source needs to know of it.
 
-A language is one object here, and a compiler of `tui_tuner.evaluate.compilers` builds it for a kind of device."""
+A language is one object here, and a compiler of `tui_tuner.evaluate.build.compilers` builds it for a kind of device."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _TWO_DIGITS = 10
 Bottleneck = Literal[
     "memory", "l2", "l1", "issue", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"
 ]
-"""What may hold a launch back, as `tui_tuner.evaluate.bottleneck` finds it."""
+"""What may hold a launch back, as `tui_tuner.evaluate.profiling.bottleneck` finds it."""
 
 
 class TuningStep(BaseModel):

@@ -10,12 +10,12 @@ from string import Template
 
 import numpy as np
 
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
-from tui_tuner.evaluate.roofline import Roofline, roofline
 from tui_tuner.evaluate.tolerance import MARGIN
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 
-from tui_tuner.evaluate.occupancy import Occupancy, Waves
+from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import count, share
 from tui_tuner.problem.model import Configuration, Value

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, UserError
-from tui_tuner.evaluate.protocol import ChannelClosed, UserErrorAnswer, encode, receive_async
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.evaluate.runner.protocol import ChannelClosed, UserErrorAnswer, encode, receive_async
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.python_kernels.messages import (

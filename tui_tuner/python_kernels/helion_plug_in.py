@@ -21,7 +21,7 @@ from helion.runtime.kernel import BoundKernel
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.evaluator import MachineReport
-from tui_tuner.evaluate.measure import Patience, TimeLaunches, interleaved
+from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, interleaved
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python

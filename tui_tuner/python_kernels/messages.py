@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tui_tuner.evaluate.protocol import Frame, UserErrorAnswer
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resources, Timing
+from tui_tuner.evaluate.runner.protocol import Frame, UserErrorAnswer
 from tui_tuner.problem.model import Configuration, Tolerance, Value
 
 

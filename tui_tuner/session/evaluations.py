@@ -19,10 +19,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.evaluator import in_both_turns
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import Comparison, Configured, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words
 from tui_tuner.journal.recall import Recall

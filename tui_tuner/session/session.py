@@ -7,8 +7,8 @@ import math
 from contextlib import suppress
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.bottleneck import diagnosis
 from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm import Backend
 from tui_tuner.memory import Memory

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui_tuner.errors import ProblemError
 from tui_tuner.llm import Message, Request
 from tui_tuner.llm.structured import CallModel, TypedReply, ask
+from tui_tuner.problem.draft.proposed_facts import ProposedFacts, ProposedFill
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Fill, Problem
-from tui_tuner.problem.proposed_facts import ProposedFacts, ProposedFill
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.tunables import why_no_size
 from tui_tuner.prompts import question, render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_tuner.evaluate.bottleneck import filling
+from tui_tuner.evaluate.profiling.bottleneck import filling
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.llm import Message

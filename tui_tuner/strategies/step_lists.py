@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from tui_tuner.evaluate.bottleneck import diagnosis
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.check_launch import check_steps

@@ -34,11 +34,11 @@ from tui_tuner.tensile.screen_table import (
     size_rows,
     visible_sizes,
 )
-from tui_tuner.tui.charts import best_chart
-from tui_tuner.tui.chat_entries import Fold, note_entry
-from tui_tuner.tui.columns import RowOrder
-from tui_tuner.tui.plain import one_line, pairs_table, plain
+from tui_tuner.tui.panes.charts import best_chart
+from tui_tuner.tui.panes.chat_entries import Fold, note_entry
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
+from tui_tuner.tui.tables.columns import RowOrder
+from tui_tuner.tui.text.plain import one_line, pairs_table, plain
 from tui_tuner.tui.texts import model_effort, way_on
 from tui_tuner.tui.view_model import ViewModel
 

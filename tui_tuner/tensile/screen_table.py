@@ -25,8 +25,8 @@ from tui_tuner.tensile.outcome import (
     work_words,
 )
 from tui_tuner.text import clean
-from tui_tuner.tui.columns import Column, RowOrder
-from tui_tuner.tui.table import ColumnTable
+from tui_tuner.tui.tables.columns import Column, RowOrder
+from tui_tuner.tui.tables.table import ColumnTable
 
 
 @dataclass(frozen=True)

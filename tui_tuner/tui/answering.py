@@ -13,11 +13,11 @@ from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Remedy
 from tui_tuner.tui.approval import ApprovalDesk
-from tui_tuner.tui.benchmarks_pane import BenchmarksPane
-from tui_tuner.tui.chat_pane import ChatPane
-from tui_tuner.tui.control_dialog import ControlDialog
-from tui_tuner.tui.dialogs import ModelDialog, edited
-from tui_tuner.tui.panes import PaneGrid
+from tui_tuner.tui.dialogs.common import ModelDialog, edited
+from tui_tuner.tui.dialogs.control_dialog import ControlDialog
+from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
+from tui_tuner.tui.panes.chat_pane import ChatPane
+from tui_tuner.tui.panes.common import PaneGrid
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel

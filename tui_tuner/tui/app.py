@@ -323,7 +323,7 @@ class TunerApp(App[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
-        from tui_tuner.tui.dialogs import QuitDialog
+        from tui_tuner.tui.dialogs.common import QuitDialog
 
         if self._starting:
             await self._leave(True)

@@ -12,9 +12,9 @@ from textual.content import Content
 from textual.message import Message
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS
-from tui_tuner.tui.markdown import markdown_text
-from tui_tuner.tui.panes import Pane
-from tui_tuner.tui.plain import Paragraphs, hanging, plain
+from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.text.markdown import markdown_text
+from tui_tuner.tui.text.plain import Paragraphs, hanging, plain
 
 KeyNames = Callable[[Binding], str]
 """The keys of a binding as the user knows them."""

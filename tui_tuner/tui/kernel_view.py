@@ -16,14 +16,14 @@ from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.subjects import Source
-from tui_tuner.tui.charts import Scatter, best_chart, over_time
-from tui_tuner.tui.columns import OrderedRows, RowOrder
-from tui_tuner.tui.evaluation_table import EvaluationContext, EvaluationTable, TunableWidths, by_tunable
-from tui_tuner.tui.pins import pairs_about
-from tui_tuner.tui.plain import one_line
-from tui_tuner.tui.row_filter import RowFilter
+from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
 from tui_tuner.tui.status import bar
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
+from tui_tuner.tui.tables.columns import OrderedRows, RowOrder
+from tui_tuner.tui.tables.evaluation_table import EvaluationContext, EvaluationTable, TunableWidths, by_tunable
+from tui_tuner.tui.tables.pins import pairs_about
+from tui_tuner.tui.tables.row_filter import RowFilter
+from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 

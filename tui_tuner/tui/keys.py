@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
-from tui_tuner.tui.plain import clickable
+from tui_tuner.tui.text.plain import clickable
 
 
 def key_of(screen: Screen[Any], name: str) -> str:

@@ -11,8 +11,8 @@ from tui_tuner.format import factor_interval, tunable_value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.markdown import markdown_text
-from tui_tuner.tui.plain import one_line
+from tui_tuner.tui.text.markdown import markdown_text
+from tui_tuner.tui.text.plain import one_line
 
 Direction = Literal["up", "down"]
 PlanChange = Literal["add", "edit", "up", "down", "delete", "thaw"]

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from tui_tuner.tui.jump import Target
 from tui_tuner.tui.keys import KeyLine
-from tui_tuner.tui.plain import clickable
+from tui_tuner.tui.text.plain import clickable
 
 TITLES = ("Kernel", "Plan", "Benchmarks", "Chat")
 """The names of the panes, in their order."""

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.getters import query_one
 
 from tui_tuner.format import brief_duration, counted, factor, thousands, timer
-from tui_tuner.tui.plain import ChangingLine, fitting, one_line
 from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.text.plain import ChangingLine, fitting, one_line
 from tui_tuner.tui.view_model import ViewModel, time_label
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

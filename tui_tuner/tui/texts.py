@@ -11,7 +11,7 @@ from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.session.events import SessionFinished, SessionStarted
-from tui_tuner.tui.plain import Pairs, listed, one_line, pairs_table, plain
+from tui_tuner.tui.text.plain import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 

@@ -36,12 +36,12 @@ from tui_tuner.tensile.screen_table import (
     size_rows,
     visible_sizes,
 )
-from tui_tuner.tui.charts import best_chart
-from tui_tuner.tui.diff_view import diff_content
 from tui_tuner.tui.kernel_view import KernelView
-from tui_tuner.tui.plain import fitting
+from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.plan_lines import step_detail
 from tui_tuner.tui.status import header_line, status_parts
+from tui_tuner.tui.text.diff import diff_content
+from tui_tuner.tui.text.plain import fitting
 
 
 def model_of(entries: Sequence[object]) -> TensileViewModel:

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from tui_tuner.evaluate.protocol import DeviceAnswer, Frame, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.results import Build, DeviceInfo, Failure
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Frame, RunnerAnswer, RunnerRequest
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import DeviceError, MachineError, UserError
+from tui_tuner.evaluate.build.kept_builds import BuildCache
 from tui_tuner.evaluate.cluster.messages import (
     REPLIES,
     AnsweredReply,
@@ -29,11 +30,10 @@ from tui_tuner.evaluate.cluster.messages import (
     packed,
     unpacked,
 )
-from tui_tuner.evaluate.kept_builds import BuildCache
-from tui_tuner.evaluate.protocol import DeviceAnswer, Frame, OpenRequest, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.results import Build
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Frame, OpenRequest, RunnerAnswer, RunnerRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import PlaceLost
-from tui_tuner.evaluate.supervisor import RunnerDied
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.reference import find_reference

@@ -13,7 +13,8 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from tui_tuner.errors import DeviceError, MachineError, UserError
-from tui_tuner.evaluate.build import Builder
+from tui_tuner.evaluate.build.builder import Builder
+from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds, write_once
 from tui_tuner.evaluate.cluster.messages import (
     MESSAGES,
     AnsweredReply,
@@ -29,10 +30,9 @@ from tui_tuner.evaluate.cluster.messages import (
     unpacked,
 )
 from tui_tuner.evaluate.devices.choose import compiler_for, device_named
-from tui_tuner.evaluate.kept_builds import MIB, KeptBuilds, write_once
-from tui_tuner.evaluate.protocol import PreparationRequest, RehearsalRequest, RunnerRequest
+from tui_tuner.evaluate.runner.protocol import PreparationRequest, RehearsalRequest, RunnerRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.supervisor import RunnerDied, Supervisor
 from tui_tuner.problem.model import Problem
 from tui_tuner.resources import APPLICATION, __version__
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tui_tuner.evaluate.compilers.base import Compiler
-    from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
+    from tui_tuner.evaluate.build.compilers.base import Compiler
+    from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
     from tui_tuner.evaluate.devices.base import Device, DeviceChoice
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
@@ -93,7 +93,7 @@ _OWN_MEANS = {90: "wgmma", 100: "tcgen05", 103: "tcgen05"}
 
 
 def _cuda_compiler(architecture: str, nvcc: Path | None) -> Nvcc | Nvrtc:
-    from tui_tuner.evaluate.compilers.cuda import Nvcc, Nvrtc
+    from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
 
     try:
         return Nvcc.find(architecture, nvcc)
@@ -128,7 +128,7 @@ class OpenCLKind(DeviceKind):
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The compiler inside the device's driver."""
-        from tui_tuner.evaluate.compilers.opencl import OpenCLCompiler
+        from tui_tuner.evaluate.build.compilers.opencl import OpenCLCompiler
 
         return OpenCLCompiler(choice.platform, choice.index, f"{device.architecture}, {device.name}")
 
@@ -144,7 +144,7 @@ class OpenCLKind(DeviceKind):
             ProblemError: the reference cannot be used.
             SandboxError: the runner must be confined and cannot be.
         """
-        from tui_tuner.evaluate.compilers.opencl import DRIVERS
+        from tui_tuner.evaluate.build.compilers.opencl import DRIVERS
         from tui_tuner.evaluate.sandbox.process import existing
         from tui_tuner.problem.reference import find_reference
 
@@ -181,13 +181,13 @@ class CFunctionKind(DeviceKind):
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The gcc or g++ of the search path."""
-        from tui_tuner.evaluate.compilers.gnu import CCompiler
+        from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 
         return CCompiler.find(problem.kernel.source.suffix)
 
 
 def _gnu(command: str) -> str:
-    from tui_tuner.evaluate.compilers.gnu import find_gnu
+    from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 
     return find_gnu(command).name
 
@@ -230,7 +230,7 @@ class EmulatorKind(DeviceKind):
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The g++ of the search path."""
-        from tui_tuner.evaluate.compilers.emulator import EmulatorCompiler
+        from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
 
         return EmulatorCompiler.find()
 

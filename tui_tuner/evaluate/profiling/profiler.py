@@ -11,9 +11,9 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
 from tui_tuner.evaluate.profiling.machine_code import MachineCode, read_machine_code
-from tui_tuner.evaluate.protocol import EvaluationAnswer, Executable, OpenRequest, ProfileRequest
+from tui_tuner.evaluate.runner.protocol import EvaluationAnswer, Executable, OpenRequest, ProfileRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerDied, RunnerProcess
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.supervisor import RunnerDied, RunnerProcess
 from tui_tuner.evaluate.toolkit import toolkit_program
 from tui_tuner.problem.model import Problem
 

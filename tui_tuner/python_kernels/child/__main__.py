@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, UserError
-from tui_tuner.evaluate.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
+from tui_tuner.evaluate.runner.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
 from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.python_kernels.messages import (
     DescriptionAnswer,

@@ -10,9 +10,9 @@ import torch
 from torch.utils._pytree import tree_map
 
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, FLUSH_FACTOR, LEAST_FLUSH_BYTES
-from tui_tuner.evaluate.measure import Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.protocol import SayPhase
+from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
+from tui_tuner.evaluate.runner.protocol import SayPhase
 from tui_tuner.problem.model import Tolerance
 from tui_tuner.python_kernels.child.data import Data, bound, copied, deviation, own_errors, poison, resources_of
 from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, failure, launch_fault, tensors_of

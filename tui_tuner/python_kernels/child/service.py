@@ -26,8 +26,8 @@ from pydantic import TypeAdapter
 from triton.runtime import driver
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.protocol import Frame, receive
 from tui_tuner.evaluate.results import Comparison, FailureKind
+from tui_tuner.evaluate.runner.protocol import Frame, receive
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.processes.parent import die_with_parent

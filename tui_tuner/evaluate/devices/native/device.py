@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.compilers.gnu import Gnu, cpu_model, find_gnu
+from tui_tuner.evaluate.build.compilers.gnu import Gnu, cpu_model, find_gnu
 from tui_tuner.evaluate.devices.base import (
     ALL,
     Buffers,

@@ -1,0 +1,1 @@
+"""Configurations become programs: confined, many at once, each only once."""

@@ -1,0 +1,244 @@
+"""Where builds are kept: those of one run, and those of all runs in one directory of the user's."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
+
+from tui_tuner.evaluate.build.compilers.base import Recipe
+from tui_tuner.evaluate.build.surroundings import Surroundings
+from tui_tuner.evaluate.results import Build, Failure, FailureKind
+
+MIB = 2**20
+
+NEW = ".new-"
+"""How the name of a file begins that is being written; a killed program leaves it."""
+_ENDING = ".build"
+_FORGOTTEN_S = 3600.0  # after which nobody is still writing a file
+_AT_A_LINE = re.compile(r"\S+:\d+(?::\d+)?: error\b")
+
+
+class Kept(NamedTuple):
+    """A build of an earlier run.
+
+    Attributes:
+        build: without the path of its artifact, and with no time, since no compiler ran.
+        content: of the artifact; None where the build failed.
+        suffix: of the artifact's name.
+    """
+
+    build: Build
+    content: bytes | None
+    suffix: str
+
+
+class _Record(BaseModel):
+    build: Build
+    suffix: str = Field(default="", pattern=r"^(\.\w+)?$")
+
+
+class KeptBuilds:
+    """Finished builds of all runs; several programs may use the directory at once, and threads this object.
+
+    A file begins with the checksum of the rest: a line with what is known of the build, and the artifact. It appears
+    whole and is never changed. Where the directory cannot be used, nothing is kept and nobody is told.
+
+    Args:
+        directory: made when something is kept, readable by its owner only.
+        limit: size of all files, bytes.
+    """
+
+    def __init__(self, directory: Path, limit: int) -> None:
+        self._directory = directory
+        self._limit = limit
+        self._surroundings = Surroundings()
+
+    def key(self, build: str, recipe: Recipe, options: Sequence[str]) -> str | None:
+        """The key to keep a build by; None for one that is not shared, see `Surroundings.key`."""
+        return self._surroundings.key(build, recipe, options)
+
+    def take(self, key: str) -> Kept | None:
+        """The build that was kept by a key; None if there is none, or its file is damaged or another user's."""
+        path = self._path(key)
+        try:
+            if path.stat().st_uid != os.geteuid():
+                return None
+            checksum, _, rest = path.read_bytes().partition(b"\n")
+            if checksum != _checksum(rest):
+                return None
+            line, _, content = rest.partition(b"\n")
+            record = _Record.model_validate_json(line)
+        except (OSError, ValidationError):
+            return None
+        with suppress(OSError):
+            os.utime(path)  # what was not used for longest goes first
+        return Kept(record.build, content if record.build.failure is None else None, record.suffix)
+
+    def keep(self, key: str, build: Build) -> None:
+        """Keep a build that `is_for_good`."""
+        suffix, content = "", b""
+        with suppress(OSError):
+            if build.artifact is not None:
+                suffix, content = Path(build.artifact).suffix, Path(build.artifact).read_bytes()
+            bare = build.model_copy(update={"artifact": None, "cached": False, "milliseconds": 0.0})
+            rest = _Record(build=bare, suffix=suffix).model_dump_json().encode() + b"\n" + content
+            if len(rest) < self._limit:
+                self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_whole(self._path(key), _checksum(rest) + b"\n" + rest)
+
+    def shrink(self) -> None:
+        """Remove what was not used for longest until the rest is within the limit, and what killed programs left."""
+        total, now = 0, time.time()
+        for used, size, path in sorted(self._files(), reverse=True):
+            total += size
+            if total > self._limit or (path.name.startswith(NEW) and now - used > _FORGOTTEN_S):
+                with suppress(OSError):
+                    path.unlink()
+
+    def _files(self) -> Iterator[tuple[float, int, Path]]:
+        with suppress(OSError), os.scandir(self._directory) as entries:
+            for entry in entries:
+                with suppress(OSError):  # another program removed it
+                    if entry.name.endswith(_ENDING) or entry.name.startswith(NEW):
+                        status = entry.stat(follow_symlinks=False)
+                        yield status.st_mtime, status.st_size, Path(entry.path)
+
+    def _path(self, key: str) -> Path:
+        return self._directory / f"{key}{_ENDING}"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of a directory of builds, which appears whole or not at all."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=NEW)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file of a directory of builds, unless it is there: what its name says determines it.
+
+    Somebody may be about to load it, allowed to read that very file and no other of its name.
+    """
+    if not path.is_file():
+        write_whole(path, content)
+
+
+def is_for_good(build: Build) -> bool:
+    """Whether a build would end the same in any later run.
+
+    A compiler that says no more than that it failed may have run out of memory or disk; an error at a line of the
+    source and a limit of the device stay.
+    """
+    return build.failure is None or _is_about_the_source(build.failure)
+
+
+def _is_about_the_source(failure: Failure) -> bool:
+    if failure.kind is FailureKind.LAUNCH:
+        return True
+    return failure.kind is FailureKind.COMPILE and _AT_A_LINE.match(failure.message) is not None
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+_WORK = "work-"
+_MOST_BYTES = 2**28
+_ALWAYS_KEPT = 8 * max(8, os.cpu_count() or 1)
+"""More builds than evaluations are under way at once: what is about to be loaded is not removed."""
+
+
+class BuildCache:
+    """Finished builds, failed ones included; what was not used for longest is removed where they are too much.
+
+    Args:
+        directory: made if it is missing, readable by its owner only.
+        limit: size of all artifacts, bytes; that of the last builds may be more.
+    """
+
+    def __init__(self, directory: Path, limit: int = _MOST_BYTES) -> None:
+        self._directory = directory
+        self._limit = limit
+        self._sizes: dict[str, int] = {}  # the last that was used at the end
+
+    def load(self, key: str) -> Build | None:
+        """The build with this key and the time it once took; None if missing, damaged or without its artifact."""
+        try:
+            build = Build.model_validate_json(self._record(key).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        artifact = build.artifact and self._directory / build.artifact
+        if build.key != key or (build.failure is None and not (artifact and artifact.is_file())):
+            return None
+        self._use(key, artifact.stat().st_size if artifact else 0)
+        return build.model_copy(update={"artifact": artifact and str(artifact), "cached": True})
+
+    def store(self, build: Build, artifact: Path | None = None) -> Build:
+        """Keep a build; the record appears last and at once, so a broken write is never read.
+
+        Args:
+            build: without an artifact of its own yet.
+            artifact: the file to keep.
+
+        Returns:
+            The build with the kept artifact's path.
+        """
+        return self.put(build) if artifact is None else self.put(build, artifact.read_bytes(), artifact.suffix)
+
+    def put(self, build: Build, content: bytes | None = None, suffix: str = "") -> Build:
+        """Do as `store` with an artifact's content and the suffix of its name."""
+        self._make()
+        name = None if content is None else f"{build.key}{suffix}"
+        if content is not None and name is not None:
+            write_once(self._directory / name, content)
+        record = build.model_copy(update={"artifact": name})
+        write_whole(self._record(build.key), record.model_dump_json().encode())
+        self._use(build.key, len(content or b""))
+        return build.model_copy(update={"artifact": name and str(self._directory / name)})
+
+    def work_directory(self) -> tempfile.TemporaryDirectory[str]:
+        """A new directory to build in, by its absolute path."""
+        self._make()
+        return tempfile.TemporaryDirectory(dir=self._directory.resolve(), prefix=_WORK, ignore_cleanup_errors=True)
+
+    def remove_leftovers(self) -> None:
+        """Remove what a killed process was working on; no other process may be building into this cache."""
+        for artifact in sorted(self._directory.glob("*"), key=lambda path: path.stat().st_mtime_ns):
+            if artifact.suffix != ".json" and artifact.is_file():
+                self._sizes[artifact.stem] = artifact.stat().st_size
+        for directory in self._directory.glob(f"{_WORK}*"):
+            shutil.rmtree(directory, ignore_errors=True)
+        for file in self._directory.glob(f"{NEW}*"):
+            file.unlink(missing_ok=True)
+
+    def _use(self, key: str, size: int) -> None:
+        self._sizes.pop(key, None)
+        self._sizes[key] = size
+        total = sum(self._sizes.values())
+        for oldest in list(self._sizes)[:-_ALWAYS_KEPT] if total > self._limit else ():
+            if total <= self._limit:
+                break
+            total -= self._sizes.pop(oldest)
+            for file in self._directory.glob(f"{oldest}*"):
+                file.unlink(missing_ok=True)
+
+    def _make(self) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def _record(self, key: str) -> Path:
+        return self._directory / f"{key}.json"

@@ -1,0 +1,132 @@
+"""What a build reads besides its own files, as a hash: toolchain, machine, system headers and the user's headers.
+
+Files are told apart by size and times and are not read, so that it takes milliseconds. A run's own builds need none of
+this; what is kept for other runs must not outlive a header that was changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+
+from tui_tuner.evaluate.build.compilers.base import Recipe, include_paths
+from tui_tuner.resources import __version__
+
+MAX_FILES = 10_000
+"""In the directories that the user includes from; where there are more, looking at them takes longer than building."""
+
+_SYSTEM_HEADERS = Path("/usr/include")
+_OWN_HEADERS = Path("/usr/local/include")
+"""Compilers look there unasked, and people write there."""
+
+_Stamp = tuple[str, *tuple[int, ...]]
+
+
+class Surroundings:
+    """What builds of this session find outside their work directories; safe to use in several threads.
+
+    The toolchain and the system's headers are looked at once, and the user's headers each time.
+    """
+
+    def __init__(self) -> None:
+        self._toolchains: dict[tuple[Path, ...], list[_Stamp]] = {}
+        self._lock = Lock()
+
+    def key(self, build: str, recipe: Recipe, options: Sequence[str]) -> str | None:
+        """A key for what a build gives in these surroundings; None where not all that it reads can be told.
+
+        Args:
+            build: key of the build, a hash of its own files, its command and the compiler's version.
+            options: the user's own compiler options.
+        """
+        paths = include_paths(options)
+        if not all(_is_understood(option, paths) for option in options):
+            return None
+        headers = [*islice(_all_beneath((*paths, _OWN_HEADERS)), MAX_FILES + 1)]
+        if len(headers) > MAX_FILES:
+            return None
+        toolchain = self._toolchain((Path(recipe.command[0]), *recipe.made_with))
+        content = [__version__, build, _machine(), toolchain, sorted(headers)]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def _toolchain(self, paths: tuple[Path, ...]) -> list[_Stamp]:
+        with self._lock:
+            if paths not in self._toolchains:
+                self._toolchains[paths] = sorted(_installed((*paths, _SYSTEM_HEADERS)))
+            return self._toolchains[paths]
+
+
+def _is_understood(option: str, paths: Sequence[Path]) -> bool:
+    """Whether an option names no file, or only one of the paths that are looked at."""
+    if option.startswith(("-l", "@")):
+        return False
+    return "/" not in option or ("," not in option and any(option.endswith(str(path)) for path in paths))
+
+
+def _installed(paths: Iterable[Path]) -> Iterator[_Stamp]:
+    """Of files size and time, of directories the times of all directories in them.
+
+    Installers put files in the place of others, which shows in their directory; a toolkit has thousands of files.
+    """
+    for path in paths:
+        yield _stamp(path)
+        yield from (_time(directory) for directory, _, _ in os.walk(path))
+
+
+def _all_beneath(paths: Iterable[Path]) -> Iterator[_Stamp]:
+    """Every file and directory, those behind links included; a file that is changed and dated back is seen as well."""
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        yield _stamp(path, changed=True)
+        for directory, directories, files in os.walk(path, followlinks=True):
+            identity = _identity(directory)
+            if identity is None or identity in seen:  # a link may lead back to where it stands
+                directories.clear()
+                continue
+            seen.add(identity)
+            yield _time(directory)
+            yield from (_stamp(Path(directory, file), changed=True) for file in files)
+
+
+def _identity(directory: str) -> tuple[int, int] | None:
+    try:
+        status = Path(directory).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _time(directory: str) -> _Stamp:
+    try:
+        return (directory, Path(directory).stat().st_mtime_ns)
+    except OSError:
+        return (directory,)
+
+
+def _stamp(path: Path, *, changed: bool = False) -> _Stamp:
+    """A file's size and times; nobody can set back the time of the last change, but a new link to a file sets it."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (str(path),)
+    more = (status.st_ctime_ns,) if changed else ()
+    return (str(path), status.st_size, status.st_mtime_ns, *more)
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    """What code for this very machine depends on; home directories are shared by machines that differ."""
+    libc = (os.confstr("CS_GNU_LIBC_VERSION") or "") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return (platform.machine(), libc, features)

@@ -1,0 +1,1 @@
+"""How long a launch takes, and how sure that is."""

@@ -1,0 +1,315 @@
+"""Timing: enough launches for a narrow interval, few for what is hopeless, two kernels in turns for a verdict.
+
+The clock of a GPU follows the power that a kernel takes, with a delay: what is timed right behind another kernel runs
+at the clock of that one. So a kernel is launched until its times have settled before any of them counts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, settled
+from tui_tuner.evaluate.results import Timing
+
+TimeLaunches = Callable[[int], list[float]]
+"""Times so many launches, ms each."""
+Clock = Callable[[], float]
+"""Seconds that go by."""
+FEWEST = 5
+"""Samples of a contender that takes long."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to measure.
+
+    Attributes:
+        precision: half width of the interval at which to stop, relative to the median.
+        warmup_s: seconds of launches before the first sample.
+        limit_s: seconds of samples at most.
+        hopeless: multiple of the incumbent's time from which on three samples are enough.
+        contender: multiple from which on one batch is, without warming up, if its interval lies above.
+        settle_s: seconds that a kernel is launched in its turn before a time counts, at the least.
+        settle_limit_s: seconds of that and of warming up at the most, and for learning how many there must be.
+        steady_s: seconds for which times must have stayed the same to be those that they stay at.
+        turn_s: seconds that a kernel is timed in its turn; one launch at least.
+        clear_pairs: turns of each that are enough where all of them say the same by far.
+        few_pairs: turns of each that are enough where all of them say the same.
+        pairs: turns of each that are enough for a verdict.
+    """
+
+    samples: int = 10
+    most_samples: int = 200
+    precision: float = 0.005
+    warmup_s: float = 0.05
+    limit_s: float = 0.6
+    hopeless: float = 3.0
+    contender: float = 1.2
+    settle_s: float = 0.005
+    settle_limit_s: float = 0.2
+    steady_s: float = 0.12
+    turn_s: float = 0.005
+    clear_pairs: int = 6
+    few_pairs: int = 10
+    pairs: int = 30
+    most_pairs: int = 120
+    pair_limit_s: float = 6.0
+
+
+CPU_PATIENCE = Patience(
+    samples=5, most_samples=40, warmup_s=0.02, limit_s=0.12, settle_s=0.0, settle_limit_s=0.02, turn_s=0.0
+)
+"""Where a CPU runs the kernel: other programs make its times scatter by percents, however many are taken, and its clock
+does not depend on the kernel: one launch each in turns."""
+
+
+def measure(
+    launches: TimeLaunches,
+    patience: Patience,
+    *,
+    best_ms: float | None,
+    cpu: bool,
+    rested: bool = True,
+    clock: Clock = time.perf_counter,
+) -> Timing:
+    """The time of one launch with its 95 % interval.
+
+    Stops when the interval is narrow enough (the stop rule of nvbench, on the median), when the time is spent, or
+    early where the incumbent is so much faster that more samples would change nothing.
+
+    Args:
+        best_ms: the shortest time known, ms; None for none.
+        cpu: whether the times are those of a CPU.
+        rested: whether the device was idle until now, so that its clock has to rise first.
+    """
+    first = launches(1)[0]
+    if best_ms is not None and first > patience.contender * best_ms:
+        few = 2 if first > patience.hopeless * best_ms else _least(first, patience) - 1
+        samples = [first, *launches(few)]
+        if quick_interval(samples)[1] > patience.contender * best_ms:
+            return _timing(samples, cpu)
+    _warm_up(launches, first, patience, patience.warmup_s / 2 if rested else patience.settle_s, clock)
+    least = _least(first, patience)
+    samples = list(launches(least))
+    start = clock()
+    while _more(samples, patience) and clock() - start < patience.limit_s:
+        samples += launches(least)
+    return _timing(samples, cpu)
+
+
+def _least(first_ms: float, patience: Patience) -> int:
+    """How many samples there are at the least: fewer of a long launch, whose times scatter less."""
+    return max(FEWEST, min(patience.samples, int(100 / max(first_ms, 0.01))))
+
+
+def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, turn_s: float, clock: Clock) -> None:
+    """Launch in turns of so many seconds, until the times of one are those of the one before."""
+    if not turn_s:
+        return
+    start, before = clock(), 0.0
+    count = max(1, min(5, int(turn_s * 1000 / max(first_ms, 0.01))))
+    while clock() - start < patience.settle_limit_s:
+        now = _for_a_time(launches, count, turn_s, clock)
+        if abs(now - before) <= patience.precision * now:
+            return
+        before = now
+
+
+def _for_a_time(launches: TimeLaunches, count: int, seconds: float, clock: Clock) -> float:
+    """The median of all launches, ms."""
+    start, samples = clock(), launches(count)
+    while clock() - start < seconds:
+        samples += launches(count)
+    return median(samples)
+
+
+def _more(samples: list[float], patience: Patience) -> bool:
+    return len(samples) < patience.most_samples and not settled(samples, patience.precision)
+
+
+def _timing(samples: Sequence[float], cpu: bool, count: int | None = None) -> Timing:
+    middle, low, high = median_interval(samples)
+    return Timing(median=middle, low=low, high=high, samples=count or len(samples), cpu=cpu)
+
+
+COOLING_S = 0.1
+COOLING_LIMIT_S = 10.0
+SEEN_S = 0.1
+"""How long what the device says of its clock and its heat holds: asking it takes milliseconds."""
+
+
+class Cooling:
+    """Takes times anew that a device took while it was held down for its heat, once it has cooled.
+
+    A device that does not recover within `COOLING_LIMIT_S` is not waited for again before it has.
+
+    Args:
+        sample: the present clock, where the device tells it.
+
+    Attributes:
+        dropped: times that do not count.
+    """
+
+    def __init__(
+        self,
+        sample: Callable[[], ClockSample | None],
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._sample = sample
+        self._sleep = sleep
+        self._clock = clock
+        self._seen: tuple[float, ClockSample | None] = (-math.inf, None)
+        self._waited_s = 0.0
+        self.dropped = 0
+
+    def _now(self) -> ClockSample | None:
+        """The device's present state, as it was up to `SEEN_S` ago; always asked for anew while it is held down."""
+        at, seen = self._seen
+        if self._clock() - at > SEEN_S or (seen is not None and seen.is_held_down):
+            self._seen = self._clock(), self._sample()
+        return self._seen[1]
+
+    def minded(self, launches: TimeLaunches) -> TimeLaunches:
+        """The same launches, of which only those count that ran at a clock of their own."""
+
+        def cooled(count: int) -> list[float]:
+            while True:
+                times = launches(count)
+                now = self._now()
+                if now is None or not now.is_held_down:
+                    self._waited_s = 0.0
+                    return times
+                if self._waited_s >= COOLING_LIMIT_S:
+                    return times
+                self.dropped += len(times)
+                self._sleep(COOLING_S)
+                self._waited_s += COOLING_S
+
+        return cooled
+
+    def marked(self, timing: Timing) -> Timing:
+        """A time with the clock and the temperature of now, and what was dropped since this was asked last."""
+        now, dropped = self._now(), self.dropped
+        self.dropped = 0
+        if now is None:
+            return timing
+        state = {"clock_mhz": now.sm_mhz, "throttled_by": now.throttled_by, "temperature_c": now.temperature_c}
+        return timing.model_copy(update={**state, "dropped": dropped})
+
+
+@dataclass(frozen=True)
+class TimePairs:
+    """Times of incumbent and challenger, ms, each the median of a turn, and how many launches a turn of each had."""
+
+    times: list[tuple[float, float]]
+    launches: tuple[int, int] = (1, 1)
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """Incumbent's time / challenger's time: median with the ends of its interval."""
+        return ratio_interval(self.times)
+
+    def timing(self, which: int, *, cpu: bool) -> Timing:
+        """Time of the incumbent (0) or the challenger (1)."""
+        return _timing([pair[which] for pair in self.times], cpu, len(self.times) * self.launches[which])
+
+
+_MOST_LAUNCHES = 100
+"""Of a turn: a short kernel's turn is mostly what restores arrays and cache."""
+
+
+class _Turns:
+    """One kernel's turns, of equal time whatever a launch takes."""
+
+    def __init__(self, launches: TimeLaunches, patience: Patience, clock: Clock) -> None:
+        launches(1)
+        start = clock()
+        launches(1)
+        self.count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(clock() - start, 1e-6))))
+        self._launches, self._patience, self._clock = launches, patience, clock
+
+    def settling_s(self) -> float:
+        """How long it takes, behind whatever ran before, until its times are those that they stay at."""
+        if not self._patience.settle_s:
+            return 0.0
+        start, medians, ends = self._clock(), [0.0], [0.0]
+        unsettled_s = 0.0
+        while ends[-1] < self._patience.settle_limit_s:
+            medians.append(median(self._launches(self.count)))
+            ends.append(self._clock() - start)
+            unsettled_s = self._unsettled_s(medians, ends)
+            if len(medians) > FEWEST and ends[-1] - unsettled_s >= self._patience.steady_s:
+                break
+        return max(self._patience.settle_s, unsettled_s)
+
+    def _unsettled_s(self, medians: Sequence[float], ends: Sequence[float]) -> float:
+        """When the last of these turns ended whose time is not that of the last quarter."""
+        last = median(medians[-max(1, len(medians) // 4) :])
+        return max(end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > self._patience.precision)
+
+    def take(self, settling_s: float) -> float:
+        """The median of the next turn, ms."""
+        start = self._clock()
+        while self._clock() - start < settling_s:
+            self._launches(self.count)
+        return median(self._launches(self.count))
+
+
+def interleaved(
+    incumbent: TimeLaunches,
+    challenger: TimeLaunches,
+    patience: Patience,
+    delta: float,
+    clock: Clock = time.perf_counter,
+) -> TimePairs:
+    """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
+
+    Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
+    pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when the
+    interval is narrower than delta / 2, or when time or pairs are used up.
+    """
+    old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
+    settling_s = max(old_turns.settling_s(), new_turns.settling_s())
+    order = np.random.default_rng()
+    times: list[tuple[float, float]] = []
+    start = clock()
+    while len(times) < patience.most_pairs:
+        if order.random() < 0.5:
+            old, new = old_turns.take(settling_s), new_turns.take(settling_s)
+        else:
+            new, old = new_turns.take(settling_s), old_turns.take(settling_s)
+        times.append((old, new))
+        if _decided(times, patience, delta) or (len(times) >= 8 and clock() - start > patience.pair_limit_s):
+            break
+    return TimePairs(times, (old_turns.count, new_turns.count))
+
+
+def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:
+    if len(times) == patience.clear_pairs:
+        return _is_clear([math.log(old / new / (1 + delta)) for old, new in times], delta)
+    if len(times) < patience.few_pairs or len(times) % 5:
+        return False
+    _, low, high = ratio_interval(times)
+    if high / low - 1 < delta / 2:
+        return True
+    if len(times) >= patience.pairs:
+        return not low <= 1 + delta <= high
+    faster = {old / new > 1 + delta for old, new in times}
+    return len(faster) == 1 and high / low - 1 < 2 * delta
+
+
+def _is_clear(beyond: Sequence[float], delta: float) -> bool:
+    """Whether all logarithms of ratios lie on one side of 0, farther from it than from each other, and close together.
+
+    The least and the largest of six enclose the median with 97 % confidence, whatever the distribution.
+    """
+    low, high = min(beyond), max(beyond)
+    return high - low < min(2 * delta, max(low, -high))

@@ -1,0 +1,321 @@
+"""Verification and measurement on one device, inside the runner process."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
+from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
+from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers, ResultMismatch
+from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
+from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
+from tui_tuner.problem.inputs import array_bytes, constants_of, poisoned
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
+
+FIRST_LIMIT_S = 60.0
+"""Limit of a launch before the kernel as given has been timed."""
+REST_S = 0.1
+"""A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
+LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
+DATA_LIMIT_S = 300.0
+"""Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+WARM_FACTOR, WARM_LAUNCHES = 2, 10
+"""Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
+MOST_BYTES = 8 * 2**30
+"""Of the arrays at the timed size that are kept, on the host and on the device."""
+
+
+class Workbench:
+    """Checks and times executables of one problem; used from one thread.
+
+    Args:
+        draws: how often the data of a test are drawn before it is given up.
+    """
+
+    def __init__(self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1) -> None:
+        self._device = device
+        device.constants = constants_of(problem)
+        self._problem = problem
+        self._say = say
+        self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()
+        self._cooling = Cooling(device.clock)
+        self._timed_at = -math.inf
+        self._fastest_ms = math.inf
+        self._limit_s = FIRST_LIMIT_S
+        self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
+        self._datasets = DataSets(problem, self._run_baseline, draws=draws)
+        self._tests: list[LaunchData] = []
+        self._timed: LaunchData | None = None
+        self._structured: list[LaunchData] = []
+        self._memory = KeptBuffers(device, frozenset(self._outputs), len(problem.tests))
+        self._baseline: Executable | None = None
+        self._left_out_told = 0
+
+    def prepare(self, baseline: Executable) -> EvaluationAnswer:
+        """Check the kernel as given, keep data and tolerances for all candidates, and time it.
+
+        Raises:
+            ProblemError: it fails its own reference, or a check could not fail.
+        """
+        self._baseline = baseline
+        last = len(self._problem.tests)
+        try:
+            self._tests = [data for index in range(last) for data in self._fresh(index, self._textures(index))]
+            self._timed, *self._structured = self._fresh(last, self._textures(last))
+            self._pin((*self._tests, self._timed, *self._structured))
+        except DeviceFault as fault:
+            return _failed(fault)
+        outcome = self.evaluate(baseline, None)
+        if outcome.timing is not None:
+            self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
+        return outcome
+
+    def _textures(self, index: int) -> Sequence[Texture]:
+        """All at tests, and where there are none; those with structure at the timed size; as far as there is room."""
+        tests = self._problem.tests
+        wanted = ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
+        nbytes = array_bytes(self._problem, tests[index].sizes if index < len(tests) else {})
+        room = max(0, MOST_BYTES // (len(tests) + 1) // max(1, nbytes) - 1)
+        if room < len(wanted):
+            words = " and ".join(wanted[room:])
+            self._datasets.left_out.append(
+                f"inputs with {words}: there is no room for so many arrays of {nbytes} bytes"
+            )
+        return wanted[:room]
+
+    def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
+        """Verify at every test, then at the timed size, then time."""
+        start = time.perf_counter()
+        verified = start
+        error = 0.0
+        try:
+            with self._loaded(executable) as kernel:
+                error = self._verify(kernel, self._tests, executable)
+            verified = time.perf_counter()
+            # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
+            with self._loaded(executable) as kernel:
+                timing, timed_error = self._measure(kernel, executable, best_ms)
+                # In the load that was timed: what it had kept of the timed launches would be wrong for others.
+                timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
+        except (DeviceFault, ResultMismatch) as fault:
+            if self._is_doubtful(fault):
+                return self.evaluate(executable, best_ms)
+            return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
+        return EvaluationAnswer(
+            timing=timing,
+            error=max(error, timed_error),
+            verify_ms=(verified - start) * 1000,
+            measure_ms=(time.perf_counter() - verified) * 1000,
+            left_out=self._newly_left_out(),
+        )
+
+    def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
+        """Verify the challenger on data that it has not seen, then time both there, interleaved."""
+        try:
+            tests = [data for index in range(len(self._problem.tests)) for data in self._fresh_pair(index)]
+            with self._loaded(challenger) as kernel:
+                self._verify(kernel, tests, challenger)
+            return self._interleaved(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
+        except (DeviceFault, ResultMismatch) as fault:
+            if self._is_doubtful(fault):
+                return self.compare(incumbent, challenger, delta)
+            failed = _failed(fault)
+            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
+            return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
+
+    def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
+        """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
+        if isinstance(fault, DeviceFault) or not self._datasets.doubt(fault.data):
+            return False
+        for data in self._structured:
+            self._memory.give_back(data)
+        self._structured = self._fresh(fault.data.index, [data.texture for data in self._structured])[1:]
+        self._pin(self._structured)
+        return True
+
+    def _pin(self, sets: Sequence[LaunchData]) -> None:
+        for expected in (array for data in sets for array in data.expected.values()):
+            self._device.pin(expected)
+
+    def _newly_left_out(self) -> list[str]:
+        told, self._left_out_told = self._left_out_told, len(self._datasets.left_out)
+        return self._datasets.left_out[told:]
+
+    @property
+    def poisoned(self) -> frozenset[int]:
+        """Outputs that start with values that no kernel computes."""
+        return frozenset(i for i in self._outputs if poisoned(self._problem.arguments[i]))
+
+    @property
+    def small_data(self) -> list[LaunchData]:
+        """Noise at each test; at the timed size where there are none."""
+        return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
+
+    def _fresh_pair(self, index: int) -> list[LaunchData]:
+        """Noise and, of the other textures that are checked there, one at random."""
+        known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
+        others = [texture for texture in known if texture is not Texture.NOISE]
+        return self._fresh(index, [secrets.choice(others)] if others else [])
+
+    def _interleaved(
+        self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
+    ) -> ComparisonAnswer:
+        cpu, (data, *structured) = self._device.info.cpu_times, fresh
+        with self._loaded(incumbent) as old, self._loaded(challenger) as new:
+            with self._buffers(data) as buffers:
+                inspection = Inspection(lambda: self._check(data, buffers))
+                pairs = interleaved(
+                    self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", None),
+                    self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection),
+                    self._patience,
+                    delta,
+                )
+                self._launch(new, buffers, challenger.shapes[-1], "last check")
+                self._check(data, buffers)
+                ratio, low, high = pairs.ratio
+                said = self._determinism(new, buffers, challenger) if low > 1 + delta else None
+            self._verify(new, structured, challenger)
+        comparison = Comparison(
+            ratio=ratio,
+            low=low,
+            high=high,
+            pairs=len(pairs.times),
+            incumbent=pairs.timing(0, cpu=cpu),
+            challenger=self._cooling.marked(pairs.timing(1, cpu=cpu)),
+            determinism=said,
+        )
+        return ComparisonAnswer(comparison=comparison)
+
+    def _determinism(self, kernel: LoadedKernel, buffers: Buffers, executable: Executable) -> Determinism:
+        self._say("the same inputs again", self._limit_s * LAUNCHES)
+        return determinism(self._device, kernel, (buffers, executable.shapes[-1].geometry), self._limit_s)
+
+    def _verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
+        """Launch with each, one after the other in one load of the module; the largest deviation."""
+        error = 0.0
+        with ExitStack() as held:
+            jobs = [(held.enter_context(self._buffers(d)), executable.shapes[d.index].geometry) for d in sets]
+            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self._limit_s)))
+            for data, (buffers, _) in zip(sets, jobs, strict=True):
+                self._say(f"verify at {data.label}", self._limit_s)
+                next(running)
+                error = max(error, self._check(data, buffers))
+        return error
+
+    def _measure(self, kernel: LoadedKernel, executable: Executable, best_ms: float | None) -> tuple[Timing, float]:
+        data, shape = self._timed, executable.shapes[-1]
+        if data is None:
+            raise RuntimeError("the workbench is not prepared")
+        with self._buffers(data) as buffers:
+            inspection = Inspection(lambda: self._check(data, buffers))
+            race = self._device.race(kernel, buffers, shape.geometry)
+            if race is not None:
+                raise ResultMismatch(f"at {data.label}: {race}", data)
+            self._launch(kernel, buffers, shape, f"verify at {data.label}")
+            inspection.see(self._device.digest(buffers))
+            launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
+            cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
+            # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
+            best_ms = best_ms and min(best_ms, self._fastest_ms)
+            timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
+            self._timed_at = time.monotonic()
+            self._fastest_ms = min(self._fastest_ms, timing.median)
+            warm = self._warm(kernel, buffers, shape, timing, best_ms)
+            timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
+            return timing, self._check(data, buffers)
+
+    def _warm(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing, best_ms: float | None
+    ) -> float | None:
+        """The time with warm caches, where the arrays may stay there and the kernel may be the best."""
+        nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
+        is_contender = best_ms is None or cold.low <= self._patience.contender * best_ms
+        if not is_contender or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
+            return None
+        self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
+        times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._limit_s)
+        return median(times) if times else None
+
+    def _timer(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
+    ) -> TimeLaunches:
+        def launches(count: int) -> list[float]:
+            limit = self._limit_s + self._limit_s * count / 10
+            self._say(what, limit)
+            return self._device.time(kernel, buffers, shape.geometry, count, limit, inspect)
+
+        return self._cooling.minded(launches)
+
+    def _launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
+        self._say(what, self._limit_s)
+        self._device.launch(kernel, buffers, shape.geometry, self._limit_s)
+
+    def _check(self, data: LaunchData, buffers: Buffers) -> float:
+        """Guards, inputs and outputs after a launch; the largest deviation relative to the allowed one."""
+        self._say(f"check at {data.label}", DATA_LIMIT_S)
+        violation = self._device.guard_violation(buffers)
+        if violation is not None:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+        self._check_inputs(data, buffers)
+        device = self._device
+        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
+        if wrong is not None:
+            raise ResultMismatch(wrong, data)
+        return error
+
+    def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
+        for index in data.arrays.difference(self._outputs):
+            if not self._device.is_unchanged(buffers, index):
+                raise ResultMismatch(
+                    f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'", data
+                )
+
+    def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
+        reference = self._problem.reference
+        self._say(f"fresh inputs{f', and the reference {reference.python}' if reference else ''}", DATA_LIMIT_S)
+        return self._datasets.make(index, textures)
+
+    def _run_baseline(self, arguments: list[KernelArgument], index: int, label: str) -> dict[int, np.ndarray]:
+        if self._baseline is None:
+            raise RuntimeError("the workbench is not prepared")
+        buffers = self._device.allocate(arguments, frozenset(self._outputs))
+        try:
+            with self._loaded(self._baseline) as kernel:
+                self._launch(kernel, buffers, self._baseline.shapes[index], f"the kernel as given at {label}")
+                self._say("the expected outputs", DATA_LIMIT_S)
+                return {i: self._device.download(buffers, i) for i in self._outputs}
+        finally:
+            self._device.free(buffers)
+
+    def _buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
+        """Those of data that every candidate sees are kept."""
+        is_kept = any(data is kept for kept in (self._timed, *self._structured, *self._tests))
+        return self._memory.of(data, is_kept=is_kept)
+
+    @contextmanager
+    def _loaded(self, executable: Executable) -> Iterator[LoadedKernel]:
+        kernel = self._device.load(Path(executable.artifact), executable.symbol)
+        try:
+            yield kernel
+        finally:
+            self._device.unload(kernel)
+
+
+def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:
+    if isinstance(fault, ResultMismatch):
+        failure = Failure(kind=FailureKind.WRONG_RESULT, message=str(fault))
+        return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
+    failure = Failure(kind=fault.kind, message=fault.message)
+    return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)

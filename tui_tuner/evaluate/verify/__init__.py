@@ -1,0 +1,1 @@
+"""Whether a launch computed what it should."""

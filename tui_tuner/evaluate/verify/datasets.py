@@ -1,0 +1,349 @@
+"""Inputs with their expected results: what a launch is checked against."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.tolerance import (
+    FLOOR_CAP,
+    MARGIN,
+    TIMED_MARGIN,
+    Bound,
+    Mismatch,
+    OwnError,
+    Verdict,
+    bound,
+    compare,
+    magnitude,
+    own_error,
+    peak,
+    wrong_elements,
+)
+from tui_tuner.evaluate.verify.pattern import pattern
+from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
+from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.inputs import (
+    array_bytes,
+    call_reference,
+    label_of,
+    make_arguments,
+    poisoned,
+    repoisoned,
+    untouched,
+)
+from tui_tuner.problem.model import Problem, Test
+from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture, textured
+
+QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
+"""A reference that would take longer at the timed size is not called there; and where there is a doubt."""
+
+REDRAWS = 20
+"""How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
+
+RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
+"""Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
+CompareOutput = Callable[[int, np.ndarray, Bound], Verdict]
+"""Compares the output at an argument's index with what is expected, within a bound."""
+FetchOutput = Callable[[int], np.ndarray]
+"""The present content of the output at an argument's index."""
+
+
+@dataclass(frozen=True)
+class LaunchData:
+    """Arguments of one launch with what it must compute.
+
+    Attributes:
+        index: of the test; the last one is the timed size.
+        label: the sizes, and what inputs the test changes, in words.
+        expected: output arrays by argument index.
+        bounds: their allowed deviation.
+        texture: how the inputs are distributed.
+    """
+
+    index: int
+    label: str
+    arguments: list[KernelArgument]
+    expected: dict[int, np.ndarray]
+    bounds: dict[int, Bound]
+    texture: Texture = Texture.NOISE
+
+    @property
+    def arrays(self) -> frozenset[int]:
+        """Indices of the array arguments."""
+        return frozenset(i for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
+
+    def check(self, problem: Problem, compare: CompareOutput, output: FetchOutput) -> tuple[float, str | None]:
+        """Largest deviation relative to the allowed one, and what is wrong in words, with its pattern.
+
+        Args:
+            compare: compares the output at an argument's index with what is expected of it.
+            output: fetches the whole output, which is done for a wrong one only: a device may compare by itself.
+        """
+        worst = 0.0
+        for index, expected in self.expected.items():
+            share, mismatch = compare(index, expected, self.bounds[index])
+            worst = max(worst, share)
+            if mismatch is not None:
+                where = pattern(wrong_elements(output(index), expected, self.bounds[index]))
+                wrong = f"at {self.label}: {problem.arguments[index].name}{mismatch}"
+                return worst, f"{wrong}; wrong: {where}" if where else wrong
+        return worst, None
+
+
+@dataclass
+class _OwnErrors:
+    """Largest relative errors of the kernel as given by texture, and what its reference costs.
+
+    Attributes:
+        largest_call: how much work the largest launch was that the reference computed, and how many seconds it took.
+    """
+
+    relative: dict[Texture, float] = field(default_factory=dict)
+    largest_call: tuple[float, float] = (0.0, 0.0)
+
+    def note(self, texture: Texture, error: OwnError) -> None:
+        self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
+
+    def of(self, texture: Texture) -> OwnError:
+        """That of the texture, and of noise where no test has the texture."""
+        return OwnError(0.0, self.relative.get(texture, self.relative.get(Texture.NOISE, 0.0)))
+
+
+class DataSets:
+    """Makes data sets, always on a fresh secret seed; the kernel as given sets the allowed error.
+
+    Args:
+        draws: how often the data of a test are drawn before it is given up.
+
+    Attributes:
+        left_out: a line for each test and texture at which the kernel as given fails, so that none is checked there.
+    """
+
+    def __init__(self, problem: Problem, run_baseline: RunBaseline, *, draws: int = 1) -> None:
+        self._problem = problem
+        self._run_baseline = run_baseline
+        self._draws = draws
+        self._own = _OwnErrors()
+        self._in_doubt = False
+        self.left_out: list[str] = []
+
+    def make(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
+        """Fresh data for one test, or for the timed size at the last index: noise, and those of the textures
+        that change something and that the kernel as given can do.
+
+        Raises:
+            ProblemError: the kernel as given fails its own reference, leaves elements unwritten, or the check of
+                noise could not fail.
+            DeviceFault: the kernel as given fails while it runs.
+        """
+        noise = self._noise(index)
+        return [noise, *filter(None, (self._textured(noise, texture) for texture in textures))]
+
+    def doubt(self, data: LaunchData) -> bool:
+        """Whether a result that differs there may be the better one, as only the kernel as given says what to expect.
+
+        Its error is not known where its reference was not asked: it may have lost in a large sum what others keep.
+        From then on the reference is asked, so that this is true once.
+        """
+        if self._problem.reference is None or data.texture not in STRUCTURED or self._asks_reference(data):
+            return False
+        self._in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
+        return self._in_doubt
+
+    def _noise(self, index: int) -> LaunchData:
+        drawn = 1
+        while True:
+            try:
+                return self._drawn(index)
+            except ProblemError as error:
+                if drawn >= max(self._draws, REDRAWS if isinstance(error, ConstantByChance) else 1):
+                    raise
+            drawn += 1
+
+    def _drawn(self, index: int) -> LaunchData:
+        at, label = self._at(index)
+        arguments = make_arguments(at, {}, secrets.randbits(63))
+        outputs = self._run_baseline(arguments, index, label)
+        self._refuse_unwritten(label, index, arguments, outputs)
+        data = self._judged(LaunchData(index, label, arguments, outputs, {}), at.sizes, dict.fromkeys(outputs))
+        refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
+        return data
+
+    def _at(self, index: int) -> tuple[Problem, str]:
+        test = self._problem.tests[index] if index < len(self._problem.tests) else Test(sizes={})
+        at = self._problem.at(test)
+        return at, label_of(at.sizes, test.inputs)
+
+    def _is_timed(self, index: int) -> bool:
+        return index == len(self._problem.tests)
+
+    def _textured(self, noise: LaunchData, texture: Texture) -> LaunchData | None:
+        """None where it changes no argument, or the kernel as given cannot do it."""
+        at, label = self._at(noise.index)
+        reason = ""
+        for first_only in (False, True) if texture in SCALES else (False,):
+            arguments = textured(at, noise.arguments, texture, secrets.randbits(63), first_only=first_only)
+            if arguments is None:
+                return None
+            try:
+                return self._with_texture(noise, arguments, texture, at.sizes)
+            except LeftOut as left_out:
+                reason = reason or str(left_out)
+        self.left_out.append(f"{label}, inputs with {texture}: {reason}")
+        return None
+
+    def _with_texture(
+        self, noise: LaunchData, arguments: list[KernelArgument], texture: Texture, sizes: Mapping[str, int]
+    ) -> LaunchData:
+        label = f"{noise.label}, inputs with {texture}"
+        try:
+            outputs = self._run_baseline(arguments, noise.index, label)
+            drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
+            data = self._judged(drawn, sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+        except ProblemError as error:
+            raise LeftOut(error.message) from None
+        except DeviceFault as fault:
+            if fault.fatal:  # all that is on the device is lost
+                raise DeviceFault(fault.kind, f"at {label}: {fault.message}", fatal=True) from fault
+            raise LeftOut(f"{fault.kind}: {fault.message}") from None
+        for i, expected in data.expected.items():
+            name = self._problem.arguments[i].name
+            refuse_degenerate(name, texture, expected, computed=self._problem.reference is None)
+            mismatch = compare(outputs[i], expected, data.bounds[i])[1]
+            if mismatch is not None:
+                raise LeftOut(f"{name}{mismatch}")
+        return data
+
+    def _judged(self, data: LaunchData, sizes: Mapping[str, int], sizes_of: Mapping[int, SizeOf | None]) -> LaunchData:
+        """What to expect, and what is allowed; the data come with what the kernel as given computed."""
+        outputs = data.expected
+        if self._problem.reference is None or not self._asks_reference(data):
+            bounds = {i: self._scaled_bound(data, i, sizes, sizes_of[i]) for i in outputs}
+            return replace(data, bounds=bounds)
+        expected, errors = self._from_reference(data, sizes)
+        bounds = {i: self._bound(i, expected[i], sizes, errors[i], MARGIN, sizes_of[i]) for i in outputs}
+        return replace(data, expected=expected, bounds=bounds)
+
+    def _asks_reference(self, data: LaunchData) -> bool:
+        """At every test; at the timed size where there is none, or for structured inputs where it is quick."""
+        if not self._is_timed(data.index) or not self._problem.tests:
+            return True
+        return data.texture in STRUCTURED and (self._in_doubt or self._timed_reference_s < QUICK_REFERENCE_S)
+
+    @property
+    def _timed_reference_s(self) -> float:
+        """What a call of the reference takes at the timed size at most, as far as is known."""
+        work, spent_s = self._own.largest_call
+        return spent_s * self._work(self._problem.sizes) / work if work else 0.0
+
+    def _work(self, sizes: Mapping[str, int]) -> float:
+        """The work of a launch, in operations where the problem says how many, else in bytes."""
+        work = self._problem.work
+        flops = 0.0 if work is None else float(evaluate(work.flops, sizes))
+        return max(flops or float(array_bytes(self._problem, sizes)), 1.0)
+
+    def _from_reference(
+        self, data: LaunchData, sizes: Mapping[str, int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, OwnError]]:
+        outputs, began = data.expected, time.perf_counter()
+        by_name = call_reference(self._problem, data.arguments)
+        # A view, as of a transpose, would be gone through against the grain at every check.
+        expected = {i: np.ascontiguousarray(by_name[self._problem.arguments[i].name]) for i in outputs}
+        spent_s = time.perf_counter() - began
+        self._own.largest_call = max(self._own.largest_call, (self._work(sizes), spent_s))
+        errors = {i: own_error(outputs[i], expected[i]) for i in outputs}
+        for i, output in outputs.items():
+            loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
+            allowed = loosest if np.issubdtype(output.dtype, np.floating) else Bound(0.0, 0.0)
+            if not self._has_own_tolerance:
+                self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
+            if np.issubdtype(output.dtype, np.floating):
+                self._own.note(data.texture, errors[i])
+        return expected, errors
+
+    @property
+    def _has_own_tolerance(self) -> bool:
+        tolerance = self._problem.tolerance
+        return tolerance.absolute is not None or tolerance.relative is not None
+
+    def _scaled_bound(self, data: LaunchData, index: int, sizes: Mapping[str, int], size_of: SizeOf | None) -> Bound:
+        """Where the kernel as given is the reference: from the error that it had at the tests, if they could tell."""
+        expected = data.expected[index]
+        if self._problem.reference is None or not np.issubdtype(expected.dtype, np.floating):
+            return self._bound(index, expected, sizes, None, MARGIN, size_of)
+        size = (size_of or magnitude)(expected)
+        own = self._own.of(data.texture).scaled_to(size)
+        return self._bound(index, expected, sizes, own, TIMED_MARGIN, lambda _: size)
+
+    def _refuse_wrong_baseline(self, index: int, mismatch: Mismatch | None, sizes: Mapping[str, int]) -> None:
+        if mismatch is None:
+            return
+        name = self._problem.arguments[index].name
+        raise ProblemError(
+            f"the kernel as given does not match its reference at {label_of(sizes)}: {name}{mismatch}",
+            hint="correct the kernel, [launch], [[arguments]] or the reference; or set [tolerance]",
+        )
+
+    def _bound(
+        self,
+        index: int,
+        expected: np.ndarray,
+        sizes: Mapping[str, int],
+        own: OwnError | None,
+        margin: float,
+        size_of: SizeOf | None,
+    ) -> Bound:
+        dtype = np.dtype(self._problem.arguments[index].dtype)
+        size = None if size_of is None or not np.issubdtype(dtype, np.floating) else size_of(expected)
+        operations = self._operations(expected, sizes)
+        return bound(expected, dtype, operations, self._problem.tolerance, own, margin, size)
+
+    def _operations(self, expected: np.ndarray, sizes: Mapping[str, int]) -> float:
+        work = self._problem.work
+        if work is None or not work.flops:
+            return 1024.0
+        return float(evaluate(work.flops, sizes)) / max(1, expected.size)
+
+    def _refuse_unwritten(
+        self, label: str, index: int, arguments: list[KernelArgument], outputs: dict[int, np.ndarray]
+    ) -> None:
+        """What the kernel as given leaves out would be expected of every candidate: it runs again, poisoned anew."""
+        given = self._problem.arguments
+        left = {i: untouched(given[i], output) for i, output in outputs.items() if poisoned(given[i])}
+        if not any(mask.any() for mask in left.values()):
+            return
+        again = [repoisoned(argument, value) for argument, value in zip(given, arguments, strict=True)]
+        second = self._run_baseline(again, index, label)
+        for i, mask in left.items():
+            unwritten = int(np.count_nonzero(mask & (second[i] == again[i])))
+            if unwritten:
+                raise ProblemError(
+                    f"at {label} the kernel as given leaves {unwritten} of {mask.size} elements of '{given[i].name}' "
+                    "unwritten",
+                    hint="check problem_size, grid_div and block_size in [launch]: too few threads may run. An output "
+                    "that is rightly written in part needs `fill` in its [[arguments]]",
+                )
+
+
+SizeOf = Callable[[np.ndarray], float]
+"""The size of an output, of which a share is allowed of all of its elements alike."""
+
+
+def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
+    """How large an output counts whose inputs have a texture; None for its magnitude.
+
+    Where most of it is silent its magnitude says little of the numbers that were added up, and where inputs are equal
+    or zero it may be what is left when they cancel.
+    """
+    if texture in STRUCTURED:
+        return peak
+    if texture in (Texture.EQUAL, Texture.ZEROS):
+        return lambda expected: max(magnitude(expected), magnitude(noise))
+    return None

@@ -1,0 +1,164 @@
+"""What a kernel's signature and body let guess: its outputs, its dimensions, extents that suit it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tui_tuner.problem.draft.host_program import HostProgram, constants_of_host
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of, type_aliases
+from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.tunables import why_no_size
+
+AXES = "xyz"
+_BLOCK_VALUES = {
+    1: [[32, 64, 128, 256, 512, 1024]],
+    2: [[16, 32, 64, 128], [1, 2, 4, 8, 16]],
+    3: [[8, 16, 32, 64], [1, 2, 4, 8], [1, 2, 4]],
+}
+_USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
+_EXTENT = {1: 2**20, 2: 1024, 3: 128}
+_ODD_EXTENT = {1: 2**20 - 7, 2: 1000, 3: 100}
+_EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
+_TEMPLATE_ARGUMENTS = {"typename": "float", "class": "float", "bool": "true"}
+
+
+def dimensions(signature: KernelSignature) -> int:
+    """How many dimensions of threads or blocks the kernel asks for, 1 to 3."""
+    calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
+    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", signature.body)
+    return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
+
+
+def size_names(signature: KernelSignature) -> list[str]:
+    """The integer scalars that may be sizes; `n` where there is none."""
+    names = [
+        p.name
+        for p in signature.parameters
+        if not p.pointer and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
+    ]
+    return [name for name in names if name and why_no_size(name) is None] or ["n"]
+
+
+def array_shape(signature: KernelSignature, parameter: KernelParameter) -> list[str]:
+    """An array over the sizes, with one extent for each dimension or size, three at most."""
+    names = size_names(signature)
+    axes = _array_axes(signature)
+    shape = [names[min(axis, len(names) - 1)] for axis in range(axes)]
+    if parameter.width > 1:
+        shape[-1] = f"{parameter.width} * {shape[-1]}"
+    return shape
+
+
+def _array_axes(signature: KernelSignature) -> int:
+    return min(3, max(dimensions(signature), min(2, len(size_names(signature)))))
+
+
+class Extents(NamedTuple):
+    """A value for every size: for timing and for a test, and the same two for the emulator."""
+
+    timed: int
+    tested: int
+    emulated: int
+    emulated_test: int
+
+
+def extents_of(signature: KernelSignature) -> Extents:
+    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that."""
+    axes = _array_axes(signature)
+    timed, emulated = _EXTENT[axes], _EMULATED_EXTENT[axes]
+    if not is_guarded(signature):
+        return Extents(timed, timed // 2, emulated, emulated // 2)
+    return Extents(timed, _ODD_EXTENT[axes], emulated, emulated * 3 // 4 - 1)
+
+
+def is_guarded(signature: KernelSignature) -> bool:
+    """Whether the kernel looks as if it could do with sizes that no block divides."""
+    return re.search(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<\s*\w+\s*;\s*\w+\s*\+=", signature.body) is not None
+
+
+def outputs(signature: KernelSignature) -> dict[str, bool]:
+    """The arrays that the kernel seems to write, and whether it seems to read them too."""
+    writable = [p.name for p in signature.parameters if p.pointer and not p.const]
+    counted = {name: _writes(name, signature.body) for name in writable}
+    written = [name for name in writable if sum(counted[name])] or writable
+    mentions = {name: len(re.findall(rf"\b{re.escape(name)}\b", signature.body)) for name in written}
+    return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
+
+
+def is_written(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel's own text writes an array, in whatever way."""
+    return sum(_writes(name, signature.body)) > 0
+
+
+def _writes(name: str, body: str) -> tuple[int, int]:
+    """How often an array is assigned to, and how often changed in place or passed by address."""
+    if not name:
+        return 0, 0
+    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*&?\s*{re.escape(name)}\b", body)
+    body = re.sub(rf"\*[^*;=]*=\s*&?\s*{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
+    own = "|".join(map(re.escape, [name, *aliases]))
+    element = rf"(?:\b(?:{own})\s*\[[^;=]*\]|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+    atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b|{atomic}"
+    return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
+
+
+def block_values(signature: KernelSignature) -> list[list[int]]:
+    """Values of the block size along each axis that `__launch_bounds__` allows."""
+    most = most_threads(signature)
+    return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[dimensions(signature)]]
+
+
+def usual_block(signature: KernelSignature) -> list[int]:
+    """The block to start from."""
+    usual, values = _USUAL_BLOCK[dimensions(signature)], block_values(signature)
+    allowed = all(start in choice for start, choice in zip(usual, values, strict=True))
+    if not allowed or math.prod(usual) > most_threads(signature):
+        return [choice[0] for choice in values]
+    return usual
+
+
+def most_threads(signature: KernelSignature) -> int:
+    """Threads of a block at most."""
+    first = (signature.launch_bounds or "").split(",")[0].strip()
+    return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
+
+
+def template_arguments(signature: KernelSignature) -> str:
+    """Arguments for the template parameters that have no default, as in "<float, 16>"."""
+    needed = [text for text in signature.template if "=" not in text]
+    arguments = [_TEMPLATE_ARGUMENTS.get(text.split()[0], "16") for text in needed]
+    return f"<{', '.join(arguments)}>" if signature.template else ""
+
+
+class DraftedConstant(NamedTuple):
+    """A `__constant__` variable that the host fills, with so many elements."""
+
+    name: str
+    dtype: str
+    elements: int
+
+
+def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
+    """The constant memory that the host fills, as far as its type is a number's and its extents can be told."""
+    code = code_only(source)
+    program, aliases = HostProgram(code, headers), type_aliases(code)
+    found = []
+    for name in constants_of_host(source):
+        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{name}\s*((?:\[[^\]]*\]\s*)*)[;=]", code)
+        dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
+        if declared is not None and dtype is not None:
+            numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
+            whole = [one for one in numbers if one]
+            if len(whole) == len(numbers):
+                found.append(DraftedConstant(name, dtype, width * math.prod(whole)))
+    return found
+
+
+def work_of(signature: KernelSignature) -> int:
+    """How much a kernel seems to do: loops first, then what it says."""
+    loops = len(re.findall(r"\b(?:for|while)\b", signature.body))
+    return 1000 * loops + len(re.findall(r"\w+", signature.body))

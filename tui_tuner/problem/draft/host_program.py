@@ -1,0 +1,350 @@
+"""The host code around a kernel as a program: what its names stand for where it launches a kernel."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
+from tui_tuner.problem.syntax import constant_of, declares_constant, spaces
+
+_FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
+_CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
+_MOST_STEPS = 12
+_RANDOM = r"(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?"
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """A function's place in the code; `parameters` are their names in order."""
+
+    name: str
+    parameters: tuple[str, ...]
+    start: int
+    body: int
+    end: int
+
+
+@dataclass(frozen=True)
+class HostLaunch:
+    """One launch of a kernel, as the host writes it.
+
+    Attributes:
+        place: where it stands in the code.
+        line: the same, counted from 1.
+        template: the template arguments, as in "<16>"; empty where there are none.
+        shared: dynamic shared memory, bytes; "0" where none is asked for.
+        arguments: what is passed.
+    """
+
+    place: int
+    line: int
+    template: str
+    grid: str
+    block: str
+    shared: str
+    arguments: tuple[str, ...]
+
+
+class HostProgram:
+    """Host code without comments, which is read and never run.
+
+    Args:
+        code: the file's text, comments blanked.
+        headers: texts of headers beside it, for what they define.
+        text: the code with its comments and strings.
+    """
+
+    def __init__(self, code: str, headers: Sequence[str] = (), text: str = "") -> None:
+        self._text = text or code
+        found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
+        self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
+        macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
+        constants = (one[1] for one in constant_of(r"(\w+)").finditer(code))
+        self.own_numbers = frozenset([*macros, *constants])
+        """Macros and constants of the file, which a build may give another number."""
+        self._code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+
+    @cached_property
+    def _functions(self) -> list[HostFunction]:
+        found: list[HostFunction] = []
+        for one in _FUNCTION.finditer(self._code):
+            if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
+                names = tuple(_declared(part) for part in split_list(one["parameters"]))
+                end = closing(self._code, one.end() - 1, "{}")
+                found.append(HostFunction(one["name"], names, one.start(), one.end(), end))
+        return found
+
+    def launches(self, kernel: str) -> Iterator[HostLaunch]:
+        """The launches of a kernel, in the order of the file."""
+        launch = re.compile(rf"\b{re.escape(kernel)}\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+        for found in launch.finditer(self._code):
+            given = split_list(found[2])
+            end = closing(self._code, found.end() - 1, "()")
+            yield HostLaunch(
+                found.start(),
+                self._code.count("\n", 0, found.start()) + 1,
+                (found[1] or "").replace(" ", ""),
+                given[0] if given else "1",
+                given[1] if len(given) > 1 else "1",
+                given[2] if len(given) > 2 else "0",
+                tuple(split_list(self._code[found.end() : end - 1])),
+            )
+
+    def function_at(self, place: int) -> HostFunction | None:
+        """The function that a place of the code is in."""
+        return next((one for one in self._functions if one.start <= place < one.end), None)
+
+    def meaning(self, name: str, place: int) -> tuple[str, int] | None:
+        """What a name was last set to before a place, as text, with the place where that text stands."""
+        function = self.function_at(place)
+        if function is not None:
+            own = self._set_between(name, function.body, place)
+            if own is not None:
+                return own
+            if name in function.parameters:
+                return self._passed(function, function.parameters.index(name))
+        if name in self._macros:
+            parameters, text = self._macros[name]
+            return None if parameters or not text else (text, place)
+        return self._set_outside(name)
+
+    def is_local(self, name: str, place: int) -> bool:
+        """Whether a name is a function's own, so that a kernel of the same name has another."""
+        function = self.function_at(place)
+        if function is None:
+            return False
+        return name in function.parameters or self._set_between(name, function.body, place) is not None
+
+    def _set_between(self, name: str, start: int, end: int) -> tuple[str, int] | None:
+        found = [
+            one
+            for one in _assignments(name).finditer(self._code, start, end)
+            if not one["text"].lstrip().startswith(("{", "["))
+        ]
+        for one in reversed(found):  # what comes from outside, as by atoi(), is said only where nothing else is
+            with suppress(NotArithmetic):
+                arithmetic(self.expanded(_first_item(one["text"])))
+                return _first_item(one["text"]), one.start()
+        return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
+
+    def _set_outside(self, name: str) -> tuple[str, int] | None:
+        for one in _assignments(name).finditer(self._code):
+            if self.function_at(one.start()) is None:
+                return _first_item(one["text"]), one.start()
+        return None
+
+    def _passed(self, function: HostFunction, position: int) -> tuple[str, int] | None:
+        """What the last call of a function gives one of its parameters."""
+        call = re.compile(rf"\b{re.escape(function.name)}\s*(?:<[^<>;]*>)?\s*\(")
+        for found in reversed(list(call.finditer(self._code))):
+            if function.start <= found.start() < function.end or self.function_at(found.start()) is None:
+                continue
+            given = split_list(self._code[found.end() : closing(self._code, found.end() - 1, "()") - 1])
+            if len(given) == len(function.parameters):
+                return given[position], found.start()
+        return None
+
+    def expanded(self, text: str) -> str:
+        """Text with the macros that take arguments put in."""
+        for _ in range(3):
+            for name, (parameters, body) in self._macros.items():
+                if parameters and re.search(rf"\b{name}\s*\(", text):
+                    text = _put_in(text, name, parameters, body)
+        return text
+
+    def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
+        """Text as arithmetic, its names replaced by what `known` says of each where it stands.
+
+        Raises:
+            NotArithmetic: it is none, or a name in it stands for nothing that is known.
+        """
+        return self._resolved(text, place, known, 0)
+
+    def _resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None], steps: int) -> ast.expr:
+        if steps > _MOST_STEPS:
+            raise NotArithmetic(text)
+        node = arithmetic(self.expanded(text))
+
+        class Names(ast.NodeTransformer):
+            def visit_Call(self, node: ast.Call) -> ast.expr:
+                node.args = [self.visit(one) for one in node.args]
+                return node
+
+            def visit_Name(self, node: ast.Name) -> ast.expr:
+                if node.id.startswith(SIZEOF):
+                    return node
+                found = known(node.id, place)
+                if found is not None:
+                    return found
+                raise NotArithmetic(node.id)
+
+        return folded(Names().visit(node))
+
+    def number(self, text: str, place: int) -> int | None:
+        """The whole number that text at a place comes to; None where that cannot be told."""
+
+        def known(name: str, where: int) -> ast.expr | None:
+            meaning = self.meaning(name, where)
+            return None if meaning is None else self.resolved(*meaning, known)
+
+        try:
+            node = self.resolved(text, place, known)
+        except (NotArithmetic, RecursionError):
+            return None
+        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
+    def axes(self, text: str, place: int) -> tuple[list[str], int]:
+        """What a `dim3` or a number says of each axis, and where that stands."""
+        for _ in range(_MOST_STEPS):
+            direct = re.fullmatch(r"dim3\s*[({](.*)[)}]", text.strip(), re.DOTALL)
+            if direct:
+                return split_list(direct[1]), place
+            if not re.fullmatch(r"\w+", text.strip()):
+                break
+            made = self._dim3(text.strip(), place)
+            if made is not None:
+                return made
+            meaning = self.meaning(text.strip(), place)
+            if meaning is None or not re.match(r"dim3\b|\w+\s*$", meaning[0]) or meaning[0].strip().isdecimal():
+                break
+            text, place = meaning
+        return [text.strip()], place
+
+    def _dim3(self, name: str, place: int) -> tuple[list[str], int] | None:
+        """The parentheses behind a name that is declared as a `dim3`."""
+        function = self.function_at(place)
+        start = 0 if function is None else function.body
+        made = re.compile(rf"\bdim3\b[^;]*?\b{name}\s*(?:=\s*(?:dim3)?\s*)?[({{]")
+        found = list(made.finditer(self._code, start, place))
+        if not found:
+            return None
+        opening = found[-1].end() - 1
+        return split_list(self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]), found[-1].start()
+
+    def allocated(self, pointer: str, place: int) -> tuple[str, int] | None:
+        """The bytes that memory of this name is taken with, and where; followed to the callers of a function."""
+        for _ in range(_MOST_STEPS):
+            name = re.sub(r"\s*\[.*", "", re.sub(r"^\(\s*[\w\s:]+\*+\s*\)\s*", "", pointer.strip()))
+            if not re.fullmatch(r"\w+(?:(?:\.|->)\w+)*", name):
+                return None
+            function = self.function_at(place)
+            spans = [(0, len(self._code))] if function is None else [(function.start, function.end)]
+            if function is None or name not in function.parameters:
+                spans.append((0, len(self._code)))
+            for start, end in spans:
+                taken = re.compile(rf"\bcudaMalloc\w*\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
+                found = list(taken.finditer(self._code, start, end))
+                if found:
+                    opening = found[-1].end() - 1
+                    given = split_list(self._code[opening + 1 : closing(self._code, opening, "()") - 1])
+                    return (given[1], found[-1].start()) if len(given) > 1 else None
+            meaning = self.meaning(name, place)
+            if meaning is None or meaning[1] == place:
+                return None
+            pointer, place = meaning
+        return None
+
+    def drawn(self, pointer: str, place: int) -> tuple[str, str, int] | None:
+        """The least of the random whole numbers that the host fills an array with, how many there are, and where.
+
+        The array is the one of the host that is copied to this memory; followed to the callers of a function.
+        """
+        for _ in range(_MOST_STEPS):
+            if not re.fullmatch(r"\w+", pointer):
+                return None
+            copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{pointer}\s*,\s*&?(?P<host>\w+)", self._code)
+            if copied is not None:
+                return self._random(copied["host"])
+            meaning = self.meaning(pointer, place)
+            if meaning is None or meaning[1] == place:
+                return None
+            pointer, place = meaning
+        return None
+
+    def _random(self, array: str) -> tuple[str, str, int] | None:
+        set_to = rf"(?:\b{array}\s*\[[^;=]*\]\s*=(?!=)|\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b)"
+        found = re.search(rf"{set_to}\s*{_RANDOM}\s*;", self._code)
+        if found is None:
+            return None
+        low = self._text[found.start("low") : found.end("low")] if found["low"] else "0"
+        return low, found["count"], found.start()
+
+
+def _assignments(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)(?P<text>[^;]*);")
+
+
+def _first_item(text: str) -> str:
+    """What an assignment sets, without the declarators behind it."""
+    return next(iter(split_list(text)), "")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\\\n", " ").replace("\\\r\n", " ").split())
+
+
+def _declared(parameter: str) -> str:
+    words = re.findall(r"\w+", parameter.partition("=")[0].partition("[")[0])
+    return words[-1] if words else ""
+
+
+def _put_in(text: str, name: str, parameters: str, body: str) -> str:
+    """The uses of a macro in a text, replaced by what it stands for."""
+    names = [one.strip() for one in parameters.strip("()").split(",")]
+    place = 0
+    while (found := re.compile(rf"\b{name}\s*\(").search(text, place)) is not None:
+        end = closing(text, found.end() - 1, "()")
+        given = split_list(text[found.end() : end - 1])
+        place = found.end()
+        if len(given) == len(names):
+            meant = dict(zip(names, given, strict=True))
+            inside = "".join(
+                f"({meant[word]})" if word in meant else word for word in re.split(r"(\b[A-Za-z_]\w*)", body)
+            )
+            text = f"{text[: found.start()]}({inside}){text[end:]}"
+            place = found.start() + len(inside) + 2
+    return text
+
+
+def closing(text: str, opening: int, marks: str) -> int:
+    """The index behind the mark that closes the one at `opening`."""
+    depth = 0
+    for mark in re.compile(f"[{re.escape(marks)}]").finditer(text, opening):
+        depth += 1 if mark.group() in "({" else -1
+        if depth == 0:
+            return mark.end()
+    return len(text)
+
+
+def split_list(text: str) -> list[str]:
+    """What commas outside of parentheses and brackets part."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def bytes_of(type_name: str) -> int:
+    """The bytes of a type, by its name with its words joined by underscores; 4 where it is not known."""
+    words = type_name.split("_")
+    return _BYTES.get(type_name, max((_BYTES.get(word, 4) for word in words if word in _BYTES), default=4))
+
+
+def constants_of_host(source: str) -> list[str]:
+    """Names in constant memory that the host fills."""
+    filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
+    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]

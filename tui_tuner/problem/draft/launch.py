@@ -1,0 +1,337 @@
+"""The launch of a first problem file, as far as the host's own launch of the kernel says it."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_tuner.problem.draft.c_expressions import NotArithmetic
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.launch_reading import (
+    AXES,
+    LaunchReading,
+    evaluated,
+    finished,
+    names,
+    said_again,
+    with_numbers,
+)
+from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.tunables import why_no_size
+
+_LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
+_MOST_THREADS = 1024
+UNKNOWN = 1024
+"""What a size is taken for that the host does not say, where launches are compared."""
+
+
+@dataclass(frozen=True)
+class DraftedLaunch:
+    """What stands in the tables around the launch, each only as far as the host's code says it.
+
+    Attributes:
+        line: where the host launches the kernel.
+        template: arguments of the template, as in "<16>".
+        keys: of [launch], as expressions.
+        tunables: names and values of what makes the block, where macros do.
+        defaults: the value of each tunable in the file.
+        most_threads: of a block, where the kernel's shared arrays hold no more.
+        sizes: names for the expressions, with the host's number; None where it comes from outside.
+        shapes: elements of the arrays that the host takes memory for.
+        values: of scalars, as expressions or numbers.
+        drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
+        are_fixed: whether the sizes cannot be others, since the block is made of them.
+    """
+
+    line: int
+    template: str = ""
+    keys: dict[str, list[str] | str] = field(default_factory=dict)
+    tunables: dict[str, list[int]] = field(default_factory=dict)
+    defaults: dict[str, int] = field(default_factory=dict)
+    most_threads: int = _MOST_THREADS
+    sizes: dict[str, int | None] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str | float] = field(default_factory=dict)
+    are_fixed: bool = False
+    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def drafted_launch(
+    source: str, signature: KernelSignature, file: Path, host: str = "", dimensions: int = 1
+) -> DraftedLaunch | None:
+    """What the host's launch of a kernel says; None where there is none.
+
+    Of several launches it is the largest, and the first of these.
+
+    Args:
+        file: the kernel's; headers beside it are read for the numbers they define.
+        host: the text of another file with host code, if there is one.
+        dimensions: of blocks that the kernel asks for.
+    """
+    headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
+    code = code_only(source) + "\n" + code_only(host)
+    program = HostProgram(code, headers, source + "\n" + host)
+    words = frozenset(re.findall(r"\w+", _without_names(device_code(code_only(source), (file.parent,)))))
+    drafts = [
+        _Drafting(LaunchReading(program, words, signature, one), dimensions) for one in program.launches(signature.name)
+    ]
+    if not drafts:
+        return None
+    return max(drafts, key=lambda draft: draft.threads()).drafted()
+
+
+def local_headers(source: str, file: Path) -> list[Path]:
+    """The headers beside a file that it includes."""
+    text = device_code(source, (file.parent,))
+    return [path for name in _LOCAL.findall(text) if (path := file.parent / name).is_file()]
+
+
+def _without_names(code: str) -> str:
+    """The device's code without what its definitions name."""
+    code = re.sub(r"^[ \t]*#[ \t]*(?:define|ifn?def|undef)[ \t]+\w+", "", code, flags=re.MULTILINE)
+    return re.sub(r"\b(?:const(?:expr)?|static)\b[\w\s]*?\b\w+\s*=", "", code)
+
+
+class _Drafting:
+    """Makes of a launch that was read what a problem file says.
+
+    Args:
+        dimensions: of blocks that the kernel asks for.
+    """
+
+    def __init__(self, reading: LaunchReading, dimensions: int) -> None:
+        self._reading = reading
+        self._program = reading.program
+        self._signature = reading.signature
+        self._launch = reading.launch
+        self._words = reading.words
+        self._roots = reading.roots
+        self._block = reading.block
+        self._grid = reading.grid
+        self._shapes = reading.shapes
+        self._passed = reading.passed
+        self._dimensions = dimensions
+
+    def threads(self) -> int:
+        """About how many threads it launches."""
+        names = {name: number or UNKNOWN for name, number in self._roots.items()}
+        names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults()
+        axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
+        return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
+
+    def drafted(self) -> DraftedLaunch:
+        template = self._template()
+        block, keys = self._block_keys(template)
+        keys |= self._grid_keys(bool(block)) | self._shared()
+        shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
+        values, renamed = self._scalars(keys, shapes)
+        drawn = dict(self._drawn())
+        texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *(high for _, high in drawn.values())]
+        given = _used(self._roots, texts)
+        sizes = {renamed.get(name, name): number for name, number in given.items()}
+        keys = {key: _renamed(value, renamed) for key, value in keys.items()}
+        return DraftedLaunch(
+            self._launch.line,
+            template,
+            keys,
+            {name: _around(number) for name, number in block.items() if name in self._macros()},
+            self._defaults(),
+            self._most_threads(),
+            sizes,
+            {name: str(_renamed(text, renamed)) for name, text in shapes.items()},
+            {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
+            bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
+            {name: (low, str(_renamed(high, renamed))) for name, (low, high) in drawn.items()},
+        )
+
+    def _drawn(self) -> Iterator[tuple[str, tuple[int, str]]]:
+        for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
+            if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
+                continue
+            found = self._program.drawn(given, self._launch.place)
+            if found is not None:
+                low = ord(found[0][1]) if found[0].startswith("'") else int(found[0])
+                with suppress(NotArithmetic):
+                    node = finished(self._reading.node(found[1], found[2]))
+                    high = ast.BinOp(node, ast.Add(), ast.Constant(low))
+                    yield parameter.name, (low, said_again(ast.unparse(high)))
+
+    def _macros(self) -> list[str]:
+        """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
+        chains = [list(self._reading.chain(text, self._launch.place)) for text, _ in self._block]
+        last = [chain[-1] for chain in chains if chain]
+        return [name for name in last if name in self._program.own_numbers and name in self._words]
+
+    def _block_keys(self, template: str) -> tuple[dict[str, int], dict[str, list[str] | str]]:
+        """What fixes the block, by name, and the key for it; nothing where it can be tuned as it is."""
+        macros = self._macros()
+        numbers = [evaluated(node, {}) if node is not None else None for _, node in self._block]
+        if macros:
+            block: list[str] = []
+            made: dict[str, int] = {}
+            for (text, _), number in zip(self._block, numbers, strict=True):
+                name = next((one for one in self._reading.chain(text, self._launch.place) if one in macros), None)
+                block.append(name or str(number or 1))
+                made |= {name: number or 1} if name else {}
+            return made, {"block_size": block}
+        literal = re.findall(r"\d+", template)
+        sized = [node for _, node in self._block if isinstance(node, ast.Name)]
+        fixed = self._block_is_read()
+        if literal:
+            return {literal[0]: int(literal[0])}, {
+                "block_size": [literal[0] if number is None else str(number) for number in numbers]
+            }
+        if sized or fixed:
+            texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
+            return ({"": 1}, {"block_size": texts}) if all(texts) else ({}, {})
+        return {}, {}
+
+    def _block_is_read(self) -> bool:
+        """Whether the kernel has no threads to tell apart, or reads a constant that makes the block."""
+        if "threadIdx" not in self._signature.body:
+            return True
+        names = [name for text, _ in self._block for name in self._reading.chain(text, self._launch.place)]
+        return any(n in self._words and not self._program.is_local(n, self._launch.place) for n in names)
+
+    def _defaults(self) -> dict[str, int]:
+        """The host's own block, where it is tunable."""
+        macros = self._macros()
+        found: dict[str, int] = {}
+        for axis, (text, node) in zip(AXES, self._block, strict=False):
+            number = None if node is None else evaluated(node, {})
+            name = next(
+                (one for one in self._reading.chain(text, self._launch.place) if one in macros), f"block_size_{axis}"
+            )
+            if number is not None and 1 <= number <= _MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
+                found[name] = number
+        return {name: number for name, number in found.items() if not macros or name in macros}
+
+    def _most_threads(self) -> int:
+        """What the shared arrays of the kernel hold that hold at least an element for each thread."""
+        threads = math.prod(number or 1 for _, node in self._block if node and (number := evaluated(node, {})))
+        held = []
+        for extents in _SHARED.findall(self._signature.body):
+            with suppress(NotArithmetic):
+                parts = [
+                    finished(self._reading.node(one, self._launch.place))
+                    for one in re.findall(r"\[([^\]]+)\]", extents)
+                ]
+                held.append(math.prod(evaluated(part, {}) or 0 for part in parts))
+        return min([_MOST_THREADS, *(count for count in held if count >= threads > 1)])
+
+    def _template(self) -> str:
+        inner = self._launch.template.strip("<>").split(",")
+        plain = all(re.fullmatch(r"\d+|true|false|float|double|int|half|unsignedint", one) for one in inner)
+        return self._launch.template.replace("unsignedint", "unsigned int") if plain else ""
+
+    def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
+        elements: list[str] = []
+        divisors: dict[str, list[str] | str] = {}
+        for index, (axis, parts) in enumerate(zip(AXES, self._grid, strict=False)):
+            if parts is None:
+                if index == 0:
+                    return {}
+                break
+            size, divisor = parts
+            elements.append(self._in_block_names(size if divisor is not None else self._counted(size)))
+            is_block = isinstance(divisor, ast.Name) and divisor.id == f"block_size_{axis}"
+            if (not is_block or is_fixed) and not (divisor is None and _is_one(size) and index and not is_fixed):
+                divisors[f"grid_div_{axis}"] = ["1" if divisor is None else self._in_block_names(divisor)]
+        while len(elements) > max(1, self._dimensions) and elements[-1] == "1":
+            divisors.pop(f"grid_div_{AXES[len(elements) - 1]}", None)
+            elements.pop()
+        return {"problem_size": elements, **divisors}
+
+    def _counted(self, blocks: ast.expr) -> ast.expr:
+        """A count of blocks as a number, where no array has to do with it."""
+        in_shapes = {name for node in self._shapes.values() for name in names(node)}
+        number = None if names(blocks) & in_shapes else evaluated(blocks, self._roots)
+        return blocks if number is None else ast.Constant(number)
+
+    def _in_block_names(self, node: ast.expr) -> str:
+        """An expression, with the block's extents as the draft has them."""
+        text = ast.unparse(node)
+        macros = self._macros()
+        fixed = bool(self._block_keys(self._template())[1])
+        for axis, (given, number) in zip(AXES, self._block, strict=False):
+            name = next((one for one in self._reading.chain(given, self._launch.place) if one in macros), None)
+            if name is None and fixed and number is not None:
+                name = ast.unparse(number)
+            if name is not None:
+                text = re.sub(rf"\bblock_size_{axis}\b", name, text)
+        return said_again(text)
+
+    def _in_numbers(self, node: ast.expr) -> str:
+        """An expression with the block's extents as the host has them."""
+        text = ast.unparse(node)
+        for axis, (_, number) in zip(AXES, self._block, strict=False):
+            text = re.sub(rf"\bblock_size_{axis}\b", "1" if number is None else ast.unparse(number), text)
+        return said_again(text)
+
+    def _shared(self) -> dict[str, list[str] | str]:
+        if "extern" not in self._signature.body or self._launch.shared in ("", "0"):
+            return {}
+        try:
+            node = finished(self._reading.node(self._launch.shared, self._launch.place))
+        except NotArithmetic:
+            return {}
+        return {"shared_memory": self._in_block_names(node)}
+
+    def _scalars(
+        self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]
+    ) -> tuple[dict[str, str | float], dict[str, str]]:
+        """The value of each scalar, and the names of sizes that scalars give them."""
+        used = _used(self._roots, [*_texts(keys), *shapes.values()])
+        renamed: dict[str, str] = {}
+        values: dict[str, str | float] = {}
+        others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}
+        for name, node in self._passed.items():
+            parameter = next(one for one in self._signature.parameters if one.name == name)
+            whole = parameter.dtype is not None and "int" in parameter.dtype
+            if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:
+                renamed.setdefault(node.id, name)
+            value = with_numbers(node, others)
+            if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and math.isfinite(value.value):
+                if whole or isinstance(node, ast.Constant):
+                    values[name] = value.value if whole else float(value.value)
+            elif whole and names(value) <= used.keys():
+                values[name] = ast.unparse(value)
+        for name in used:
+            if name not in renamed and why_no_size(name) is not None:
+                renamed[name] = f"{name}_of_host"
+        taken = [one for one in renamed.values() if one in self._roots and one not in renamed]
+        return values, {old: new for old, new in renamed.items() if new not in taken}
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:
+    return [text for value in keys.values() for text in ([value] if isinstance(value, str) else value)]
+
+
+def _used(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:
+    words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))
+    return {name: number for name, number in roots.items() if name in words}
+
+
+def _renamed(value: list[str] | str, names: Mapping[str, str]) -> list[str] | str:
+    def text(old: str) -> str:
+        return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), old)
+
+    return text(value) if isinstance(value, str) else [text(one) for one in value]
+
+
+def _around(value: int) -> list[int]:
+    """The value, with halves and doubles of it that can be a block's extent."""
+    near = {value // 4, value // 2, value, value * 2}
+    return sorted(extent for extent in near if 1 <= extent <= _MOST_THREADS)

@@ -1,0 +1,309 @@
+"""A launch as the host writes it, read for what it comes to over the sizes that it is made of."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from tui_tuner.problem.draft.c_expressions import (
+    SIZEOF,
+    NotArithmetic,
+    arithmetic,
+    factors,
+    folded,
+    is_quotient,
+    product,
+)
+from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram, bytes_of
+from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
+
+AXES = "xyz"
+_MOST_ASKED = 3000
+
+
+class LaunchReading:
+    """Reads one launch of a kernel: what its grid, its block, its arrays and its scalars come to.
+
+    Args:
+        words: of the device's code: a macro or constant among them cannot be another number.
+
+    Attributes:
+        roots: names that are sizes, with the host's number; None where it comes from outside.
+        block: the text of each axis of the block, and what it comes to.
+        shapes: elements of the arrays that the host takes memory for.
+        grid: what is divided to give the blocks along each axis, and by what; None for an axis that cannot be read.
+        passed: what the scalars are, as far as that can be read.
+    """
+
+    def __init__(
+        self, program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch
+    ) -> None:
+        self.program = program
+        self.words = words
+        self.signature = signature
+        self.launch = launch
+        self.roots: dict[str, int | None] = {}
+        self._symbols: dict[str, str] = {}
+        self._resolving: list[tuple[str, int]] = []
+        self._asked = 0
+        self._know_plain_scalars()
+        self.block = self._block_axes()
+        self.shapes = dict(self._extents())
+        self.grid = self._grid_axes()
+        self.passed = self._values()
+
+    def node(self, text: str, place: int) -> ast.expr:
+        """What text at a place comes to over the roots.
+
+        Raises:
+            NotArithmetic: it cannot be read.
+        """
+        return self.program.resolved(text, place, self._known)
+
+    def _known(self, name: str, place: int) -> ast.expr | None:
+        self._asked += 1
+        if self._asked > _MOST_ASKED:  # names that stand for names, each several times
+            raise NotArithmetic(name)
+        if name in self._symbols:
+            return ast.Name(self._symbols[name])
+        member = re.fullmatch(r"(\w+)\.([xyz])", name)
+        if member:
+            axes, there = self.program.axes(member[1], place)
+            index = AXES.index(member[2])
+            return self.node(axes[index], there) if index < len(axes) else ast.Constant(1)
+        if not re.fullmatch(r"\w+", name):
+            return None
+        meaning = self.program.meaning(name, place)
+        if meaning is None or (name, place) in self._resolving:
+            return self._root(name, None)
+        before = dict(self.roots)
+        self._resolving.append((name, place))
+        try:
+            value = finished(self.node(*meaning))
+        except NotArithmetic:
+            self.roots = before
+            return self._root(name, None)
+        finally:
+            self._resolving.pop()
+        return self._kept(name, place, value, before)
+
+    def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
+        """What stands for a name of this value: itself, if nothing in the value is known yet."""
+        inside = names(value)
+        if inside & (before.keys() | set(self._symbols.values())) or isinstance(value, ast.Name):
+            return value
+        number = evaluated(value, self.roots)
+        if isinstance(value, ast.Constant) and (
+            not isinstance(value.value, int) or (name in self.words and not self.program.is_local(name, place))
+        ):
+            return value
+        self.roots = before
+        return self._root(name, number)
+
+    def _root(self, name: str, number: int | None) -> ast.expr:
+        if self.roots.get(name) is None:
+            self.roots[name] = number
+        return ast.Name(name)
+
+    def _values(self) -> dict[str, ast.expr]:
+        """What the scalars are, as far as that can be read."""
+        found: dict[str, ast.expr] = {}
+        for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
+            if not parameter.pointer:
+                with suppress(NotArithmetic):
+                    found[parameter.name] = finished(self.node(given, self.launch.place))
+        return found
+
+    def _know_plain_scalars(self) -> None:
+        """Let scalars that are passed by a name which nothing else makes be known first: they name the sizes."""
+        for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
+            if parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
+                continue
+            chain = list(self.chain(given, self.launch.place))
+            meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
+            if chain and (meaning is None or self._is_plain(meaning[0])):
+                with suppress(NotArithmetic):
+                    self.node(given, self.launch.place)
+
+    def _is_plain(self, text: str) -> bool:
+        """Whether it is a number, or nothing that can be read."""
+        try:
+            return not names(arithmetic(self.program.expanded(text)))
+        except NotArithmetic:
+            return True
+
+    def _place_of(self, chain: Sequence[str]) -> int:
+        """Where the last name of a chain stands."""
+        place = self.launch.place
+        for name in chain[:-1]:
+            meaning = self.program.meaning(name, place)
+            place = place if meaning is None else meaning[1]
+        return place
+
+    def _block_axes(self) -> list[tuple[str, ast.expr | None]]:
+        """The text of each axis of the block, and what it comes to; its names stand for the block from then on."""
+        axes, place = self.program.axes(self.launch.block, self.launch.place)
+        found: list[tuple[str, ast.expr | None]] = []
+        symbols: dict[str, str] = {}
+        for axis, text in zip(AXES, axes, strict=False):
+            before = dict(self.roots)
+            node: ast.expr | None = None
+            with suppress(NotArithmetic):
+                node = finished(self.node(text, place))
+            if node is None or not names(node) & before.keys():  # a number, or what is the block's alone
+                number = None if node is None else evaluated(node, self.roots)
+                self.roots = before
+                node = None if number is None else ast.Constant(number)
+                for name in self.chain(text, place):
+                    symbols.setdefault(name, f"block_size_{axis}")
+            found.append((text, node))
+        self._symbols = symbols
+        return found
+
+    def chain(self, text: str, place: int) -> Iterator[str]:
+        """A name and the names that it stands for."""
+        for _ in range(6):
+            if not re.fullmatch(r"[A-Za-z_]\w*", text):
+                return
+            yield text
+            meaning = self.program.meaning(text, place)
+            if meaning is None:
+                return
+            text, place = meaning
+
+    def _grid_axes(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
+        """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""
+        axes, place = self.program.axes(self.launch.grid, self.launch.place)
+        found: list[tuple[ast.expr, ast.expr | None] | None] = []
+        for index, text in enumerate(axes):
+            try:
+                above, below = self._divided(text, place, index)
+            except NotArithmetic:
+                found.append(None)
+                continue
+            inner = quotient(above)
+            if inner is not None and _is_block(inner[1]):  # a grid that is folded, as it would be too long
+                return [inner]
+            found.append((above, below))
+        return found
+
+    def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
+        for name in list(self.chain(text, place)):
+            meaning = self.program.meaning(name, place)
+            if meaning is not None and name == text and name not in self._symbols:
+                with suppress(NotArithmetic):
+                    if quotient(arithmetic(self.program.expanded(meaning[0]))) is not None:
+                        text, place = meaning
+        parts = quotient(arithmetic(self.program.expanded(text)))
+        if parts is None:
+            node = finished(self.node(text, place))
+            return quotient(node) or (node, None)
+        above, below = (finished(self.node(ast.unparse(part).replace("//", "/"), place)) for part in parts)
+        return above, self._as_block(below, index)
+
+    def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
+        if index >= len(self.block):
+            return divisor
+        text, own = self.block[index]
+        if own is not None and isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
+            return ast.Name(f"block_size_{AXES[index]}")
+        if isinstance(divisor, ast.Name) and _is_block(divisor):
+            return (
+                ast.Name(f"block_size_{AXES[index]}") if self.block[AXES.index(divisor.id[-1])][0] == text else divisor
+            )
+        return divisor
+
+    def _extents(self) -> Iterator[tuple[str, ast.expr]]:
+        """The elements of each array, where the memory that the host takes is so many of them."""
+        for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
+            taken = self.program.allocated(given, self.launch.place) if parameter.pointer else None
+            if taken is not None:
+                with suppress(NotArithmetic):
+                    yield parameter.name, self._elements(*taken, parameter)
+
+    def _elements(self, text: str, place: int, parameter: KernelParameter) -> ast.expr:
+        """Bytes as elements: without the factor that is one element's."""
+        program, known = self.program, self._known
+        for _ in range(4):  # a name for bytes is what was said of it
+            meaning = program.meaning(text, place) if re.fullmatch(r"[A-Za-z_]\w*", text) else None
+            if meaning is None or "sizeof" not in meaning[0]:
+                break
+            text, place = meaning
+        parts = factors(program.resolved(text, place, known))
+        sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
+        if sized:
+            parts.remove(sized[0])
+            return finished(product(parts))
+        width = parameter.width * _bytes(parameter.dtype or "float32")
+        whole = finished(product(parts))
+        return whole if width == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(width)))
+
+
+def finished(node: ast.expr) -> ast.expr:
+    """The same with the bytes of types as numbers.
+
+    Raises:
+        NotArithmetic: a problem file cannot say it.
+    """
+
+    class Bytes(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            size = bytes_of(node.id.removeprefix(SIZEOF))
+            return ast.Constant(size) if node.id.startswith(SIZEOF) else node
+
+    node = folded(Bytes().visit(node))
+    try:
+        check(ast.unparse(node), names(node))
+    except ExpressionError as error:
+        raise NotArithmetic(str(error)) from None
+    return node
+
+
+def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Numerator and denominator of a division, rounded up or not."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil_div":
+        return node.args[0], node.args[1]
+    return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
+
+
+def _is_block(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id.startswith("block_size_")
+
+
+def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
+    """The same with numbers for some of its names."""
+
+    class Numbers(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Constant(numbers[node.id]) if node.id in numbers else node
+
+    return folded(Numbers().visit(copy.deepcopy(node)))
+
+
+def said_again(text: str) -> str:
+    """An expression of ours with its numbers worked out."""
+    return ast.unparse(folded(ast.parse(text, mode="eval").body))
+
+
+def names(node: ast.expr) -> set[str]:
+    """The names that are no function's."""
+    called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - called
+
+
+def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
+    """The whole number that it comes to; None where it comes to none."""
+    try:
+        value = evaluate(ast.unparse(node), {name: number for name, number in numbers.items() if number is not None})
+    except ExpressionError:
+        return None
+    return int(value) if float(value).is_integer() else None
+
+
+def _bytes(dtype: str) -> int:
+    return 1 if dtype == "bool" else int(re.sub(r"\D", "", dtype)) // 8

@@ -1,0 +1,158 @@
+"""A first problem file for a kernel, guessed from its signature and commented for the user to correct."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.draft.guesses import (
+    DraftedConstant,
+    dimensions,
+    drafted_constants,
+    extents_of,
+    outputs,
+    size_names,
+    template_arguments,
+    work_of,
+)
+from tui_tuner.problem.draft.launch import DraftedLaunch, drafted_launch, local_headers
+from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
+from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
+from tui_tuner.problem.draft.text import Draft, lines_of
+from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels, type_words
+from tui_tuner.problem.syntax import code_only
+
+NO_AMENDMENTS = Amendments()
+
+
+def scaffold(
+    source_path: Path,
+    kernel: str | None,
+    amendments: Amendments = NO_AMENDMENTS,
+    host: Path | None = None,
+    facts: ProposedFacts | None = None,
+) -> str:
+    """The text of a problem file for a kernel; it loads as it is.
+
+    Args:
+        source_path: the kernel's file.
+        kernel: which kernel, where the file has several.
+        amendments: what running an earlier draft said.
+        host: another file with the host's code, where it does not stand in the kernel's.
+        facts: what a model proposes where the rules are not certain.
+
+    Raises:
+        ProblemError: the file cannot be read, holds no kernel that can be launched, or several and none is named.
+    """
+    language = LANGUAGES.get(source_path.suffix)
+    if language is None:
+        hint = f"known endings: {', '.join(LANGUAGES)}"
+        raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
+    source = text_of(source_path)
+    name = _chosen_name(source, language, kernel, source_path)
+    try:
+        signature = find_kernel(source, language, name)
+    except ProblemError as error:
+        raise ProblemError(error.message, hint=error.hint, file=source_path) from None
+    _refuse_unusable(signature, source_path, source)
+    read = None
+    if language == "cuda":
+        read = drafted_launch(source, signature, source_path, text_of(host) if host else "", dimensions(signature))
+    if read is not None and read.template and kernel in (None, signature.name):
+        name = signature.name + read.template
+    launch = completed(read, facts)
+    sizes = _sizes_of(signature, launch, amendments)
+    said = facts or ProposedFacts()
+    constants = _constants(source + "\n" + (text_of(host) if host else ""), source_path, name, language)
+    draft = Draft(source_path, language, signature, name, read, launch, sizes, amendments, said, constants)
+    return "\n".join(lines_of(draft)) + "\n"
+
+
+def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
+    """The constant memory that the host fills and that this kernel, or a function that it calls, reads."""
+    if language != "cuda":
+        return []
+    headers = [text_of(header) for header in local_headers(code, file)]
+    words = re.findall(r"\w+", code_only(device_code(code, (file.parent,), kernel)))
+    return [one for one in drafted_constants(code, headers) if words.count(one.name) > 1]
+
+
+def ranked_kernels(source_path: Path) -> list[str]:
+    """The kernels of a file, those first that seem to do the most work."""
+    language = LANGUAGES.get(source_path.suffix)
+    if language is None:
+        return []
+    found = find_kernels(text_of(source_path), language)
+    return [one.name for one in sorted(found, key=lambda one: -work_of(one))]
+
+
+def text_of(file: Path) -> str:
+    """The text of a source file.
+
+    Raises:
+        ProblemError: it cannot be read, or is no UTF-8.
+    """
+    try:
+        return file.read_text("utf-8-sig")
+    except OSError as error:
+        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint="give a kernel's file") from None
+    except UnicodeDecodeError:
+        hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
+        raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
+
+
+def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments) -> DraftedSizes:
+    if launch is not None and "problem_size" in launch.keys:
+        return drafted_sizes(launch, signature, amendments)
+    extents = extents_of(signature)
+    names = [*size_names(signature), *(() if launch is None else launch.sizes)]
+    given = {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
+    emulated = max(16, extents.emulated >> amendments.halvings)
+    values = (extents.timed, extents.tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
+    return DraftedSizes(*({name: min(value, given.get(name, value)) for name in names} for value in values))
+
+
+def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
+    """The kernel's name with arguments for its template parameters."""
+    found = {signature.name: signature for signature in find_kernels(source, language)}
+    if kernel is None and len(found) > 1:
+        hint = f"choose one with --kernel NAME: {', '.join(found)}"
+        raise ProblemError(f"there are {len(found)} kernels in this file", hint=hint, file=file)
+    name = next(iter(found), "") if kernel is None else kernel
+    return name + template_arguments(found[name]) if name in found else name
+
+
+def _is_structure(parameter: KernelParameter, source: str) -> bool:
+    """Whether a type that is no number is declared in the source as one of several members."""
+    words = "|".join(map(re.escape, type_words(parameter.type_text))) or "struct"
+    return re.search(rf"\b(?:struct|class|union)\s+(?:{words})\b|\}}\s*(?:{words})\s*;", source) is not None
+
+
+def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> None:
+    for parameter in signature.parameters:
+        if reason := why_not_passable(parameter):
+            raise ProblemError(
+                f"argument '{parameter.name}' of {signature.name}() {reason}",
+                hint="write a kernel around it that takes arrays and scalars",
+                file=file,
+                line=signature.line,
+            )
+        if not parameter.pointer and parameter.dtype is None and _is_structure(parameter, source):
+            raise ProblemError(
+                f"argument '{parameter.name}' of {signature.name}() is of type {parameter.type_text}, passed by value",
+                hint="write a kernel around it that takes the members as scalars and arrays",
+                file=file,
+                line=signature.line,
+            )
+    if not outputs(signature):
+        raise ProblemError(
+            f"{signature.name}() has no array to write to, so nothing could be verified",
+            hint="a pointer without const is an output",
+            file=file,
+            line=signature.line,
+        )

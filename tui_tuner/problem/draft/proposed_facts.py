@@ -1,0 +1,102 @@
+"""What somebody says of a kernel who read it, a language model: put where the rules of a first draft only guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tui_tuner.problem.draft.launch import DraftedLaunch
+from tui_tuner.problem.expressions import ExpressionError, evaluate
+
+T = TypeVar("T")
+
+FROM_THE_MODEL = "  # a guess: the model's, check"
+"""Stands behind a line that a model's word is all there is for."""
+
+
+@dataclass(frozen=True)
+class ProposedFill:
+    """What an array holds before a launch; `high` is a number or an expression over sizes."""
+
+    fill: str
+    low: float | None = None
+    high: str | None = None
+
+
+@dataclass(frozen=True)
+class ProposedFacts:
+    """What a model proposes; each is used only where the rules are not certain.
+
+    Attributes:
+        sizes: names for the expressions, with the values to time.
+        keys: of [launch].
+        shapes: elements of arrays.
+        values: of scalars, as expressions or numbers.
+        outputs: arrays that the kernel writes.
+        fills: of arrays.
+        tests: further sizes to check at, which were run.
+        flops: operations of a launch, an expression; empty where it is not said.
+        bytes: least memory traffic of a launch, likewise.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    keys: Mapping[str, list[str] | str] = field(default_factory=dict)
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str | float] = field(default_factory=dict)
+    outputs: frozenset[str] = frozenset()
+    fills: Mapping[str, ProposedFill] = field(default_factory=dict)
+    tests: Sequence[Mapping[str, int]] = ()
+    flops: str = ""
+    bytes: str = ""
+
+
+def completed(launch: DraftedLaunch | None, facts: ProposedFacts | None) -> DraftedLaunch | None:
+    """What the host's code says of a launch, and where it says nothing, what is proposed.
+
+    Where the host has a number and the proposal an expression that comes to it, the expression is meant.
+    """
+    if facts is None:
+        return launch
+    said = launch or DraftedLaunch(line=0)
+    known = {name: number for name, number in said.sizes.items() if number is not None}
+    passed = {name: value for name, value in said.values.items() if isinstance(value, int) and name in facts.sizes}
+    sizes = {**said.sizes, **facts.sizes, **passed, **known}
+
+    def meant(host: Mapping[str, T], proposed: Mapping[str, T]) -> dict[str, T]:
+        both = {name: _meant(value, proposed.get(name), sizes) for name, value in host.items()}
+        return {**proposed, **both}
+
+    keys = meant(said.keys, facts.keys if "problem_size" not in said.keys else _of(facts.keys, said.keys))
+    return replace(
+        said, keys=keys, sizes=sizes, shapes=meant(said.shapes, facts.shapes), values=meant(said.values, facts.values)
+    )
+
+
+def _of(proposed: Mapping[str, T], host: Mapping[str, T]) -> dict[str, T]:
+    return {name: value for name, value in proposed.items() if name in host}
+
+
+def _meant(host: T, proposed: T | None, sizes: Mapping[str, int | None]) -> T:
+    """An expression in the place of the host's number, where it is the same."""
+    if isinstance(host, list) and isinstance(proposed, list) and len(host) == len(proposed):
+        return [_meant(one, other, sizes) for one, other in zip(host, proposed, strict=True)]  # type: ignore[return-value]
+    if (
+        isinstance(proposed, str)
+        and _number(host, {}) not in (None, 1)
+        and _number(host, {}) == _number(proposed, sizes)
+    ):
+        return proposed
+    return host
+
+
+def _number(text: object, sizes: Mapping[str, int | None]) -> float | None:
+    try:
+        value = (
+            evaluate(text, {name: size for name, size in sizes.items() if size is not None})
+            if isinstance(text, str | int | float)
+            else None
+        )
+    except ExpressionError:
+        return None
+    return None if value is None or isinstance(value, str) else float(value)

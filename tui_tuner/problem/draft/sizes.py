@@ -1,0 +1,113 @@
+"""The sizes of a first problem file: the host's where it has numbers, smaller ones for tests and the emulator."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tui_tuner.problem.draft.guesses import is_guarded
+from tui_tuner.problem.draft.launch import DraftedLaunch
+from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.signature import KernelSignature
+
+Tested = Literal["", "odd", "half", "same"]
+_LEAST_THREADS = 4096
+"""A host's launch of fewer says nothing of the sizes that matter."""
+_MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
+_USUAL = {1: 2**20, 2: 1024}
+"""Sizes that the host does not say, by how many there are."""
+_EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
+_SMALL = 32
+"""A size below is no extent, or cannot be halved."""
+
+
+@dataclass(frozen=True)
+class Amendments:
+    """What running the kernel as given said against a first draft.
+
+    Attributes:
+        shapes: elements of arrays that are others than drafted.
+        filled: outputs that are filled before each launch, as the kernel writes them in part.
+        halvings: how often the sizes of the emulator are halved once more.
+        tested: what the sizes of the tests are to those that are timed.
+    """
+
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    halvings: int = 0
+    tested: Tested = ""
+
+
+@dataclass(frozen=True)
+class DraftedSizes:
+    """Values of all sizes: for timing and for a test, and the same two for the emulator."""
+
+    timed: dict[str, int]
+    tested: dict[str, int]
+    emulated: dict[str, int]
+    emulated_test: dict[str, int]
+
+
+def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
+    """Sizes for a launch that was read from the host's code."""
+    timed = _timed(launch)
+    emulated = dict(timed)
+    while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
+        pass
+    for _ in range(amendments.halvings):
+        _halved(launch, emulated)
+    how = amendments.tested or ("odd" if is_guarded(signature) else "half")
+    return DraftedSizes(timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
+
+
+def _timed(launch: DraftedLaunch) -> dict[str, int]:
+    extents = frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
+    timed = {name: number or 1 for name, number in launch.sizes.items()}
+    guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
+    if not launch.are_fixed and not guessed and _threads(launch, timed) < _LEAST_THREADS:
+        guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
+    timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
+    most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
+    while _is_large(launch, timed, math.inf, most) and _halved(launch, timed):
+        pass
+    return timed
+
+
+def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:
+    if how == "same":
+        return dict(sizes)
+
+    def other(value: int) -> int:
+        if value < _SMALL:
+            return value
+        return value * 3 // 4 - 1 if how == "odd" and not launch.are_fixed else value // 2
+
+    return {name: other(value) for name, value in sizes.items()}
+
+
+def _halved(launch: DraftedLaunch, sizes: dict[str, int]) -> bool:
+    """Halve the largest size; whether there is one that can be."""
+    largest = max(sizes, key=lambda name: sizes[name], default=None)
+    if largest is None or launch.are_fixed or sizes[largest] < 2 * _SMALL:
+        return False
+    sizes[largest] //= 2
+    return True
+
+
+def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
+    return math.prod(_value(text, sizes) for text in launch.keys.get("problem_size", ()))
+
+
+def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, elements: float) -> bool:
+    arrays = sum(_value(text, sizes) for text in launch.shapes.values())
+    return _threads(launch, sizes) > threads or arrays > elements
+
+
+def _value(text: str, sizes: Mapping[str, int]) -> float:
+    try:
+        return float(evaluate(text, sizes))
+    except ExpressionError:
+        return 1.0

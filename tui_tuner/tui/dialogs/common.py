@@ -1,0 +1,343 @@
+"""The questions and messages shown over the panes, and editing in the user's own editor or in one of them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+from tui_tuner.format import tunable_value
+from tui_tuner.processes import whole_environment
+from tui_tuner.processes.child import run_on_terminal
+from tui_tuner.text import clean
+from tui_tuner.tui.text.highlighting import apply_language, apply_theme
+from tui_tuner.tui.text.plain import Paragraphs, keys_shown, one_line, plain
+
+if TYPE_CHECKING:
+    from tui_tuner.problem.model import Configuration
+    from tui_tuner.strategies.steps import ModelTrouble
+    from tui_tuner.tui.plan_lines import StepWords
+
+
+def editor_command(environment: Mapping[str, str]) -> list[str] | None:
+    """The user's editor from VISUAL or EDITOR, as arguments; None if neither names one."""
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(environment.get(name, ""))
+        except ValueError:
+            continue
+        if command:
+            return command
+    return None
+
+
+async def edited(app: App[Any], source: str, title: str, language: str, file: str) -> str | None:
+    """The source as the user left it; None if they gave up. Must run in a worker.
+
+    Args:
+        file: what it is called in an editor of the user's own.
+    """
+    command = editor_command(os.environ)
+    if command is not None:
+        try:
+            return await _edited_outside(app, command, source, file)
+        except SuspendNotSupported:
+            pass
+        except OSError as error:
+            app.notify(f"{command[0]} cannot be started: {error.strerror}", severity="warning", markup=False)
+    return await app.push_screen_wait(EditorDialog(source, title, language))
+
+
+async def _edited_outside(app: App[Any], command: list[str], source: str, name: str) -> str | None:
+    """The source as saved by an editor that has the terminal; None if it failed.
+
+    The session goes on meanwhile, and the app draws nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix="tuner-tui-") as directory:
+        path = Path(directory) / name
+        path.write_text(source, encoding="utf-8")
+        with app.batch_update(), app.suspend():
+            status = await run_on_terminal([*command, os.fspath(path)], whole_environment())
+        app.refresh(layout=True)
+        return path.read_text(encoding="utf-8", errors="replace") if status == 0 else None
+
+
+class MessageDialog(ModalScreen[None]):
+    """A text to read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes.")
+    ]
+
+    def __init__(self, title: Content, body: Content, *, large: bool = False) -> None:
+        super().__init__()
+        self._title = title
+        self._body = body
+        self._size_class = "-large" if large else ""
+
+    def compose(self) -> ComposeResult:
+        """Title, text and key."""
+        with Vertical(classes=f"dialog {self._size_class}"):
+            yield Static(self._title, markup=False, classes="dialog-title")
+            with VerticalScroll(classes="dialog-body"):
+                yield Paragraphs(self._body)
+            yield Static("[b]esc[/b] back to the panes", classes="dialog-keys")
+
+    def action_close(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+
+class QuitDialog(ModalScreen[bool]):
+    """Leave or stay; the result is whether to leave.
+
+    Args:
+        resume: the command that goes on with the session.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l,y", "leave", "Leave", tooltip="Interrupt the session and leave."),
+        Binding("escape,n", "stay", "Stay", tooltip="Go back to the session."),
+    ]
+
+    def __init__(self, resume: str) -> None:
+        super().__init__()
+        self._resume = resume
+
+    def compose(self) -> ComposeResult:
+        """What happens, how to go on, and two buttons."""
+        with Vertical(classes="dialog"):
+            yield Static("Leave a resumable run?", classes="dialog-title")
+            yield Static("The session stops; what was measured is kept. To go on:", markup=False)
+            yield Static(Content("  ") + plain(self._resume, "bold"), markup=False, classes="dialog-command")
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Stay (esc)", id="stay", compact=True)
+                yield Button("Leave (l)", id="leave", variant="warning", compact=True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Leave or stay."""
+        self.dismiss(event.button.id == "leave")
+
+    def action_leave(self) -> None:
+        """Leave."""
+        self.dismiss(True)
+
+    def action_stay(self) -> None:
+        """Stay."""
+        self.dismiss(False)
+
+
+class ConfirmDialog(ModalScreen[bool]):
+    """Yes or no; the result is whether to do it.
+
+    Args:
+        question: in a sentence.
+        about: what it is about.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", tooltip="Do it."),
+        Binding("escape,n,q", "answer(False)", "No", tooltip="Leave it."),
+    ]
+
+    def __init__(self, question: str, about: str) -> None:
+        super().__init__()
+        self._question = question
+        self._about = about
+
+    def compose(self) -> ComposeResult:
+        """The question and its keys."""
+        with Vertical(classes="dialog"):
+            yield Static(self._question, markup=False, classes="dialog-title")
+            yield Static(one_line(self._about), markup=False)
+            keys = {"y": ("yes", "answer(True)"), "esc": ("no", "answer(False)")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
+
+    def action_answer(self, yes: bool) -> None:
+        """Close with the answer."""
+        self.dismiss(yes)
+
+
+class StepDialog(ModalScreen["StepWords | None"]):
+    """Two fields over the screen; the result is what they say, or None if the user gave up.
+
+    Args:
+        heading: which step it is.
+        words: what the fields say at first.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", priority=True, tooltip="Take the step as it stands."),
+        Binding("escape", "give_up", "Cancel", tooltip="Leave the plan as it is."),
+    ]
+
+    def __init__(self, heading: Content, words: StepWords) -> None:
+        super().__init__()
+        self._heading = heading
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        """Heading, fields and keys."""
+        with Vertical(classes="dialog"):
+            yield Static(self._heading, markup=False, classes="dialog-title")
+            yield Static("title", classes="field-name")
+            yield Input(one_line(self._words.title).plain, id="step-title", select_on_focus=False, compact=True)
+            yield Static("detail, in more words", classes="field-name")
+            yield TextArea(clean(self._words.detail), id="step-words", soft_wrap=True, compact=True)
+            keys = {"ctrl+s": ("save", "save"), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """No blinking."""
+        self.query_one(Input).cursor_blink = False
+        self.query_one(TextArea).cursor_blink = False
+
+    @on(Input.Submitted)
+    def action_save(self) -> None:
+        """Close with the words; a step without a title is none."""
+        from tui_tuner.tui.plan_lines import StepWords
+
+        title = self.query_one(Input).value.strip()
+        if title:
+            self.dismiss(StepWords(title, self.query_one(TextArea).text.strip()))
+        else:
+            self.notify("A step needs a title.", markup=False)
+
+    def action_give_up(self) -> None:
+        """Close without them."""
+        self.dismiss(None)
+
+
+class ModelDialog(ModalScreen[str | None]):
+    """A line over the screen; the result is the model's name, or None if the user gave up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", tooltip="Leave; the question stays open.")
+    ]
+
+    def __init__(self, trouble: ModelTrouble) -> None:
+        super().__init__()
+        self._trouble = trouble
+
+    def compose(self) -> ComposeResult:
+        """What failed, the line, and what may stand in it."""
+        from tui_tuner.llm.choose import SPECS
+
+        with Vertical(classes="dialog"):
+            yield Static("Another model", classes="dialog-title")
+            yield Static(one_line(f"{self._trouble.model}: {self._trouble.reason}"), markup=False)
+            yield Input(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
+            yield Static(one_line(", ".join(SPECS)), markup=False, classes="field-name")
+            yield Static(_CHOOSE_KEYS, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """No blinking."""
+        self.query_one(Input).cursor_blink = False
+
+    @on(Input.Submitted)
+    def _choose(self, message: Input.Submitted) -> None:
+        if message.value.strip():
+            self.dismiss(message.value.strip())
+
+    def action_give_up(self) -> None:
+        """Close without a name."""
+        self.dismiss(None)
+
+
+_CHOOSE_KEYS = "[b]enter[/b] ask this one    [b]esc[/b] back to the question"
+
+
+class ThawDialog(ModalScreen[str | None]):
+    """A list over the screen; the result is the chosen tunable's name, or None if the user gave up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", tooltip="Hold them all as they are.")
+    ]
+
+    def __init__(self, frozen: Configuration) -> None:
+        super().__init__()
+        self._frozen = dict(frozen)
+
+    def compose(self) -> ComposeResult:
+        """Heading, tunables and keys."""
+        width = max(len(name) for name in self._frozen)
+        lines = [f"{name:<{width}} = {tunable_value(value)}" for name, value in self._frozen.items()]
+        with Vertical(classes="dialog"):
+            yield Static("Search a held tunable again", classes="dialog-title")
+            yield OptionList(*(Option(plain(line)) for line in lines), compact=True, markup=False, id="thaw")
+            keys = {"enter": ("thaw", ""), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Begin with the first."""
+        self.query_one(OptionList).highlighted = 0
+
+    @on(OptionList.OptionSelected)
+    def _thaw(self, message: OptionList.OptionSelected) -> None:
+        self.dismiss(list(self._frozen)[message.option_index])
+
+    def action_give_up(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)
+
+
+class EditorDialog(ModalScreen[str | None]):
+    """A text area over the screen; its result is the source, or None if the user gave up.
+
+    The keys have priority: a text area in which tabs indent takes Esc for a way to the next widget.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", priority=True, tooltip="Take the kernel as it stands and approve it."),
+        Binding("escape", "give_up", "Cancel", priority=True, tooltip="Leave; the step still awaits you."),
+    ]
+
+    def __init__(self, source: str, title: str, language: str) -> None:
+        super().__init__()
+        self._source = clean(source)
+        self._title = title
+        self._language = language
+        self._given_up: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """Title, text and keys."""
+        with Vertical(classes="dialog -large"):
+            yield Static(one_line(self._title, "bold"), markup=False)
+            yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
+            yield Static(_EDITOR_KEYS, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Colour the source."""
+        area = self.query_one(TextArea)
+        area.cursor_blink = False
+        apply_theme(area)
+        apply_language(area, self._language)
+
+    def action_save(self) -> None:
+        """Close with the source."""
+        self.dismiss(self.query_one(TextArea).text)
+
+    def action_give_up(self) -> None:
+        """Close without one; changes are forgotten only by a second Esc right after the first."""
+        text = self.query_one(TextArea).text
+        if text in (self._source, self._given_up):
+            self.dismiss(None)
+        else:
+            self._given_up = text
+            self.query_one(".dialog-keys", Static).update(_FORGETTING_KEYS)
+
+
+_EDITOR_KEYS = "[b]ctrl+s[/b] take it and approve    [b]esc[/b] cancel"
+_FORGETTING_KEYS = "[b]ctrl+s[/b] take it and approve    [b]esc[/b] again forgets your changes"

@@ -1,0 +1,145 @@
+"""What the user may want of a session that runs, as a list; the result is the instruction for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import ValidationError
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui_tuner.format import seconds_of
+from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipStep, Stop, UseModel, UseStrategy
+from tui_tuner.session.plan import Instruction
+from tui_tuner.strategies import PLACES
+from tui_tuner.strategies.steps import ApprovalLevel
+from tui_tuner.tui.text.plain import keys_shown, one_line
+from tui_tuner.tui.view_model import ViewModel
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something to choose.
+
+    Attributes:
+        words: what it is, and what comes of it.
+        made: the instruction; from what the user types where `asked` says what that is.
+        asked: what to type; empty where nothing is.
+    """
+
+    words: str
+    made: Callable[[str], Instruction]
+    asked: str = ""
+
+
+def choices(view_model: ViewModel) -> list[Choice]:
+    """All that can be chosen now."""
+    paused = view_model.paused
+    levels = [level for level in ApprovalLevel if level is not view_model.level]
+    return [
+        Choice("go on", lambda _: GoOn()) if paused else Choice("pause: begin nothing new", lambda _: Pause()),
+        Choice("skip the running step: what it has measured counts", lambda _: SkipStep()),
+        Choice("stop after what is being measured, and conclude", lambda _: Stop()),
+        Choice("raise the budget", raised_budget, asked="one or more of: evals 200  calls 150  time 30m  cost 5"),
+        Choice("another model for the calls that follow", lambda name: UseModel(name=name), asked="as in --llm"),
+        Choice("another strategy once this step is done", lambda name: UseStrategy(name=name), asked=", ".join(PLACES)),
+        *(Choice(_ABOUT[level], lambda _, level=level: AskAbout(level=level)) for level in levels),  # type: ignore[misc]
+    ]
+
+
+_ABOUT = {
+    ApprovalLevel.NOTHING: "ask me about nothing",
+    ApprovalLevel.PLAN: "ask me about plans only",
+    ApprovalLevel.STEP: "ask me about plans and steps",
+    ApprovalLevel.KERNEL: "ask me about plans, steps and kernels",
+    ApprovalLevel.ACCEPT: "ask me about all that, and before a kernel becomes the best",
+}
+_LIMITS = {"evals": "max_evaluations", "calls": "max_calls", "time": "max_seconds", "cost": "max_cost"}
+
+
+def raised_budget(text: str) -> RaiseBudget:
+    """The instruction for words such as `evals 200 time 30m`.
+
+    Raises:
+        ValueError: they name no limit, or one without a number; in words for people.
+    """
+    words = text.replace("=", " ").split()
+    pairs = dict(zip(words[::2], words[1::2], strict=False))
+    unknown = [name for name in words[::2] if name not in _LIMITS]
+    if unknown or not pairs or len(words) % 2:
+        raise ValueError(f"write a limit and a number: {', '.join(_LIMITS)}")
+    wanted: dict[str, object] = {}
+    for name, value in pairs.items():
+        wanted[_LIMITS[name]] = seconds_of(value) if name == "time" else value
+    try:
+        return RaiseBudget.model_validate(wanted)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ValueError(f"{first['input']}: {first['msg']}") from None
+
+
+class ControlDialog(ModalScreen[Instruction | None]):
+    """A list over the screen; the result is what was chosen, or None if the user gave up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", tooltip="Leave the session as it is."),
+        Binding("j", "next(1)", "Down", show=False, tooltip="The next one."),
+        Binding("k", "next(-1)", "Up", show=False, tooltip="The one before."),
+    ]
+
+    def __init__(self, view_model: ViewModel) -> None:
+        super().__init__()
+        self._choices = choices(view_model)
+        self._asks: Choice | None = None
+
+    def compose(self) -> ComposeResult:
+        """Heading, list, what is typed, what is wrong with it, and keys."""
+        with Vertical(classes="dialog"):
+            yield Static("The session", classes="dialog-title")
+            yield OptionList(*(Option(one_line(each.words)) for each in self._choices), compact=True, markup=False)
+            yield Input(id="control-words", compact=True)
+            yield Static(id="control-fault", markup=False)
+            keys = {"enter": ("choose", ""), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Begin with the first."""
+        self.query_one(OptionList).highlighted = 0
+        self.query_one(Input).display = False
+        self.query_one(Input).cursor_blink = False
+
+    @on(OptionList.OptionSelected)
+    def _choose(self, message: OptionList.OptionSelected) -> None:
+        choice = self._choices[message.option_index]
+        if not choice.asked:
+            self.dismiss(choice.made(""))
+            return
+        self._asks = choice
+        entry = self.query_one(Input)
+        entry.value, entry.placeholder, entry.display = "", choice.asked, True
+        entry.focus()
+
+    @on(Input.Submitted)
+    def _take(self, message: Input.Submitted) -> None:
+        if self._asks is None or not message.value.strip():
+            return
+        try:
+            self.dismiss(self._asks.made(message.value.strip()))
+        except ValueError as error:
+            self.query_one("#control-fault", Static).update(one_line(str(error), "$text-error"))
+
+    def action_next(self, rows: int) -> None:
+        """Go on in the list."""
+        options = self.query_one(OptionList)
+        options.highlighted = max(0, min(len(self._choices) - 1, (options.highlighted or 0) + rows))
+
+    def action_give_up(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)

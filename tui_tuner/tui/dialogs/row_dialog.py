@@ -1,0 +1,127 @@
+"""All about one row of a table: what came of it with its log, its source, and the diff to what was given."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.highlight import highlight
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui_tuner.format import counted
+from tui_tuner.session.plan import AddStep
+from tui_tuner.subjects import Source
+from tui_tuner.text import clean
+from tui_tuner.tui.copying import copied
+from tui_tuner.tui.text.diff import diff_content
+from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES
+from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, keys_shown, plain
+
+_VIEWS = ("result", "source", "diff")
+
+
+class RowDialog(ModalScreen[AddStep | None]):
+    """The views of a row; the result is a step that starts from its source, or None.
+
+    Args:
+        source: what it is about; None where that is nothing of its own, and there is the result only.
+        given: what the diff is against.
+        language: of both.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes."),
+        Binding("d,tab,right", "turn(1)", "Next view", tooltip="Go on to source, diff, result."),
+        Binding("shift+tab,left", "turn(-1)", "View before", tooltip="Go back to diff, source, result."),
+        Binding("j", "scroll(1)", "Down", show=False, tooltip="A line down."),
+        Binding("k", "scroll(-1)", "Up", show=False, tooltip="A line up."),
+        Binding("y", "copy", "Copy", tooltip="Copy what is shown."),
+        Binding("p", "propose", "Propose", tooltip="Have a step in the plan that starts from this kernel."),
+    ]
+
+    def __init__(
+        self, title: Content, text: Content, source: Source | None, given: Source | None, language: str
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._source = source
+        self._given = given
+        self._language = language
+        self._view = 0
+
+    @property
+    def _views(self) -> tuple[str, ...]:
+        return _VIEWS if self._source is not None and self._source.source else _VIEWS[:1]
+
+    def compose(self) -> ComposeResult:
+        """Title, one of the views, and keys."""
+        with Vertical(classes="dialog -large"):
+            yield Static(id="row-title", markup=False, classes="dialog-title")
+            with VerticalScroll(classes="dialog-body"):
+                yield Paragraphs(self._text)
+            yield Static(_keys(len(self._views) > 1), markup=False, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Begin with the result."""
+        self._draw()
+
+    def _draw(self) -> None:
+        names = (f"[{name}]" if number == self._view else f" {name} " for number, name in enumerate(self._views))
+        label = Content("").join(Content.styled(name, "bold" if name[0] == "[" else "") for name in names)
+        self.query_one("#row-title", Static).update(self._title + "  " + clickable(label, "screen.turn(1)"))
+        self.query_one(Paragraphs).show(self._content())
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+    def _content(self) -> Content:
+        source, given = self._source, self._given
+        if self._view == 0 or source is None:
+            return self._text
+        if self._view == 1:
+            return highlight(clean(source.source), language=PYGMENTS_NAMES.get(self._language, "c"))
+        before = "" if given is None else given.source
+        lines = diff_content(before, source.source, self._language, tinted=not self.app.current_theme.ansi)
+        return Content("\n").join(_behind_gutter(line) for line in lines.split("\n", allow_blank=True))
+
+    def action_turn(self, views: int) -> None:
+        """Go on to another view."""
+        self._view = (self._view + views) % len(self._views)
+        self._draw()
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_copy(self) -> None:
+        """Copy the view; of the source its text as it is."""
+        source = self._source
+        text = source.source if self._view == 1 and source is not None else self._content().plain
+        copied(self.app, text, counted(len(text.splitlines()), "line"))
+
+    def action_propose(self) -> None:
+        """Close with a step that starts from the source."""
+        if self._source is not None and self._source.source:
+            title = plain(self._source.title or "the kernel as given").plain
+            self.dismiss(AddStep(title=f"Go on from {title}", base=self._source.id))
+
+    def action_close(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+
+def _behind_gutter(line: Content) -> Content:
+    """A line of a diff that goes on behind its number and sign where it is broken."""
+    gutter = re.match(r" *\d+ [-+ ] ", line.plain)
+    return line if gutter is None else hanging(line[: gutter.end()]) + line[gutter.end() :].rstrip()
+
+
+def _keys(has_source: bool) -> Content:
+    keys = {"esc": ("back to the panes", "close"), "y": ("copy", "copy")}
+    if has_source:
+        keys |= {"d": ("next view", "turn(1)"), "p": ("a step from here", "propose")}
+    return keys_shown(keys)

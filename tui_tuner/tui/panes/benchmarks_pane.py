@@ -1,0 +1,312 @@
+"""Pane 3: the table of what was measured, and the curve of the best."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Resize
+from textual.geometry import Offset
+from textual.message import Message
+from textual.reactive import var
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui_tuner.session import events
+from tui_tuner.session.plan import Compare
+from tui_tuner.subjects import Source
+from tui_tuner.tui.jump import Target
+from tui_tuner.tui.keys import key_of
+from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.remembered import Look
+from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.tables.columns import RowOrder, columns_help
+from tui_tuner.tui.tables.pins import PinLines, Pins, configured
+from tui_tuner.tui.tables.table import ColumnTable
+from tui_tuner.tui.text.plain import clickable, one_line
+from tui_tuner.tui.view_model import EvaluationRow, ViewModel
+
+_TALLEST = 14
+"""Lines of a chart that is no curve, at most."""
+
+
+_MANY = 5000
+"""Rows; more are filtered once the typing pauses."""
+_TYPING_S = 0.25
+
+TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
+
+
+class FilterInput(Input):
+    """The words that rows must contain; Esc empties and leaves it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, id="filter_leave", tooltip="Show all rows again.")
+    ]
+
+    @dataclass
+    class FilterLeft(Message):
+        """The user is done with the filter."""
+
+    def action_leave(self) -> None:
+        """Empty the filter and say so."""
+        self.value = ""
+        self.post_message(self.FilterLeft())
+
+
+class BenchmarksPane(Pane):
+    """A table in one of its orders, filtered, each row with its detail behind Enter."""
+
+    kind = "Benchmarks"
+    HELP = """
+## Benchmarks
+
+★ is the incumbent. `o` goes on to the next order, `O` turns it round; so does a click on a heading. `/` filters by
+words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
+`time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
+shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate.
+Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
+
+`=` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the device
+is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says so, else
+UNCLEAR; Enter on either shows it again. `=` on a pinned row lets it go.
+
+`h` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the incumbent's)
+over its values, each with the number of its failures; equal heights are equal factors.
+"""
+
+    order: var[str] = var("", init=False)
+    chart: var[str] = var("", init=False)
+    turned: var[bool] = var(False, init=False)
+
+    @dataclass
+    class PairWanted(Message):
+        """The user wants two rows timed in turns."""
+
+        pair: Compare
+
+    @dataclass
+    class RowChosen(Message):
+        """The user wants to know all about a row."""
+
+        title: Content
+        text: Content
+        source: Source | None
+
+    def __init__(self, view: SubjectView) -> None:
+        super().__init__(3, "Benchmarks")
+        self._view_model = ViewModel()
+        self._contents = view.contents()
+        self._turned: dict[str, RowOrder[Any]] = {}
+        self._pins = Pins()
+        self._titled = ""
+        self._wanted = ""
+        text = view.table_help or self.HELP
+        self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
+        self._contents.table.add_class("benchmark-table")
+
+    def compose(self) -> ComposeResult:
+        """The curve, the filter (hidden until it is wanted) and the table."""
+        yield Static(id="best-chart", markup=False)
+        with Horizontal(id="filter-line"):
+            yield FilterInput(
+                placeholder="words, or: time < 0.2 and status == ok; Esc shows all", id="filter", compact=True
+            )
+            yield Static(id="filter-fault", markup=False)
+        yield PinLines()
+        yield self._contents.table
+
+    def on_mount(self) -> None:
+        """No filter yet."""
+        super().on_mount()
+        self.query_one(FilterInput).cursor_blink = False
+        self._line.display = False
+        self._draw()
+
+    @property
+    def _line(self) -> Horizontal:
+        return self.query_one("#filter-line", Horizontal)
+
+    @property
+    def _order(self) -> RowOrder[Any]:
+        """The present one; tunables offer some once they are known."""
+        order = next(one for one in self._contents.orders if one.name == self._order_name)
+        if not self.turned:
+            return order
+        return self._turned.setdefault(order.name, order.turned())
+
+    @property
+    def _order_name(self) -> str:
+        """Its name while it is not turned round."""
+        orders = self._contents.orders
+        return self.order if self.order in [one.name for one in orders] else orders[0].name
+
+    @property
+    def look(self) -> Look:
+        """What is worth keeping of how it looks."""
+        return Look(order=self.order, turned=self.turned, chart=self.chart)
+
+    def set_look(self, look: Look) -> None:
+        """Look as it did; what a table does not have is its first."""
+        self.order, self.turned, self.chart = look.order, look.turned, look.chart
+
+    def title_extra(self) -> Content:
+        """The present order."""
+        self._titled = self._order.name
+        return Content("  ") + clickable(
+            Content.styled(f"[{self._order.name}]", "bold"), "screen.benchmarks('next_order')"
+        )
+
+    def focus_target(self) -> Widget:
+        """The table."""
+        return self._contents.table
+
+    def targets(self) -> Iterator[Target]:
+        """The rows in view."""
+        table = self._contents.table
+        for line, row in enumerate(table.lines_in_view, start=1):
+            yield Target(table.region.offset + Offset(0, line), lambda row=row: self._go_to(row))  # type: ignore[misc]
+
+    def _go_to(self, row: int) -> None:
+        self._contents.table.focus()
+        self._contents.table.move_cursor(row)
+
+    def copied_text(self) -> tuple[str, str]:
+        """All about the selected row."""
+        key = self._contents.table.selected_key
+        parts = () if key is None else self._contents.about(self._view_model, key)
+        return "\n".join(part.plain for part in parts), "the row"
+
+    def do(self, what: TableAction) -> None:
+        """What a key or a click wants."""
+        match what:
+            case "next_order":
+                names = [order.name for order in self._contents.orders]
+                self.order = names[(names.index(self._order_name) + 1) % len(names)]
+            case "turn_order":
+                self.turned = not self.turned
+            case "next_chart":
+                charts = self._contents.charts
+                self.chart = charts[(charts.index(self._chart_name) + 1) % len(charts)]
+            case "filter":
+                self._line.display = True
+                self.query_one(FilterInput).focus()
+            case "pin":
+                self._pin()
+
+    def watch_chart(self) -> None:
+        """Draw it."""
+        self._draw_chart()
+
+    def _pin(self) -> None:
+        """Pin the selected row or let it go; with two of them, want them compared."""
+        key = self._contents.table.selected_key
+        row = None if key is None else self._contents.pinned(self._view_model, key)
+        if row is None:
+            self.notify("Only what was timed can be compared with something else.", markup=False)
+            return
+        both = self._pins.toggle(row.number)
+        self._contents.marked = tuple(self._pins.numbers)
+        if both:
+            first, second = map(configured, self._pinned_rows)
+            self.post_message(self.PairWanted(Compare(first=first, second=second)))
+        self._draw()
+
+    @property
+    def _pinned_rows(self) -> list[EvaluationRow]:
+        return [self._view_model.rows[number] for number in self._pins.numbers if number in self._view_model.rows]
+
+    @on(ColumnTable.Sorted)
+    def _sort_by(self, message: ColumnTable.Sorted) -> None:
+        if message.order == self._order_name:
+            self.do("turn_order")
+        else:
+            self.order = message.order
+
+    def watch_order(self) -> None:
+        """Sort anew."""
+        self.refresh_title()
+        self._draw()
+        self._contents.table.move_cursor(0)
+
+    watch_turned = watch_order
+
+    @on(Input.Changed, "#filter")
+    def _filtered(self) -> None:
+        self.query_one("#filter-fault", Static).update(
+            one_line(self._contents.fault(self.query_one(FilterInput).value))
+        )
+        if len(self._view_model.rows) > _MANY:
+            self._sift()
+        else:
+            self._apply_filter()
+
+    @work(exclusive=True, exit_on_error=False, group="filter", description="filtering many rows")
+    async def _sift(self) -> None:
+        """Filter many rows once the typing pauses, and in slices: no key waits for it."""
+        await asyncio.sleep(_TYPING_S)
+        await self._contents.sift(self._view_model, self.query_one(FilterInput).value)
+        self._apply_filter()
+
+    def _apply_filter(self) -> None:
+        self._wanted = self.query_one(FilterInput).value
+        self._draw()
+
+    @on(Input.Submitted, "#filter")
+    def _to_table(self) -> None:
+        self.focus_target().focus()
+
+    @on(FilterInput.FilterLeft)
+    def _close_filter(self) -> None:
+        self._line.display = False
+        self.focus_target().focus()
+
+    @on(ColumnTable.Chosen)
+    def _choose(self, message: ColumnTable.Chosen) -> None:
+        source = self._contents.source(self._view_model, message.key)
+        self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key), source))
+
+    @property
+    def selected_words(self) -> str:
+        """All there is to say about the row under the cursor, as text; empty where there is none."""
+        key = self._contents.table.selected_key
+        return "" if key is None else self._contents.about(self._view_model, key)[1].plain
+
+    def on_resize(self, _event: Resize) -> None:
+        """Draw the curve in the new width."""
+        self._draw_chart()
+
+    def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
+        """Draw the rows if any of them is new or changed."""
+        self._view_model = view_model
+        if any(isinstance(event, self._contents.relevant) for event in news):
+            self._draw()
+            self._draw_chart()
+
+    def _draw(self) -> None:
+        self.border_subtitle = one_line(self._contents.draw(self._view_model, self._wanted, self._order))
+        if self._titled != self._order.name:  # one that is remembered may be known only now
+            self.refresh_title()
+        self.query_one(PinLines).show(self._pinned_rows, self._view_model, key_of(self.screen, "compare"))
+
+    def _draw_chart(self) -> None:
+        chart, name = self.query_one("#best-chart", Static), self._chart_name
+        height = 3 if self.size.height >= 14 else 1
+        if name not in self._contents.curves:
+            height = min(_TALLEST, self.size.height // 3 + 2)
+        chart.styles.height = height
+        drawn = self._contents.chart(self._view_model, name, max(20, self.content_region.width), height)
+        chart.update(drawn, layout=False)
+
+    @property
+    def _chart_name(self) -> str:
+        """The present one; tunables have some once they are known."""
+        charts = self._contents.charts
+        return self.chart if self.chart in charts else charts[0]

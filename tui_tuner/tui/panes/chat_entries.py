@@ -1,0 +1,210 @@
+"""What stands in the chat: lines of the story, folded prompts, and replies that grow while they arrive."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Click
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_tuner.format import cost, counted
+from tui_tuner.session.events import (
+    AnswerFailed,
+    ApprovalGiven,
+    CallFailed,
+    DeviceReady,
+    Event,
+    HelpAsked,
+    HelpGiven,
+    ModelChanged,
+    Note,
+    PairCompared,
+    PromptSent,
+    QuestionAsked,
+    ReplyRefused,
+    SessionFinished,
+    UserSaid,
+)
+from tui_tuner.story import pair_line
+from tui_tuner.strategies.steps import Decision
+from tui_tuner.tui.panes.cards import parsed_reply, reply_content
+from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.text.plain import Paragraphs, plain
+
+_YOU = Content.styled("you> ", "bold $text-accent")
+_STEER = Content.styled("steer> ", "bold $text-warning")
+_MODEL = Content.styled("model> ", "bold $text-primary")
+
+
+def entry(event: Event, view: SubjectView) -> Widget | None:
+    """What one event adds to the chat, the words of replies aside; None if nothing."""
+    own = view.entry(event)
+    if own is not None:
+        return own
+    content = _line(event, view)
+    if isinstance(event, PromptSent):
+        return Fold(f"prompt: {event.purpose}, {counted(event.tokens, 'token')}", event.text, classes="entry")
+    return None if content is None else Static(content, markup=False, classes="entry")
+
+
+def note_entry(text: str, *, warning: bool = False) -> Widget:
+    """A line of the story."""
+    return Static(_note(text, warning=warning), markup=False, classes="entry")
+
+
+def _line(event: Event, view: SubjectView) -> Content | None:
+    match event:
+        case Note():
+            return _note(event.text, warning=event.level == "warning")
+        case DeviceReady():
+            return _note(f"{event.title}, {event.device.backend}; {view.sandbox_label}{event.sandbox}")
+        case ReplyRefused():
+            return _refusal(event.problems)
+        case ApprovalGiven():
+            return _YOU + plain(_decision(event.step, event.decision))
+        case UserSaid():
+            return _STEER + plain(event.text)
+        case QuestionAsked():
+            about = f"  (about {counted(len(event.about.splitlines()), 'selected line')})" if event.about else ""
+            return _YOU + plain(event.text) + Content.styled(about, "$foreground-muted")
+        case SessionFinished():
+            return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
+    return _other_line(event)
+
+
+def _other_line(event: Event) -> Content | None:
+    """What is told of a model that fails, and of what the user had done."""
+    match event:
+        case CallFailed() | AnswerFailed():
+            return _failure(event.reason)
+        case HelpAsked():
+            return _failure(f"{event.trouble.purpose}: {event.trouble.reason}")
+        case HelpGiven():
+            return _YOU + plain(f"{_REMEDIES[event.remedy.action]} {event.remedy.model}".strip())
+        case ModelChanged():
+            return _note(f"{event.model} answers from now on")
+        case PairCompared():
+            return _note(pair_line(event))
+    return None
+
+
+def _note(text: str, *, warning: bool = False) -> Content:
+    return plain(f"! {text}", "$text-warning") if warning else plain(f"· {text}", "$foreground-muted")
+
+
+_REMEDIES = {
+    "retry": "ask the model again",
+    "switch": "ask",
+    "skip": "go on without this reply",
+    "without": "search only, without the model",
+}
+
+
+def _failure(reason: str) -> Content:
+    return Content.styled("✗ the model failed: ", "bold $text-error") + plain(reason, "$text-error")
+
+
+def _refusal(problems: list[str]) -> Content:
+    head = Content.styled("✗ reply refused and asked again:", "$text-error")
+    return Content("\n").join([head, *(plain(f"  - {problem}") for problem in problems)])
+
+
+def _decision(step: int, decision: Decision) -> str:
+    action = "edit and approve" if decision.action == "edit" else decision.action
+    return f"{action} step {step}: {decision.message}" if decision.message else f"{action} step {step}"
+
+
+class Fold(Vertical):
+    """One dim line that opens to a longer text."""
+
+    is_open: reactive[bool] = reactive(False, toggle_class="-open", init=False)
+
+    def __init__(self, title: str, text: str, *, classes: str = "") -> None:
+        super().__init__(classes=f"fold {classes}")
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The line and, once it is open, the text."""
+        yield Static(self._summary(), markup=False, classes="fold-title")
+        yield Static(markup=False, classes="fold-text")
+
+    def _summary(self) -> Content:
+        return plain(f"{'▾' if self.is_open else '▸'} {self._title}", "$foreground-muted")
+
+    def watch_is_open(self) -> None:
+        """Open or close."""
+        self._refresh_texts()
+
+    def change(self, title: str, text: str) -> None:
+        """Show another title and text."""
+        self._title, self._text = title, text
+        self._refresh_texts()
+
+    def _refresh_texts(self) -> None:
+        if not self.children:  # not there yet, or never: the app is left
+            return
+        self.query_one(".fold-title", Static).update(self._summary())
+        self.query_one(".fold-text", Static).update(plain(self._text.strip()) if self.is_open else "")
+
+    def on_mount(self) -> None:
+        """Show what changed before the lines were there."""
+        self._refresh_texts()
+
+    def on_click(self, event: Click) -> None:
+        """Open or close."""
+        event.stop()
+        self.is_open = not self.is_open
+
+
+class ReplyEntry(Vertical):
+    """What the model says, its thinking folded; `extend` while it arrives, `finish` when it is whole.
+
+    A structured reply is a card whose raw text is folded.
+
+    Args:
+        before: the kernel that one in the reply is compared with.
+    """
+
+    def __init__(self, before: str = "") -> None:
+        super().__init__(classes="entry reply")
+        self._before = before
+        self._text = ""
+        self._thinking = ""
+        self._usage = ""
+
+    def compose(self) -> ComposeResult:
+        """The thinking, the words, and what stands behind a card."""
+        yield Fold("thinking", "", classes="thinking")
+        yield Paragraphs()
+        yield Fold("raw reply", "", classes="raw")
+
+    def extend(self, text: str, thinking: str) -> None:
+        """Add what arrived."""
+        self._text += text
+        self._thinking += thinking
+        self._draw()
+
+    def finish(self, text: str, thinking: str, tokens: int, dollars: float | None) -> None:
+        """Show the whole reply and what it cost."""
+        self._text, self._thinking = text, thinking
+        self._usage = f"\n{counted(tokens, 'token')}, {cost(dollars)}"
+        self._draw()
+
+    def on_mount(self) -> None:
+        """Show what arrived before the lines were there."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.children:
+            return
+        thinking, raw = self.query(Fold)
+        thinking.display = bool(self._thinking.strip())
+        thinking.change(f"thinking, {counted(len(self._thinking.split()), 'word')}", self._thinking)
+        raw.display = bool(self._usage) and parsed_reply(self._text) is not None
+        raw.change(f"raw reply, {counted(len(self._text), 'character')}", self._text)
+        words = reply_content(self._text, self._before if self._usage else None)
+        self.query_one(Paragraphs).show(Content.assemble(_MODEL, words, (self._usage, "$foreground-muted")))

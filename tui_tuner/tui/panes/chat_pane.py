@@ -1,0 +1,318 @@
+"""Pane 4: the conversation with the model, the session's notes, and the user's own words.
+
+They are two widgets, so that what was typed into the one can never be sent as the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.getters import query_one
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui_tuner.session import events
+from tui_tuner.session.controls import Stop
+from tui_tuner.session.plan import AddStep, Ask, Say
+from tui_tuner.strategies.steps import StepState
+from tui_tuner.tui.jump import Target
+from tui_tuner.tui.panes import chat_entries
+from tui_tuner.tui.panes.chat_entries import Fold, ReplyEntry
+from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.view_model import ViewModel
+
+
+class ChatInput(Input):
+    """A line to type into; Esc leaves it and keeps what was typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, id="chat_leave", tooltip="Leave; what you typed is kept.")
+    ]
+
+    @dataclass
+    class InputLeft(Message):
+        """The user sent nothing."""
+
+    def on_mount(self) -> None:
+        """No blinking."""
+        self.cursor_blink = False
+
+    def action_leave(self) -> None:
+        """Say so."""
+        self.post_message(self.InputLeft())
+
+
+class SayInput(ChatInput):
+    """A question to the model, or words to steer by behind a slash."""
+
+
+class ReasonInput(ChatInput):
+    """Why the step that awaits the user is rejected."""
+
+
+class EntryLine(Horizontal):
+    """An input behind a sign that says what Enter does with the words.
+
+    Args:
+        sign: with its style.
+    """
+
+    def __init__(self, sign: Content, entry: ChatInput) -> None:
+        super().__init__(classes="entry-line")
+        self._sign = sign
+        self._entry = entry
+
+    def sign(self, sign: Content) -> None:
+        """Show another sign."""
+        self.query_one(".sign", Static).update(sign)
+
+    def compose(self) -> ComposeResult:
+        """Sign and input."""
+        yield Static(self._sign, markup=False, classes="sign")
+        yield self._entry
+
+
+_SAY = "a question, or /hint /try /stop"
+_OVER = "the session is over"
+_WHY = "Enter rejects, Esc leaves"
+_KEPT = 200
+
+
+_ASKING = Content.styled("you> ", "bold $text-accent")
+_STEERED = Content.styled("steer> ", "bold $text-warning")
+
+
+class ChatLog(VerticalScroll, can_focus=True):
+    """The entries; the newest is in view until the user scrolls up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left_square_bracket", "fold(-1)", "Previous fold", show=False, id="fold_previous",
+                tooltip="Go to the folded prompt or thinking before."),
+        Binding("right_square_bracket", "fold(1)", "Next fold", show=False, id="fold_next",
+                tooltip="Go to the next folded prompt or thinking."),
+        Binding("enter", "open_fold", "Open", show=False, id="fold_toggle",
+                tooltip="Open or close the marked prompt or thinking; the newest if none is marked."),
+        Binding("j", "scroll_down", "Down", show=False, id="chat_down", tooltip="Scroll down by a line."),
+        Binding("k", "scroll_up", "Up", show=False, id="chat_up", tooltip="Scroll up by a line."),
+        Binding("g", "scroll_home", "Start", show=False, id="chat_start", tooltip="Scroll to the start."),
+        Binding("G", "scroll_end", "End", show=False, id="chat_end", tooltip="Scroll to the end."),
+        Binding("ctrl+d", "page_down", "Page down", show=False, id="chat_page_down", tooltip="Scroll a page down."),
+        Binding("ctrl+u", "page_up", "Page up", show=False, id="chat_page_up", tooltip="Scroll a page up."),
+    ]  # fmt: skip
+
+    def _folds(self) -> list[Fold]:
+        return [fold for fold in self.query(Fold) if fold.display]
+
+    def _marked(self, folds: list[Fold]) -> int | None:
+        return next((index for index, fold in enumerate(folds) if fold.has_class("-marked")), None)
+
+    def action_fold(self, step: int) -> None:
+        """Mark the next fold in a direction."""
+        folds = self._folds()
+        if not folds:
+            return
+        marked = self._marked(folds)
+        index = len(folds) - 1 if marked is None else max(0, min(len(folds) - 1, marked + step))
+        for fold in folds:
+            fold.set_class(fold is folds[index], "-marked")
+        folds[index].scroll_visible(animate=False)
+
+    def action_open_fold(self) -> None:
+        """Open or close the marked fold."""
+        folds = self._folds()
+        if folds:
+            marked = self._marked(folds)
+            fold = folds[-1 if marked is None else marked]
+            fold.is_open = not fold.is_open
+
+
+class ChatPane(Pane):
+    """The story of the session in words."""
+
+    kind = "Chat"
+    HELP = """
+## Chat
+
+`[` and `]` mark a folded prompt or the model's thinking, Enter opens it.
+
+*you>* What you type here is put to the model at once, as a question of its own with the kernel, the plan, what was
+measured and the hunk or row that you have selected; the answer changes nothing. Press `c`, write, press Enter. Esc
+leaves and keeps what you typed.
+
+*steer>* `/hint WORDS` go with the model's next prompt and every later one, `/try WORDS` become the next step of the
+plan, `/stop` lets what is being measured end and concludes with the best; the session can be resumed.
+
+*reject>* While a step awaits you, `r` opens a line of its own for the reason; Enter rejects.
+"""
+
+    _log = query_one(ChatLog)
+
+    @dataclass
+    class WordsSubmitted(Message):
+        """The user asks the model something, or steers."""
+
+        instruction: Ask | Say | AddStep | Stop
+
+    @dataclass
+    class RejectionSubmitted(Message):
+        """The user rejects the step that awaits them, with a sentence that may be empty."""
+
+        reason: str
+
+    def __init__(self, view: SubjectView) -> None:
+        super().__init__(4, "Chat")
+        self._view = view
+        self._replies: dict[tuple[str, int], ReplyEntry] = {}
+        self._best = ""
+        self._next: int | None = None
+        self._say = SayInput(placeholder=_SAY, id="say", select_on_focus=False, compact=True)
+        self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
+        self._lines: dict[ChatInput, EntryLine] = {
+            self._say: EntryLine(_ASKING, self._say),
+            self._reason: EntryLine(Content.styled("reject> ", "bold $text-warning"), self._reason),
+        }
+
+    def compose(self) -> ComposeResult:
+        """The entries and the lines to type into, of which one is visible."""
+        yield ChatLog()
+        yield from self._lines.values()
+
+    def on_mount(self) -> None:
+        """Follow the end."""
+        super().on_mount()
+        self._log.anchor()
+        self._open(self._say)
+
+    def focus_target(self) -> Widget:
+        """The entries."""
+        return self._log
+
+    def targets(self) -> Iterator[Target]:
+        """The line to type into."""
+        if self._say.display and self._lines[self._say].display:
+            yield Target(self._lines[self._say].region.offset, self.start_words)
+
+    def offer_rejection(self, awaiting: bool) -> None:
+        """Let a reason be typed while a step awaits the user; forget it otherwise."""
+        if not awaiting:
+            if self._reason.has_focus and self._lines[self._reason].display:
+                self._log.focus()
+            self._reason.value = ""
+            self._open(self._say)
+        self._reason.disabled = not awaiting
+
+    def ask_reason(self) -> None:
+        """Let the user type why they reject."""
+        self._open(self._reason)
+        self._reason.focus()
+
+    def start_words(self) -> None:
+        """Let the user type words for the model."""
+        self._open(self._say)
+        self._say.focus()
+
+    def forget_words(self) -> None:
+        """Empty the line of words for the model: they are told."""
+        self._say.value = ""
+
+    def _open(self, entry: ChatInput) -> None:
+        for other, line in self._lines.items():
+            line.display = other is entry
+
+    @on(ChatInput.InputLeft)
+    def _close_reason(self) -> None:
+        self._open(self._say)
+
+    @on(Input.Submitted, "#reason")
+    def _reject(self, message: Input.Submitted) -> None:
+        message.stop()
+        self._open(self._say)
+        self.post_message(self.RejectionSubmitted(message.value.strip()))
+
+    @on(Input.Submitted, "#say")
+    def _tell(self, message: Input.Submitted) -> None:
+        message.stop()
+        words = message.value.strip()
+        if not words.startswith("/"):
+            if words:
+                self.post_message(self.WordsSubmitted(Ask(text=words)))
+            return
+        name, _, text = words[1:].partition(" ")
+        match name.lower(), text.strip():
+            case "stop", _:
+                self.post_message(self.WordsSubmitted(Stop()))
+            case "hint", hint if hint:
+                self.post_message(self.WordsSubmitted(Say(text=hint)))
+            case "try", title if title:
+                self.post_message(self.WordsSubmitted(AddStep(title=title, before=self._next)))
+            case _:
+                self.notify("There are /hint WORDS, /try WORDS and /stop.", severity="warning", markup=False)
+
+    @on(Input.Changed, "#say")
+    def _show_sign(self, message: Input.Changed) -> None:
+        """Words to steer by look different from the first sign on."""
+        self._lines[self._say].sign(_STEERED if message.value.startswith("/") else _ASKING)
+
+    def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
+        """Append what the news say; the words of a streaming reply are added all at once."""
+        best = self._view.best(view_model) or view_model.baseline
+        self._best = "" if best is None else best.source
+        self._say.placeholder = _SAY if view_model.finished is None else _OVER
+        self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
+        entries: list[Widget] = []
+        words: dict[tuple[str, int], tuple[str, str]] = {}
+        for event in news:
+            match event:
+                case events.ModelText() | events.AnswerText():
+                    text, thinking = words.get(_key(event), ("", ""))
+                    words[_key(event)] = (text + event.text, thinking + event.thinking)
+                case events.ReplyReceived() | events.AnswerReceived():
+                    words.pop(_key(event), None)
+                    self._reply(_key(event), entries).finish(event.text, event.thinking, _tokens(event), event.cost)
+                case _:
+                    entries += self._entries(event)
+        for key, (text, thinking) in words.items():
+            self._reply(key, entries).extend(text, thinking)
+        if entries:
+            self._append(entries)
+
+    def _reply(self, key: tuple[str, int], entries: list[Widget]) -> ReplyEntry:
+        if key not in self._replies:
+            self._replies[key] = ReplyEntry(self._best)
+            entries.append(self._replies[key])
+        return self._replies[key]
+
+    def _append(self, entries: list[Widget]) -> None:
+        self._log.mount_all(entries[-_KEPT:])
+        surplus = len(self._log.children) - _KEPT
+        if surplus > 0:
+            self._log.remove_children(self._log.children[:surplus])
+
+    def _entries(self, event: events.Event) -> list[Widget]:
+        if isinstance(event, events.PromptSent):
+            self._replies.pop(("call", event.call), None)
+        entry = chat_entries.entry(event, self._view)
+        return [] if entry is None else [entry]
+
+
+_Words = events.ModelText | events.ReplyReceived | events.AnswerText | events.AnswerReceived
+
+
+def _key(event: _Words) -> tuple[str, int]:
+    """Which reply the words belong to."""
+    if isinstance(event, events.AnswerText | events.AnswerReceived):
+        return ("answer", event.number)
+    return ("call", event.call)
+
+
+def _tokens(event: events.ReplyReceived | events.AnswerReceived) -> int:
+    return event.tokens if isinstance(event, events.AnswerReceived) else event.input_tokens + event.output_tokens

@@ -1,0 +1,1 @@
+"""The screen of a bare `tuner-tui`."""

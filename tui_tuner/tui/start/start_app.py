@@ -1,0 +1,321 @@
+"""The screen of a bare `tuner-tui`: kernels here, how they are tuned, recent runs; it ends with a command to run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Offset
+from textual.getters import query_one
+from textual.types import CSSPathType
+from textual.widgets import Input, OptionList, Select, Static
+from textual.widgets.option_list import Option
+
+from tui_tuner.errors import UserError
+from tui_tuner.format import counted
+from tui_tuner.tui.copying import copied
+from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
+from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
+from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
+from tui_tuner.tui.start.problem_form import ProblemForm
+from tui_tuner.tui.start.start_world import PICKS, Found, RunCard, StartWorld
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
+from tui_tuner.tui.text.plain import one_line, plain
+from tui_tuner.tui.themes import use_themes
+
+BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
+"""Fields of the screen and the options that they are."""
+_LABELS = {
+    "max_evaluations": ("evaluations", "as many as it takes"),
+    "max_time": ("time", "no limit; or as in 20m"),
+    "max_cost": ("cost in $", "no limit; or as in 2.5"),
+}
+"""What stands before each, and in it while it is empty."""
+
+
+class Choices(OptionList):
+    """A list of which Enter takes what is selected."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "run the command", tooltip="Run the command.")]
+
+
+class StartApp(App[list[str]]):
+    """Chooses what to do; `run_async()` gives the words of a command line, or None.
+
+    Attributes:
+        failure: what broke the screen; None where nothing did.
+
+    Raises:
+        tui_tuner.errors.SettingsError: the keymap cannot be used.
+    """
+
+    CSS_PATH: ClassVar[CSSPathType | None] = [f"../styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
+    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = BREAKPOINTS, HEIGHTS
+    TITLE = "tuner-tui"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *START_BINDINGS,
+        Binding("escape", "leave_field", "to the list", show=False, tooltip="Leave the field."),
+        Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
+    ]
+
+    _kernels = query_one("#kernels", OptionList)
+    _runs = query_one("#runs", OptionList)
+    _command = query_one("#command", Static)
+
+    def __init__(self, world: StartWorld) -> None:
+        super().__init__()
+        self._world = world
+        self._keymap = checked_keymap(world.keymap)
+        self._cards: list[RunCard] = []
+        self._marked: RunCard | None = None
+        self.failure: Exception | None = None
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Textual 8.2 comes here with whatever is raised while it draws, and would print it with all values."""
+        self.failure = self.failure or error
+        super()._handle_exception(error)
+        self._exit_renderables.clear()
+
+    def compose(self) -> ComposeResult:
+        """Kernels and how they are tuned, then runs, the command, the keys."""
+        kernels, chosen = self._world.kernels, self._world.chosen
+        yield Static(f"tuner-tui │ {counted(len(kernels), 'kernel')} in {Path.cwd().name}/", id="header", markup=False)
+        with Horizontal(id="choices"):
+            lines = (Option(_kernel_line(*each)) for each in kernels)
+            yield Choices(*lines, id="kernels", compact=True, markup=False)
+            with Vertical(id="how"):
+                for name in PICKS:
+                    with Horizontal(classes="field"):
+                        yield Static({"llm": "model"}.get(name, name), classes="field-name")
+                        yield Select[str](self._options(name, self._world.first), value=chosen.get(name, "auto"),
+                                          allow_blank=False, id=name, compact=True)  # fmt: skip
+                for name, (label, empty) in _LABELS.items():
+                    with Horizontal(classes="field"):
+                        yield Static(label, classes="field-name", markup=False)
+                        yield Input(chosen.get(name, ""), id=name, compact=True, placeholder=empty)
+        yield Choices(id="runs", compact=True, markup=False)
+        yield Static(id="command", markup=False)
+        yield KeyLine()
+
+    def _options(self, name: str, found: Found) -> list[tuple[str, str]]:
+        """What a picker offers; what the settings say is always among it."""
+        offered = list(found.picks.get(name, ()))
+        now = self._world.chosen.get(name, "auto")
+        return offered if now in (value for _, value in offered) else [*offered, (now, now)]
+
+    def on_mount(self) -> None:
+        """Look around."""
+        use_themes(self, self._world.theme, os.environ)
+        self.set_keymap(self._keymap)
+        for field_input in self.query(Input):
+            field_input.cursor_blink = False
+        self.query_one("#choices").styles.height = len(self._world.kernels) + 2  # the frame; the styles say what fits
+        self.query_one("#kernels").border_title = "Kernels"
+        self.query_one("#how").border_title = "How"
+        self._list_runs()
+        self._kernels.highlighted = 0 if self._world.kernels else None
+        (self._kernels if self._world.kernels else self._runs).focus()
+        self.call_after_refresh(self._discover)  # which would have the first paint wait
+
+    @work(exclusive=True, exit_on_error=False, group="discover", description="devices and models")
+    async def _discover(self) -> None:
+        try:
+            found = await self._world.discover()
+        except UserError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        for name in found.picks:
+            picker = self.query_one(f"#{name}", Select)
+            value = picker.value
+            offered = self._options(name, found)
+            if value not in [each for _, each in offered]:
+                offered.append((str(value), str(value)))
+            picker.set_options(offered)
+            picker.value = value
+        for note in found.notes:
+            self.notify(note, markup=False)
+
+    def _list_runs(self) -> None:
+        at = self._runs.highlighted
+        self._cards = self._world.runs()
+        self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
+        self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
+        self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
+        self._show_command()
+
+    # --- the command
+
+    @property
+    def _kernel(self) -> Path | None:
+        at = self._kernels.highlighted
+        return None if at is None else self._world.kernels[at][0]
+
+    @property
+    def _card(self) -> RunCard | None:
+        at = self._runs.highlighted
+        return None if at is None else self._cards[at]
+
+    def choices(self) -> dict[str, str]:
+        """What is chosen, by the name of the field; what is empty is left out."""
+        picked = {name: str(self.query_one(f"#{name}", Select).value) for name in PICKS}
+        typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
+        return {name: value for name, value in {**picked, **typed}.items() if value}
+
+    def words(self) -> list[str]:
+        """The command line that tunes the selected kernel; what the settings say anyway is left out."""
+        options = {**PICKS, **BUDGETS}
+        differing = {name: value for name, value in self.choices().items() if value != self._world.chosen.get(name)}
+        return [str(self._kernel), *(word for name, value in differing.items() for word in (options[name], value))]
+
+    @on(Select.Changed)
+    @on(Input.Changed)
+    @on(OptionList.OptionHighlighted)
+    def _show_command(self) -> None:
+        words = self._shown_words()
+        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content("no kernel is here")
+        self._command.update(Content("$ ") + command)
+
+    def _shown_words(self) -> list[str]:
+        if self.focused is self._runs and self._card is not None:
+            return [self._card.usual_action, str(self._card.path)]
+        return [] if self._kernel is None else self.words()
+
+    def on_descendant_focus(self) -> None:
+        """The command is about what has the focus."""
+        self._show_command()
+        self.refresh_bindings()
+
+    @on(OptionList.OptionSelected)
+    def _begin(self) -> None:
+        words = self._shown_words()
+        if words:
+            self.exit(words)
+
+    @on(Input.Submitted)
+    def action_leave_field(self) -> None:
+        """Go back to the kernels."""
+        self._kernels.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of runs act where a run is selected; those of the app below a dialog do not."""
+        if len(self.screen_stack) > 1 and action not in ("quit", "answer"):
+            return action not in _OWN
+        on_runs = self.screen.focused is not None and self.screen.focused.id == "runs" and self._card is not None
+        if action == "run":
+            return on_runs and self._card is not None and parameters[0] in self._card.actions
+        if action in ("compare", "delete"):
+            return on_runs
+        return action != "problem" or (not on_runs and bool(self._world.kernels))
+
+    # --- actions
+
+    def action_run(self, command: str) -> None:
+        """Resume, replay or watch the selected run."""
+        if self._card is not None:
+            self.exit([command, str(self._card.path)])
+
+    @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
+    async def action_problem(self) -> None:
+        """Let the user look at the problem file, and write it where they save it."""
+        kernel = self._kernel
+        if kernel is None:
+            return
+        self._kernels.loading = True  # a draft is run on the emulator first, which takes seconds
+        try:
+            file, text = await self._world.scaffold(kernel)
+        except UserError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        finally:
+            self._kernels.loading = False
+        if await self.push_screen_wait(ProblemForm(file, text)):
+            self._world = self._world.with_problem(kernel)
+            at = self._kernels.highlighted
+            self._kernels.set_options([Option(_kernel_line(*each)) for each in self._world.kernels])
+            self._kernels.highlighted = at
+
+    def action_compare(self) -> None:
+        """Mark the run, or compare it with the marked one."""
+        card, marked = self._card, self._marked
+        if card is None:
+            return
+        if marked is None or marked == card:
+            self._marked = None if marked == card else card
+            self._list_runs()
+            return
+        self._marked = None
+        self._list_runs()
+        body = Content("\n\n").join(plain(f"{each.path}\n{each.details}") for each in (marked, card))
+        self.push_screen(MessageDialog(Content("Two runs"), body, large=True))
+
+    @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
+    async def action_delete(self) -> None:
+        """Delete the run, once the user says so."""
+        card = self._card
+        if card is None or not await self.push_screen_wait(
+            ConfirmDialog("Delete this run from the disk?", str(card.path))
+        ):
+            return
+        try:
+            self._world.delete(card.path)
+        except UserError as error:
+            self.notify(str(error), severity="error", markup=False)
+        self._list_runs()
+
+    def action_save(self) -> None:
+        """Keep what is chosen as settings."""
+        try:
+            file = self._world.save(self.choices())
+        except UserError as error:
+            self.notify(str(error), severity="error", markup=False)
+        else:
+            self.notify(f"saved in {file}", markup=False)
+
+    def action_jump(self) -> None:
+        """Show a letter on each kernel, run and field, and go where one is pressed."""
+        targets: list[Target] = []
+        for options in (self._kernels, self._runs):
+            targets += option_targets(options, lambda index, options=options: _select(options, index))  # type: ignore[misc]
+        fields = [*self.query(Select), *self.query(Input)]
+        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in fields]
+        self.push_screen(JumpScreen(targets), gone_to)
+
+    def action_keys(self) -> None:
+        """Show all keys."""
+        from tui_tuner.tui.help import key_lines, names_of_keys
+
+        names = names_of_keys(self._keymap, self.get_key_display)
+        lines = key_lines(START_BINDINGS, names)
+        self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
+
+    def action_copy_command(self) -> None:
+        """Copy the command."""
+        copied(self, shlex.join(["tuner-tui", *self._shown_words()]), "the command")
+
+
+_OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field", "jump", "keys")
+
+
+def _select(options: OptionList, index: int) -> None:
+    options.focus()
+    options.highlighted = index
+
+
+def _kernel_line(file: Path, has_problem: bool) -> Content:
+    mark = Content("") if has_problem else Content.styled("  no problem file yet", "dim")
+    return one_line(str(file), "bold") + mark
+
+
+def _run_line(card: RunCard, *, marked: bool) -> Content:
+    gain = "" if card.speedup is None else f"{card.speedup:.2f}x"
+    mark = "=" if marked else " "
+    began = card.created[:16].replace("T", " ")
+    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {began:<16}  {card.strategy:<12.12} "
+    return plain(words) + one_line(card.path.name)

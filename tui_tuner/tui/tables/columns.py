@@ -1,0 +1,191 @@
+"""What a table is made of: a column as one object, and orders of rows.
+
+Whoever adds a column writes one `Column` into the list of a table: its heading, its cells, its width, the order it
+offers and the sentence that the help says of it are taken from there.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from tui_tuner.tui.text.plain import cut
+
+RowT = TypeVar("RowT")
+ContextT = TypeVar("ContextT")
+
+
+@dataclass(frozen=True)
+class RowOrder(Generic[RowT]):
+    """An order of rows that the user can choose.
+
+    Attributes:
+        name: a word for it, as in `newest`.
+        key: of a row; rows stand with the smallest key first.
+    """
+
+    name: str
+    key: Callable[[RowT], tuple[float, ...]]
+
+    def sort(self, rows: Sequence[RowT]) -> list[RowT]:
+        """The rows in this order; equal ones as they were."""
+        return sorted(rows, key=self.key)
+
+    def turned(self) -> RowOrder[RowT]:
+        """The other way round; what has no value stays at the end."""
+        return RowOrder(f"{self.name} ↑", lambda row: tuple(-n if math.isfinite(n) else n for n in self.key(row)))
+
+
+class OrderedRows(Sequence[RowT]):
+    """Rows in an order that is kept while rows come and change: a change costs what it is, whatever is there.
+
+    Args:
+        order: in which they stand.
+        rows: a number -> the row that has it now.
+    """
+
+    def __init__(self, order: RowOrder[RowT], rows: Mapping[int, RowT], numbers: Sequence[int] = ()) -> None:
+        self._order = order
+        self._rows = rows
+        self._keys = {number: (*order.key(rows[number]), number) for number in numbers}
+        self._places = sorted(self._keys.values())
+
+    def has(self, order: RowOrder[RowT], rows: Mapping[int, RowT]) -> bool:
+        """Whether these rows stand here in this order."""
+        return rows is self._rows and order == self._order
+
+    def put(self, number: int) -> None:
+        """Take a row that is new or changed."""
+        self.drop(number)
+        self._keys[number] = (*self._order.key(self._rows[number]), number)
+        insort(self._places, self._keys[number])
+
+    def drop(self, number: int) -> None:
+        """Leave a row out, if it is there."""
+        key = self._keys.pop(number, None)
+        if key is not None:
+            del self._places[bisect_left(self._places, key)]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> RowT: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[RowT]: ...
+    def __getitem__(self, place: int | slice) -> RowT | list[RowT]:
+        if isinstance(place, slice):
+            return [self._rows[int(key[-1])] for key in self._places[place]]
+        return self._rows[int(self._places[place][-1])]
+
+
+@dataclass(frozen=True)
+class Column(Generic[RowT, ContextT]):
+    """A column of a table.
+
+    Attributes:
+        name: of the column, one a table.
+        heading: over its cells; a function where it depends on the context.
+        cell: what it says of a row, on one line.
+        explanation: what it means, a part of a sentence for the help.
+        least: cells of the terminal that it takes at least.
+        most: that it takes at most; longer texts are cut. Between both it is as wide as its longest text needs.
+        side: where its texts stand: numbers at the right after one blank, words at the left.
+        gap: blanks before a text at the left.
+        order: by which the user can sort the rows; None where the column offers none.
+        optional: whether it is left out while it says nothing of any row.
+        in_sight: whether it always fits: the others give way to it, and stand behind where there is no room.
+        squeezed_to: cells that it can be cut to before it stands behind; 0 where it is shown whole or not at all.
+        stretches: whether it takes its `least` cells first, and what the others leave of the rest.
+        parts: lengths of its texts behind each of their parts, between which alone they are cut; None to cut anywhere.
+    """
+
+    name: str
+    heading: str | Callable[[ContextT], str]
+    cell: Callable[[RowT, ContextT], str]
+    explanation: str
+    least: int = 0
+    most: int = 120
+    side: Literal["left", "right"] = "right"
+    gap: int = 1
+    order: RowOrder[RowT] | None = None
+    optional: bool = False
+    in_sight: bool = False
+    squeezed_to: int = 0
+    stretches: bool = False
+    parts: Callable[[ContextT], Sequence[int]] | None = None
+
+    def heading_in(self, context: ContextT) -> str:
+        """The heading as it is now."""
+        return self.heading if isinstance(self.heading, str) else self.heading(context)
+
+    def width(self, longest: int) -> int:
+        """Cells of the terminal that it takes where its longest text, the heading included, has so many."""
+        return min(max(longest + max(1, self.gap), self.least), self.most)
+
+    def squeezed(self, width: int, room: int, context: ContextT) -> int:
+        """Cells that it takes of the room there is, where it wants `width` of them."""
+        if width <= room or self.parts is None:
+            return min(width, room)
+        whole = [length for length in self.parts(context) if length + _CUT <= room]
+        return whole[-1] + _CUT if whole else room
+
+    def laid_out(self, text: str, width: int) -> str:
+        """The text in its place in `width` cells, cut if it is too long."""
+        if self.side == "right":
+            return f"{cut(text, width - 1):>{width}}"
+        return (" " * self.gap + cut(text, width - self.gap)).ljust(width)
+
+
+_CUT = 3
+"""Cells of a column at the right beside the parts that are left: the blank before it, and one with `…` behind."""
+
+
+def columns_help(columns: Sequence[Column[Any, Any]]) -> str:
+    """What the columns mean, an item a column, in Markdown; named by what stands over them where that is fixed."""
+    names = (column.heading if isinstance(column.heading, str) else column.name for column in columns)
+    return "\n".join(f"- *{name}*: {column.explanation}" for name, column in zip(names, columns, strict=True))
+
+
+@dataclass(frozen=True)
+class PlacedColumn:
+    """A column that is shown, with its heading and its width in cells of the terminal."""
+
+    column: Column[Any, Any]
+    heading: str
+    width: int
+
+
+def placed(
+    columns: Sequence[Column[Any, ContextT]], longest: Mapping[str, int], context: ContextT, room: int
+) -> tuple[PlacedColumn, ...]:
+    """The columns that are shown, from left to right: those that fit in their order, then the others, out of sight.
+
+    Args:
+        longest: cells of the longest text of each column, by its name.
+        room: cells of the terminal that there are.
+    """
+    whole: list[PlacedColumn] = []
+    for column in columns:
+        if not column.optional or longest.get(column.name):
+            heading = column.heading_in(context)
+            whole.append(PlacedColumn(column, heading, column.width(max(len(heading), longest.get(column.name, 0)))))
+    if sum(each.width for each in whole) <= room:
+        return tuple(whole)
+    widths = {each.column.name: each.width for each in whole if each.column.in_sight}
+    widths |= {each.column.name: each.column.least for each in whole if each.column.in_sight and each.column.stretches}
+    for each in sorted(whole, key=lambda each: not each.column.squeezed_to):
+        left = room - sum(widths.values())
+        if each.column.name not in widths and min(each.width, each.column.squeezed_to or each.width) <= left:
+            widths[each.column.name] = each.column.squeezed(each.width, left, context)
+    for each in whole:
+        if each.column.stretches:
+            left = room - sum(widths.values())
+            widths[each.column.name] = min(each.width, widths[each.column.name] + max(0, left))
+    fitting = [replace(each, width=widths[each.column.name]) for each in whole if each.column.name in widths]
+    over = max(0, room - sum(widths.values()))  # else the first column behind would be seen in part
+    fitting[-1:] = [replace(each, width=each.width + over) for each in fitting[-1:]]
+    return (*fitting, *(each for each in whole if each.column.name not in widths))

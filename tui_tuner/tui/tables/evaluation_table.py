@@ -1,0 +1,259 @@
+"""The table of evaluations: what its columns say, and how its rows are sorted."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
+from tui_tuner.format import count, interval, milliseconds, share, tunable_value
+from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.tui.tables.columns import Column, RowOrder
+from tui_tuner.tui.tables.pins import PIN
+from tui_tuner.tui.tables.row_filter import state_words
+from tui_tuner.tui.tables.table import ColumnTable
+from tui_tuner.tui.view_model import EvaluationRow
+
+NEWEST = RowOrder[EvaluationRow]("newest", lambda row: (-row.number,))
+
+FASTEST = RowOrder[EvaluationRow]("fastest", lambda row: (row.time, -row.number))
+"""Failures and running ones stand at the end, the newest first."""
+
+
+def by_tunable(name: str) -> RowOrder[EvaluationRow]:
+    """By the values of a tunable, the fastest first where they are equal; rows without it stand at the end."""
+    return RowOrder(name, lambda row: (_as_number(row.configuration.get(name)), row.time, -row.number))
+
+
+def _by(name: str, value: Callable[[Evaluation], float | None]) -> RowOrder[EvaluationRow]:
+    """By a number of the evaluation, the largest first; rows without it stand at the end."""
+
+    def key(row: EvaluationRow) -> tuple[float, ...]:
+        found = None if row.evaluation is None else value(row.evaluation)
+        return (math.inf if found is None else -found, -row.number)
+
+    return RowOrder(name, key)
+
+
+def _as_number(value: Value | None) -> float:
+    """A place for a value: of words that of their first letters."""
+    if isinstance(value, str):
+        return float(int.from_bytes(value.encode()[:6].ljust(6, b"\0")))
+    return math.inf if value is None else float(value)
+
+
+def _state_rank(row: EvaluationRow) -> tuple[float, ...]:
+    """The best, what runs, what is right, then failures by their kind."""
+    if row.incumbent:
+        return (0.0, -row.number)
+    if row.evaluation is None:
+        return (1.0, -row.number)
+    failure = row.evaluation.failure
+    return (2.0 if failure is None else 3.0 + [*FailureKind].index(failure.kind), -row.number)
+
+
+_ABSENT = "·"
+
+
+@dataclass(frozen=True)
+class Tunables:
+    """The column of configurations: every tunable has a place of its own in it.
+
+    Attributes:
+        names: of all tunables that occur, in the order of their first occurrence.
+        widths: cells for the values of each.
+    """
+
+    names: tuple[str, ...] = ()
+    widths: tuple[int, ...] = ()
+
+    @property
+    def header(self) -> str:
+        """The short names over their values."""
+        pairs = zip(short_names(self.names), self.widths, strict=True)
+        return " ".join(f"{name:>{width}}" for name, width in pairs) or "configuration"
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the place of each tunable ends, in cells."""
+        return [end + index for index, end in enumerate(accumulate(self.widths))]
+
+    @property
+    def legend(self) -> str:
+        """What the short names stand for; empty where they are the names themselves."""
+        pairs = zip(short_names(self.names), self.names, strict=True)
+        return "  ".join(f"{short} {name}" for short, name in pairs if short != name)
+
+    def line(self, configuration: Configuration) -> str:
+        """The values of a configuration, each in its place."""
+        values = [tunable_value(configuration[name]) if name in configuration else _ABSENT for name in self.names]
+        return " ".join(f"{value:>{width}}" for value, width in zip(values, self.widths, strict=True))
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """A few letters for each name: initials of its words, or its start; whole names where that is ambiguous."""
+    short = [_short(name) for name in names]
+    seen = Counter(short)
+    return [brief if seen[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
+
+
+def _short(name: str) -> str:
+    words = [word for word in name.split("_") if word]
+    return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
+
+
+class TunableWidths:
+    """The tunables of all rows and the widths that their values need.
+
+    Args:
+        offered: the values of the kernel as given; what can have one value only needs no place, while it has it.
+    """
+
+    def __init__(self, offered: Mapping[str, Sequence[Value]]) -> None:
+        self._longest: dict[str, int] = {}
+        self._fixed = {name: values[0] for name, values in offered.items() if len(values) == 1}
+
+    def see(self, configuration: Configuration) -> None:
+        """Count another configuration in."""
+        for name, value in configuration.items():
+            self._longest[name] = max(self._longest.get(name, 1), len(tunable_value(value)))
+            if name in self._fixed and value != self._fixed[name]:
+                del self._fixed[name]
+
+    @property
+    def names(self) -> Collection[str]:
+        """All that occur."""
+        return self._longest.keys()
+
+    def columns(self) -> Tunables:
+        """Their places."""
+        names = tuple(name for name in self._longest if name not in self._fixed) or tuple(self._longest)
+        pairs = zip(short_names(names), names, strict=True)
+        return Tunables(names, tuple(max(len(short), self._longest[name]) for short, name in pairs))
+
+
+@dataclass(frozen=True)
+class EvaluationContext:
+    """What the cells of evaluations need beside their row.
+
+    Attributes:
+        tunables: the places of the values.
+        unit: over the column of times.
+        best_ms: what changes are told against.
+        pinned: numbers of the rows that are.
+        titles: of the candidates by id; known before the first row of a candidate is drawn.
+    """
+
+    tunables: Tunables = field(default_factory=Tunables)
+    unit: str = "ms"
+    best_ms: float | None = None
+    pinned: tuple[int, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+def _number(row: EvaluationRow, context: EvaluationContext) -> str:
+    if row.number in context.pinned:
+        return f"{PIN}{row.number}"
+    return f"★{row.number}" if row.incumbent else str(row.number)
+
+
+def _time(row: EvaluationRow, _context: EvaluationContext) -> str:
+    if row.evaluation is None:
+        return "…"
+    timing = row.evaluation.timing
+    return "✗" if timing is None else milliseconds(timing.median)
+
+
+def _change(row: EvaluationRow, context: EvaluationContext) -> str:
+    """By how much more time it takes than the best, in percent; far off as a factor."""
+    best = context.best_ms
+    if best is None or not math.isfinite(row.time) or best <= 0:
+        return ""
+    ratio = row.time / best
+    return f"{ratio:.3g}x" if ratio >= _FAR else f"{100 * (ratio - 1):+.1f}%"
+
+
+_FAR = 3.0
+"""Times the best from which a change is told as a factor."""
+
+
+def _interval(row: EvaluationRow, _context: EvaluationContext) -> str:
+    timing = None if row.evaluation is None else row.evaluation.timing
+    return "" if timing is None else interval(timing.low, timing.high, timing.median)
+
+
+EvaluationColumn = Column[EvaluationRow, EvaluationContext]
+
+EVALUATION_COLUMNS = (
+    EvaluationColumn(
+        name="number", heading="#", cell=_number, least=5, in_sight=True, order=NEWEST,
+        explanation="number of the evaluation; ★ is the incumbent, ◆ is pinned",
+    ),
+    EvaluationColumn(
+        name="configuration", heading=lambda context: context.tunables.header, most=400, squeezed_to=8,
+        parts=lambda context: context.tunables.ends,
+        cell=lambda row, context: context.tunables.line(row.configuration),
+        explanation="the value of every tunable; their short names are told below the table",
+    ),
+    EvaluationColumn(
+        name="time", heading=lambda context: context.unit, cell=_time, least=7, in_sight=True, order=FASTEST,
+        explanation="median of the samples in ms; … while it runs, ✗ where there is none",
+    ),
+    EvaluationColumn(
+        name="change", heading="vs best", cell=_change, least=8, in_sight=True,
+        explanation="how much more time it takes than the best so far",
+    ),
+    EvaluationColumn(
+        name="95% CI", heading="95% CI", cell=_interval, least=16, most=18,
+        explanation="where the median lies with 95 % confidence",
+        order=_by("widest", lambda evaluation: None if evaluation.timing is None else _width(evaluation.timing)),
+    ),
+    EvaluationColumn(
+        name="roofline", heading="roofline", least=9, optional=True,
+        cell=lambda row, _context: "" if row.evaluation is None else share(row.evaluation.share),
+        explanation="what the declared work takes at the device's ceilings, as a share of the time",
+        order=_by("roofline", lambda evaluation: evaluation.share),
+    ),
+    EvaluationColumn(
+        name="registers", heading="regs", least=5, optional=True,
+        cell=lambda row, _context: "" if row.evaluation is None else count(row.evaluation.resources.registers),
+        explanation="registers of a thread",
+        order=_by("registers", lambda evaluation: evaluation.resources.registers),
+    ),
+    EvaluationColumn(
+        name="spill", heading="spill", least=6, optional=True,
+        cell=lambda row, _context: "" if row.evaluation is None else count(row.evaluation.resources.spill_bytes),
+        explanation="bytes of registers that a thread keeps in memory",
+        order=_by("spill", lambda evaluation: evaluation.resources.spill_bytes),
+    ),
+    EvaluationColumn(
+        name="state", heading="state", least=30, most=64, side="left", in_sight=True, stretches=True,
+        cell=lambda row, context: state_words(row, context.titles.get(row.candidate, "")),
+        explanation="of the evaluation, with the candidate's title or the failure in words",
+        order=RowOrder("state", _state_rank),
+    ),
+)  # fmt: skip
+"""From left to right."""
+
+
+def _width(timing: Timing) -> float:
+    """Of the interval, relative to the time."""
+    return (timing.high - timing.low) / timing.median
+
+
+def _style(row: EvaluationRow, _context: EvaluationContext) -> str:
+    if row.evaluation is None:
+        return "table--pending"
+    if row.evaluation.failure is not None:
+        return "table--failed"
+    return "table--best" if row.incumbent else ""
+
+
+class EvaluationTable(ColumnTable[EvaluationRow, EvaluationContext]):
+    """Evaluations, a row each."""
+
+    def __init__(self) -> None:
+        super().__init__(EVALUATION_COLUMNS, key=lambda row: str(row.number), style=_style, table_id="evaluations")

@@ -1,0 +1,1 @@
+"""Text that is data, made fit to show: plain, as Markdown, in colours, as a difference."""

@@ -1,0 +1,312 @@
+"""The difference of two sources: rows, hunks, one under the other or side by side, and where words stand in it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import zip_longest
+from typing import Literal, NamedTuple
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import ScrollableContainer
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from tui_tuner.format import counted
+from tui_tuner.text import clean
+from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES, coloured
+
+DiffKind = Literal["same", "added", "removed", "fold"]
+
+CONTEXT = 3
+"""Unchanged lines kept around a change."""
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """One row of a diff.
+
+    Attributes:
+        number: the line, counted from 1: of the old source for `removed`, of the new one otherwise.
+        lines: for a `fold`, how many unchanged lines it stands for.
+    """
+
+    kind: DiffKind
+    number: int
+    lines: int = 1
+
+
+def _same(start: int, length: int, *, first: bool, last: bool) -> list[DiffRow]:
+    """Unchanged lines of the new source from `start` (counted from 0), folded where they are many."""
+    head = 0 if first else CONTEXT
+    tail = 0 if last else CONTEXT
+    hidden = length - head - tail
+    if hidden <= 1:
+        return [DiffRow("same", start + index + 1) for index in range(length)]
+    top = [DiffRow("same", start + index + 1) for index in range(head)]
+    bottom = [DiffRow("same", start + length - tail + index + 1) for index in range(tail)]
+    return [*top, DiffRow("fold", start + head + 1, hidden), *bottom]
+
+
+def diff_rows(old: list[str], new: list[str]) -> list[DiffRow]:
+    """The rows that lead from the old lines to the new ones; removed lines stand before added ones."""
+    rows: list[DiffRow] = []
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for index, (tag, old_start, old_end, new_start, new_end) in enumerate(blocks):
+        if tag == "equal":
+            first, last = index == 0, index == len(blocks) - 1
+            rows += _same(new_start, new_end - new_start, first=first, last=last)
+            continue
+        rows += [DiffRow("removed", line + 1) for line in range(old_start, old_end)]
+        rows += [DiffRow("added", line + 1) for line in range(new_start, new_end)]
+    return rows
+
+
+def changed_lines(rows: list[DiffRow]) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    return sum(row.kind == "added" for row in rows), sum(row.kind == "removed" for row in rows)
+
+
+_TAB = 4
+_SIGNS = {"same": " ", "added": "+", "removed": "-"}
+_STYLES = {"added": "$text-success", "removed": "$text-error", "same": "$foreground-muted"}
+_BACKGROUNDS = {"added": "on $success-muted", "removed": "on $error-muted"}
+
+
+def _lines(source: str) -> list[str]:
+    return clean(source).expandtabs(_TAB).rstrip("\n").split("\n")
+
+
+def _highlighted(lines: list[str], language: str) -> list[Content]:
+    """Each line in colour; without colour where the highlighter does not keep the lines."""
+    return coloured(lines, PYGMENTS_NAMES.get(language, "c")) or [Content(line) for line in lines]
+
+
+def _row(row: DiffRow, text: Content, digits: int, width: int, tinted: bool) -> Content:
+    style = _STYLES[row.kind]
+    gutter = Content.styled(f"{row.number:>{digits}} {_SIGNS[row.kind]} ", style)
+    line = gutter + text.pad_right(max(0, width - text.cell_length))
+    background = _BACKGROUNDS.get(row.kind) if tinted else None
+    return line if background is None else line.stylize_before(background)
+
+
+@cache
+def _fold(lines: int, digits: int) -> Content:
+    return Content.styled(f"{'⋯':>{digits}}   {counted(lines, 'unchanged line')}", "$foreground-muted italic")
+
+
+def row_groups(rows: Sequence[DiffRow]) -> Iterator[list[DiffRow]]:
+    """The rows that belong together: those of one change, each other one by itself."""
+    change: list[DiffRow] = []
+    for row in rows:
+        if row.kind in ("removed", "added"):
+            change.append(row)
+            continue
+        if change:
+            yield change
+            change = []
+        yield [row]
+    if change:
+        yield change
+
+
+class DiffPicture(NamedTuple):
+    """A diff as it is drawn.
+
+    Attributes:
+        hunks: first and last line of each change, counted from 0 in the content.
+    """
+
+    content: Content
+    hunks: list[tuple[int, int]]
+
+    def words(self, hunk: int) -> str:
+        """One change as text, with its signs."""
+        first, last = self.hunks[hunk]
+        return "\n".join(line.rstrip() for line in self.content.plain.split("\n")[first : last + 1])
+
+    def lines_with(self, words: str) -> list[int]:
+        """The lines that contain some words, in whatever case."""
+        wanted = words.lower()
+        return [number for number, line in enumerate(self.content.plain.split("\n")) if wanted in line.lower()]
+
+
+class _Painter:
+    """Draws rows of a diff.
+
+    Args:
+        tinted: whether changed lines have a coloured background; a terminal's own 16 colours are too strong for one.
+    """
+
+    def __init__(self, old: list[str], new: list[str], language: str, *, tinted: bool) -> None:
+        self._texts = {"removed": _highlighted(old, language), "added": _highlighted(new, language)}
+        self._digits = len(str(max(len(old), len(new))))
+        self._tinted = tinted
+
+    def row(self, row: DiffRow, width: int, *, old_number: int | None = None) -> Content:
+        """One row, padded to so many cells of source."""
+        if row.kind == "fold":
+            return _fold(row.lines, self._digits)
+        text = self._texts["removed" if row.kind == "removed" else "added"][row.number - 1]
+        shown = row if old_number is None else DiffRow(row.kind, old_number)
+        return _row(shown, text, self._digits, width, self._tinted)
+
+    def beside(self, group: list[DiffRow], old_at: int, width: int) -> Iterator[Content]:
+        """A group with what was at the left and what is at the right.
+
+        Args:
+            old_at: number of the old line of a group that is unchanged.
+        """
+        if group[0].kind in ("same", "fold"):
+            left = self.row(group[0], width, old_number=old_at)
+            yield left + _BESIDE + self.row(group[0], width) if group[0].kind == "same" else left
+            return
+        removed, added = ([row for row in group if row.kind == kind] for kind in ("removed", "added"))
+        blank = Content(" " * (self._digits + 3 + width))
+        for old, new in zip_longest(removed, added):
+            left = blank if old is None else self.row(old, width)
+            yield left + _BESIDE + (Content() if new is None else self.row(new, width))
+
+
+_BESIDE = Content.styled(" │ ", "$foreground-muted")
+
+
+def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, split: bool = False) -> DiffPicture:
+    """The diff of two sources, a line a row; takes tens of ms for long ones.
+
+    Args:
+        tinted: whether changed lines have a coloured background.
+        split: whether the two stand side by side.
+    """
+    if clean(old) == clean(new):
+        return DiffPicture(Content.styled("no difference", "$foreground-muted italic"), [])
+    old_lines, new_lines = _lines(old), _lines(new)
+    rows = diff_rows(old_lines, new_lines)
+    painter = _Painter(old_lines, new_lines, language, tinted=tinted)
+    width = max((len(line) for line in old_lines + new_lines), default=0)
+    added, removed = changed_lines(rows)
+    lines = [Content.styled(f"+{added} -{removed} lines", "$foreground-muted")]
+    hunks: list[tuple[int, int]] = []
+    old_at = 1
+    for group in row_groups(rows):
+        first = len(lines)
+        lines += painter.beside(group, old_at, width) if split else [painter.row(row, width) for row in group]
+        old_at += sum(row.lines for row in group if row.kind != "added")
+        if group[0].kind in ("removed", "added"):
+            hunks.append((first, len(lines) - 1))
+    return DiffPicture(Content("\n").join(lines), hunks)
+
+
+def diff_content(old: str, new: str, language: str, *, tinted: bool = True) -> Content:
+    """The diff of two sources as one content, see `diff_picture`."""
+    return diff_picture(old, new, language, tinted=tinted).content
+
+
+_LEAD = 2
+"""Lines above a hunk that is gone to."""
+
+
+class DiffView(ScrollableContainer, can_focus=True):
+    """The difference of two sources.
+
+    Attributes:
+        hunk: the change that was gone to last, counted from 0; None before any was.
+    """
+
+    class Moved(Message):
+        """Another change is the chosen one, or the diff is another."""
+
+    def __init__(self) -> None:
+        super().__init__(id="view-diff")
+        self.hunk: int | None = None
+        self.split = False
+        self._shown: tuple[str, str, str] | None = None
+        self._picture = DiffPicture(Content(), [])
+        self._sought = ""
+
+    def compose(self) -> ComposeResult:
+        """One static text as wide as its longest line."""
+        yield Static(id="diff-text", markup=False)
+
+    def on_mount(self) -> None:
+        """Nothing is shown yet."""
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._redraw())
+
+    @property
+    def hunks(self) -> int:
+        """How many changes there are."""
+        return len(self._picture.hunks)
+
+    @property
+    def selected(self) -> str:
+        """The chosen change as text; empty where none is."""
+        return "" if self.hunk is None else self._picture.words(self.hunk)
+
+    def show(self, old: str, new: str, language: str) -> None:
+        """Show what leads from one source to the other."""
+        if self._shown != (old, new, language):
+            self._shown = (old, new, language)
+            self._redraw()
+
+    def show_split(self, split: bool) -> None:
+        """Side by side, or one under the other."""
+        self.split = split
+        self._redraw()
+
+    def _redraw(self) -> None:
+        if self._shown is not None:
+            self._compute(*self._shown, tinted=not self.app.current_theme.ansi, split=self.split)
+
+    def show_message(self, text: str) -> None:
+        """Show one line instead of a diff."""
+        self._shown = None
+        self._take(DiffPicture(Content.styled(text, "$foreground-muted italic"), []))
+
+    def go_to_hunk(self, step: int) -> None:
+        """Go to the next change in a direction; at the last one stay there."""
+        if not self.hunks:
+            return
+        ahead = 0 if step > 0 else self.hunks - 1
+        self.hunk = ahead if self.hunk is None else max(0, min(self.hunks - 1, self.hunk + step))
+        self.scroll_to(y=max(0, self._picture.hunks[self.hunk][0] - _LEAD), animate=False)
+        self._paint()
+        self.post_message(self.Moved())
+
+    def seek(self, words: str, step: int) -> bool:
+        """Mark some words and go to the next line with them in a direction, round the ends; whether there is one."""
+        self._sought = words
+        self._paint()
+        found = self._picture.lines_with(words) if words else []
+        here = round(self.scroll_offset.y) + _LEAD
+        beyond = [line for line in found if (line > here if step > 0 else line < here)]
+        if found:
+            line = (beyond or found)[0 if step > 0 else -1]
+            self.scroll_to(y=max(0, line - _LEAD), animate=False)
+        return bool(found)
+
+    def _paint(self) -> None:
+        content = self._picture.content
+        if self.hunk is not None:
+            lines = content.split("\n", allow_blank=True)
+            first, last = self._picture.hunks[self.hunk]
+            marked = [line.stylize("bold") if first <= at <= last else line for at, line in enumerate(lines)]
+            content = Content("\n").join(marked)
+        if self._sought:
+            content = content.highlight_regex(re.compile(re.escape(self._sought), re.IGNORECASE), style="reverse")
+        self.query_one("#diff-text", Static).update(content)
+
+    def _take(self, picture: DiffPicture) -> None:
+        self._picture, self.hunk = picture, None
+        self._paint()
+        self.scroll_home(animate=False)
+        self.post_message(self.Moved())
+
+    @work(exclusive=True, exit_on_error=False, group="diff", description="diff of two kernels")
+    async def _compute(self, old: str, new: str, language: str, *, tinted: bool, split: bool) -> None:
+        self._take(await asyncio.to_thread(diff_picture, old, new, language, tinted=tinted, split=split))
