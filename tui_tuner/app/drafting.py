@@ -117,11 +117,7 @@ async def _first_that_holds(file: Path, written: Written, trials: Trials, model:
                 continue
             held = replace(held, doubts=(*held.doubts, *told))
             if not held.doubts[0].startswith(NOT_RUN):
-                names = (written.problem.kernel.name.partition("<")[0], *written.alternatives)
-                own = held.problem.kernel.name.partition("<")[0]
-                return _paid(
-                    replace(held, alternatives=tuple(n for n in names if n != own) if names[1:] else ()), model
-                )
+                return _paid(replace(held, alternatives=_others(held, written)), model)
             untried.append(held)
     except ProblemError:
         raise
