@@ -141,6 +141,7 @@ def test_what_cannot_be_is_told_in_three_lines_and_leaves_nothing(here: TuneHere
         Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
     before = sorted(Path().rglob("*"))
     ended = here(*arguments)
+    left = [path for path in sorted(Path().rglob("*")) if "__pycache__" not in path.parts]  # Python's own
 
     assert ended.code in (1, 2)
     assert ended.out == ""
@@ -148,7 +149,7 @@ def test_what_cannot_be_is_told_in_three_lines_and_leaves_nothing(here: TuneHere
     told = ended.err[ended.err.index("tuner-tui") :]
     assert len(told.splitlines()) <= 3
     assert max(map(len, told.splitlines())) < 700
-    assert sorted(Path().rglob("*")) == before
+    assert left == before
 
 
 @pytest.mark.parametrize(
