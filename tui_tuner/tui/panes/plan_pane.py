@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.events import Click, Resize
+from textual.geometry import Size
 from textual.getters import query_one
 from textual.message import Message
 from textual.widget import Widget
@@ -93,7 +94,6 @@ class StepList(OptionList, inherit_bindings=False):
         super().__init__(id="steps", compact=True, markup=False)
         self._steps: dict[int, Step] = {}
         self._followed: int | None = None
-        self._drawn_for = 0
 
     @property
     def selected(self) -> Step | None:
@@ -117,9 +117,16 @@ class StepList(OptionList, inherit_bindings=False):
                 self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
         for step in changed:
             self._follow(step)
+        if changed:
+            self.refresh(layout=True)  # lines may have become more or fewer
         if changed and not self.has_focus:
-            self._show_selected()  # lines above it may have become more or fewer
+            self._show_selected()
         return bool(changed) or not ordered
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Of the lines as they are in this width, whatever the one in which they were written last."""
+        lines = (step_lines(step, self._fitting(width - self.scrollbar_size_vertical)) for step in self._steps.values())
+        return sum(each.plain.count("\n") + 1 for each in lines)
 
     def on_resize(self, _event: Resize) -> None:
         """Write all lines anew in the present width: the factors stand at the right edge."""
@@ -127,9 +134,6 @@ class StepList(OptionList, inherit_bindings=False):
             self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
         if self._steps:
             self._scroll_from_the_top()
-        if self._line_width != self._drawn_for:  # other lines, another height; Textual 8.2 keeps the one that it had
-            self._drawn_for = self._line_width
-            self.refresh(layout=True)
 
     def _fill(self, selected: Step | None) -> None:
         self.set_options([Option(step_lines(step, self._line_width), id=str(step.id)) for step in self._steps.values()])
@@ -158,7 +162,11 @@ class StepList(OptionList, inherit_bindings=False):
 
     @property
     def _line_width(self) -> int:
-        return max(20, self.scrollable_content_region.width)
+        return self._fitting(self.scrollable_content_region.width)
+
+    @staticmethod
+    def _fitting(width: int) -> int:
+        return max(20, width)
 
 
 class PlanPane(Pane):
