@@ -97,12 +97,13 @@ class ControlDialog(ModalScreen[Instruction | None]):
     def __init__(self, view_model: ViewModel) -> None:
         super().__init__()
         self._choices = choices(view_model)
+        self._heading = f"The session, which now {_ABOUT[view_model.level].replace('ask me', 'asks you', 1)}"
         self._asks: Choice | None = None
 
     def compose(self) -> ComposeResult:
         """Heading, list, what is typed, what is wrong with it, and keys."""
         with Vertical(classes="dialog"):
-            yield Static("The session", classes="dialog-title")
+            yield Static(self._heading, markup=False, classes="dialog-title")
             yield OptionList(*(Option(one_line(each.words)) for each in self._choices), compact=True, markup=False)
             yield Input(id="control-words", compact=True)
             yield Static(id="control-fault", markup=False)
