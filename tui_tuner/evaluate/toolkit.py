@@ -7,6 +7,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+WITH_LINES = "-lineinfo"
+"""The option of builds for the tools that watch a kernel before it is accepted."""
+
 
 def toolkit_programs(name: str, beside: Path | None = None) -> Iterator[Path]:
     """Where a program of the CUDA toolkit may be: beside another, in CUDA_HOME, CUDA_PATH, PATH, the usual place."""

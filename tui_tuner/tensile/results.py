@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from tui_tuner.tensile.document.yaml_text import loaded
 from tui_tuner.tensile.result_tables import (
     WINNER_INDEX,
     WINNER_NAME,
@@ -27,11 +28,6 @@ from tui_tuner.tensile.result_tables import (
     shown,
     size_row,
 )
-
-try:
-    from yaml import CSafeLoader as _Loader
-except ImportError:  # PyYAML without its C library
-    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 LARGEST_FILE = 1 << 30
 """Bytes; 8192 solutions have about 80 MiB."""
@@ -67,7 +63,7 @@ def yaml_in(text: str, file: Path, line: int) -> Any:  # noqa: ANN401 - whatever
     if _TOO_DEEP.search(text):
         raise ResultsError("it is nested too deeply", file=file, line=line)
     try:
-        return yaml.load(text, _Loader)
+        return loaded(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ResultsError("it is not valid YAML", file=file, line=line) from error
 
@@ -149,7 +145,7 @@ class Entries:
         if sum(map(entry.count, _NESTING)) > _MOST_NESTED:
             raise ResultsError("it is nested too deeply", file=self.file, line=line)
         try:
-            value = yaml.load(entry, _Loader)
+            value = loaded(entry)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise self._malformed(error, line) from error
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):

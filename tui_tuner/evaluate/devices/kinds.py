@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.kind import Address, DeviceKind
+from tui_tuner.evaluate.toolkit import WITH_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ class CudaKind(DeviceKind):
     has_warps = True
     has_ceilings = True
     has_toolkit = True
-    sanitizers = MappingProxyType(dict.fromkeys(("memcheck", "racecheck", "initcheck", "synccheck"), "-lineinfo"))
+    sanitizers = MappingProxyType(dict.fromkeys(("memcheck", "racecheck", "initcheck", "synccheck"), WITH_LINES))
 
     def backends(self) -> Iterable[str]:
         """Packages that can drive a CUDA device."""

@@ -69,7 +69,7 @@ def scaffold(
     sizes = _sizes_of(signature, launch, amendments)
     said = facts or ProposedFacts()
     constants = _constants(source + "\n" + (text_of(host) if host else ""), source_path, name, language)
-    draft = Draft(source_path, language, signature, name, read, launch, sizes, amendments, said, constants)
+    draft = Draft(source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants)
     return "\n".join(lines_of(draft)) + "\n"
 
 

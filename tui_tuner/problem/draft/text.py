@@ -35,11 +35,13 @@ class Draft:
     """What the text of a problem file is written from.
 
     Attributes:
+        source: the file's text.
         read: what the host's code says of the launch.
         launch: the same, completed by what is proposed.
     """
 
     file: Path
+    source: str
     language: Language
     signature: KernelSignature
     name: str
@@ -65,7 +67,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield "[kernel]"
     yield f"source = {json.dumps(file.name, ensure_ascii=False)}"
     yield f"name = {json.dumps(draft.name)}{_CHECK if signature.template else ''}"
-    if draft.language == "cuda" and local_headers(file.read_text("utf-8-sig"), file):
+    if draft.language == "cuda" and local_headers(draft.source, file):
         yield f"compiler_options = {json.dumps([f'-I{file.parent.resolve()}'])}  # for the headers beside the kernel"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"

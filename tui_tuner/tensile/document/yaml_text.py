@@ -61,7 +61,7 @@ def compose_any(text: str, file: Path) -> yaml.Node | None:
 
 
 def loaded(text: str) -> Any:  # noqa: ANN401 - whatever the file says
-    """What a document says that has been parsed before, as of a configuration."""
+    """What a document says that is known to be neither too large nor nested too deeply."""
     return yaml.load(text, Loader)  # noqa: S506 - both are safe
 
 

@@ -23,7 +23,7 @@ from tui_tuner.evaluate.build.compilers import nvrtc_child
 from tui_tuner.evaluate.build.compilers.base import BuildRefusal, Headers, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.build.compilers.symbols import kernel_resources, kernel_symbol
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
-from tui_tuner.evaluate.toolkit import toolkit_programs
+from tui_tuner.evaluate.toolkit import WITH_LINES, toolkit_programs
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import environment_without_keys
@@ -33,8 +33,6 @@ SOURCE, INSTANCE, ARTIFACT = "kernel.cu", "instance.cu", "kernel.cubin"
 
 _HERE = re.compile(r"^#\$ _HERE_=(.+)$", re.MULTILINE)
 _RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
-WATCHED = "-lineinfo"
-"""The option of builds for the tools that watch a kernel before it is accepted."""
 _SYSTEM_CXX = Path("/usr/bin/g++")
 _HINT = "install the CUDA toolkit, or the packages cuda-python and nvidia-cuda-nvrtc"
 
@@ -106,7 +104,7 @@ class Nvcc:
         read = (toolkit, *host_tree, *include_paths(options))
         headers = Headers(_toolkit_includes(self.program), ("cuda_runtime.h",))
         recipe = Recipe(files, command, ARTIFACT, read, made_with=self._made_with(), headers=headers)
-        if self.sooner is None or WATCHED in options:
+        if self.sooner is None or WITH_LINES in options:
             return recipe
         other = self.sooner.recipe(candidate, configuration, options)
         return replace(

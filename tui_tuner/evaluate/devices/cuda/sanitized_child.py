@@ -39,11 +39,10 @@ def main() -> None:
         if number and time.monotonic() - began > job["last_start_s"]:
             break  # the smaller ones must do
         values = [np.load(directory / f"{number}.{i}.npy") for i in range(launch["arguments"])]
-        for index, name in launch["constants"].items():
-            value = values[int(index)]
-            found = driver.variable(module, name) or driver.variable(module, f"_ZL{len(name)}{name}")
+        for index, symbols in launch["constants"].items():
+            found = next(filter(None, (driver.variable(module, symbol) for symbol in symbols)), None)
             if found is not None:  # else it was told before
-                driver.upload(found[0], value)
+                driver.upload(found[0], values[int(index)])
         _launch(driver, function, launch, values)
     sys.stdout.write(f"{LAUNCHED}\n")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch, constant_symbols
 from tui_tuner.evaluate.devices.cuda.sanitized_child import LAUNCHED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import toolkit_program
@@ -106,7 +106,7 @@ def write_job(
                 "arguments": len(launch.arguments),
                 "arrays": [i for i, argument in enumerate(launch.arguments) if isinstance(argument, np.ndarray)],
                 "unwritten": sorted(launch.poisoned),
-                "constants": {str(index): name for index, name in launch.constants.items()},
+                "constants": {str(index): constant_symbols(name) for index, name in launch.constants.items()},
             }
         )
     cubin = str(artifact.resolve())
