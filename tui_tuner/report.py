@@ -169,12 +169,25 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     of = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     place = ", ".join(filter(None, (device.backend, device.toolchain)))
     given, best = outcome.paired_times or (_median(outcome.baseline), _median(outcome.best))
-    how = "timed in turns on fresh data" if outcome.confirmed else "not yet timed in turns"
+    how = how_timed(
+        confirmed=outcome.confirmed,
+        is_record=kind_named(device.kind).is_record,
+        nothing_faster=outcome.best == outcome.baseline,
+    )
     yield f"{_TUNED_BY} {outcome.program} on {' '.join(clean(f'{device.name} ({place})').split())}"
     yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"
     yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {how}"
     launched = geometry(candidate.launch, sizes, outcome.best.configuration)
     yield f"there launched with grid {launched.grid}, block {launched.block}, {launched.shared_bytes} B shared memory"
+
+
+def how_timed(*, confirmed: bool, is_record: bool, nothing_faster: bool) -> str:
+    """What the speed-up of a session rests on, in words."""
+    if nothing_faster:
+        return "nothing faster was found"
+    if is_record:
+        return "both as recorded"
+    return "both timed in turns on fresh data" if confirmed else "not yet timed in turns on fresh data"
 
 
 def _median(evaluation: Evaluation) -> float:

@@ -19,6 +19,7 @@ from tui_tuner.format import (
     warm_words,
 )
 from tui_tuner.problem.model import Configuration
+from tui_tuner.report import how_timed
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -148,15 +149,11 @@ class KernelStory:
             share = roofline_words(best.share)
             lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
-            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {self._how_timed(event)}")
+            how = how_timed(confirmed=event.confirmed, is_record=self._is_record, nothing_faster=self._best is None)
+            lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {how}")
         if self._library is not None and self._given is not None:
             lines.append(f"library   {self._library.against(self._best or self._given.given)}")
         return lines
-
-    def _how_timed(self, event: events.SessionFinished) -> str:
-        if self._is_record:
-            return "both as recorded"
-        return "both timed in turns on fresh data" if event.confirmed else "not yet timed in turns on fresh data"
 
     def effort(self, event: events.SessionFinished) -> str:
         """Evaluations."""

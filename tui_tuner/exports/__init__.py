@@ -20,7 +20,7 @@ from tui_tuner.headless import ApproveAll
 from tui_tuner.journal.reading import header_of
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Problem
-from tui_tuner.report import FILE, SessionOutcome, count_failures, title_of
+from tui_tuner.report import FILE, SessionOutcome, count_failures, how_timed, title_of
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.subjects import KERNEL, subject_of
@@ -52,9 +52,11 @@ class ToldRun:
     @property
     def how_timed(self) -> str:
         """What the speed-up rests on."""
-        if self.is_record:
-            return "both as recorded"
-        return "timed in turns on fresh data" if self.outcome.confirmed else "not yet timed in turns on fresh data"
+        return how_timed(
+            confirmed=self.outcome.confirmed,
+            is_record=self.is_record,
+            nothing_faster=self.outcome.best == self.outcome.baseline,
+        )
 
     @cached_property
     def problem(self) -> Problem:

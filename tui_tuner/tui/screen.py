@@ -31,7 +31,7 @@ from tui_tuner.tui.panes.plan_pane import PlanPane
 from tui_tuner.tui.panes.review import ReviewFacts, proposal_facts
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.remembered import remember, remembered
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, TabLine
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, TabLine, know_size
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import result_title, resume_command
@@ -87,6 +87,7 @@ class SessionScreen(AnsweringScreen):
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, status, keys."""
+        know_size(self)
         panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view), ChatPane(self._view)]
         yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])

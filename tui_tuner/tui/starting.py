@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -25,6 +26,14 @@ HEIGHTS = [(0, "-short"), (32, "-tall")]
 """From which height on, in lines; a narrow screen that is tall has room for two panes."""
 
 
+def know_size(screen: Screen[Any]) -> None:
+    """Give a screen the classes of its size before it has children: Textual does after, and styles all of them anew."""
+    width, height = screen.app.size
+    for extent, breakpoints in ((width, BREAKPOINTS), (height, HEIGHTS)):
+        reached = [name for least, name in breakpoints if extent >= least]
+        screen.update_classes({name: name == reached[-1] for _, name in breakpoints}, update=False)
+
+
 class StartingScreen(Screen[None]):
     """Looks like the screen of a session of which nothing is known yet; imports nothing of sessions."""
 
@@ -33,6 +42,7 @@ class StartingScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Header, tabs, empty panes, status, keys."""
+        know_size(self)
         yield Static("starting", id="header")
         yield TabLine([*TITLES])
         with Container(id="panes"):

@@ -31,11 +31,12 @@ class PaneGrid(Container):
         number: int
 
     def __init__(self, panes: Sequence[Pane]) -> None:
-        super().__init__(id="panes")
+        super().__init__(id="panes", classes="-kernel")
         self._panes = {pane.number: pane for pane in panes}
         self.active = 1
         self._visited_from: int | None = None
         self._beside_kernel = 2
+        self._mark(1, 2, update=False)
 
     def compose(self) -> ComposeResult:
         """All panes, and what stands beside the first one while a source is reviewed."""
@@ -67,11 +68,14 @@ class PaneGrid(Container):
         self.active, self._visited_from = number, None
         self._beside_kernel = self._beside_kernel if number == 1 else number
         second = self._beside_kernel if number == 1 else 1
-        for pane in self._panes.values():
-            classes = {"-active": pane.number == number, "-second": pane.number == second}
-            pane.update_classes(classes, update=self.has_class("-kernel") == (number == 1))
+        self._mark(number, second, update=self.has_class("-kernel") == (number == 1))
         self.set_class(number == 1, "-kernel")  # which styles all panes anew
         self.post_message(self.Activated(number))
+
+    def _mark(self, active: int, second: int, *, update: bool) -> None:
+        for pane in self._panes.values():
+            classes = {"-active": pane.number == active, "-second": pane.number == second}
+            pane.update_classes(classes, update=update)
 
     def go_to(self, number: int) -> None:
         """Activate a pane and give it the focus."""

@@ -24,9 +24,8 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
-from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_world import PICKS, Found, RunCard, StartWorld
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS
+from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import one_line, plain
 from tui_tuner.tui.themes import use_themes
 
@@ -85,6 +84,7 @@ class StartApp(App[list[str]]):
 
     def compose(self) -> ComposeResult:
         """Kernels and how they are tuned, then runs, the command, the keys."""
+        know_size(self.screen)
         kernels, chosen = self._world.kernels, self._world.chosen
         yield Static(f"tuner-tui │ {counted(len(kernels), 'kernel')} in {Path.cwd().name}/", id="header", markup=False)
         with Horizontal(id="choices"):
@@ -235,6 +235,8 @@ class StartApp(App[list[str]]):
             return
         finally:
             self._kernels.loading = False
+        from tui_tuner.tui.start.problem_form import ProblemForm
+
         if await self.push_screen_wait(ProblemForm(file, text)):
             self._world = self._world.with_problem(kernel)
             at = self._kernels.highlighted

@@ -12,7 +12,6 @@ import tree_sitter_cuda
 from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.content import Content
-from textual.highlight import highlight
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 from tree_sitter import Language as Grammar
@@ -55,6 +54,8 @@ def coloured(lines: Sequence[str], language: str) -> list[Content] | None:
     Args:
         language: of Pygments.
     """
+    from textual.highlight import highlight  # 50 ms, which the first paint does not need
+
     found = highlight("\n".join(lines), language=language).split("\n", allow_blank=True)[: len(lines)]
     return list(found) if [line.plain for line in found] == [*lines] else None
 
