@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import median
 
 import numpy as np
 import pytest
 
 from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, settled
 from tui_tuner.evaluate.measure.timing import COOLING_LIMIT_S, CPU_PATIENCE, Cooling, Patience, interleaved, measure
-from tui_tuner.evaluate.results import Timing
+from tui_tuner.evaluate.results import Comparison, Timing
 
 
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
@@ -134,6 +136,37 @@ def test_that_times_stay_the_same_is_soon_known() -> None:
     pairs = interleaved(gpu.kernel(2.0, 1.0), gpu.kernel(1.0, 1.0), Patience(), 0.01, gpu.clock)
     assert len(pairs.times) == Patience().clear_pairs
     assert gpu.seconds < 2 * 0.15 + 0.03 * len(pairs.times), "200 ms for each kernel before"
+
+
+class NoisyGpu:
+    """A GPU whose times scatter upwards by some percent, and that a launch keeps busy for longer than its kernel."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+        self.seconds = 0.0
+
+    def kernel(self, alone: float, scatter: float) -> Callable[[int], list[float]]:
+        def launches(count: int) -> list[float]:
+            self.seconds += count * (alone + 0.05) / 1000
+            return [float(alone * (1 + abs(off))) for off in self._random.normal(0, scatter, count)]
+
+        return launches
+
+    def clock(self) -> float:
+        return self.seconds
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1.0, "SAME"), (1.02, "SLOW"), (0.98, "FAST")])
+def test_noise_is_not_taken_for_a_clock_that_has_not_settled(factor: float, said: str) -> None:
+    took = []
+    for seed in range(20):
+        gpu = NoisyGpu(seed)
+        pairs = interleaved(gpu.kernel(0.037, 0.02), gpu.kernel(0.037 * factor, 0.02), Patience(), 0.01, gpu.clock)
+        ratio, low, high = pairs.ratio
+        comparison = Comparison(ratio=ratio, low=low, high=high, pairs=len(pairs.times))
+        assert verdict(comparison, 0.01) in (said, "UNCLEAR")
+        took.append(gpu.seconds)
+    assert median(took) < 0.6, "it took five seconds"
 
 
 def test_a_clear_verdict_takes_few_pairs_and_a_kernel_against_itself_is_never_faster() -> None:

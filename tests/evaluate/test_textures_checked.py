@@ -59,6 +59,14 @@ def test_a_sum_of_a_part_is_found_at_the_timed_size(tmp_path: Path, cheat: Kerne
     assert "n=1048576" in failure.message
 
 
+def test_structure_at_the_timed_size_is_not_looked_at_for_what_is_far_too_slow_to_be_accepted(tmp_path: Path) -> None:
+    work = sums(tmp_path, given=total, cheat=sampled)
+    assert work.evaluate(executable("cheat"), 0.5).failure is None, "0.5 ms are known, and it takes 1"
+    assert work.evaluate(executable("cheat"), 0.9).failure is not None
+    comparison = work.compare(executable("given"), executable("cheat"), 0.01).comparison
+    assert comparison.failure is not None, "nothing is accepted without it"
+
+
 @pytest.mark.parametrize(("limit_s", "calls"), [(1e9, 2), (-1.0, 0)])
 def test_a_quick_reference_says_what_is_right_for_structure_at_the_timed_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_s: float, calls: int

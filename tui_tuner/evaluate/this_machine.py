@@ -10,7 +10,7 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers.base import Compiler
-from tui_tuner.evaluate.build.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc, nvrtc_script
 from tui_tuner.evaluate.build.kept_builds import KeptBuilds
 from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, titles_of
@@ -73,6 +73,8 @@ class ThisMachine:
         """Confine the runner, where kernels run in it; how builds are confined is tried while it opens the device."""
         options, kind = self._options, kind_named(choice.kind)
         self._proving = asyncio.create_task(options.policy.prove())
+        if kind.has_toolkit and options.nvcc is None:
+            options.policy.warm(*nvrtc_script())  # loads while the device opens
         readable = await kind.confinement(choice, problem, options.cache, options.policy, probe_devices)
         if readable is not None:
             send_home()

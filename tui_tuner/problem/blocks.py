@@ -5,22 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 
 BLOCK = 2**19
 """Elements that one generator draws; several are at work at once, and how many changes nothing."""
 MOST_THREADS = 16
+_kept: list[ThreadPoolExecutor] = []
+
+
+def keep_threads() -> None:
+    """Let threads stay from now on, in a process that never forks: to start them takes as long as what they do."""
+    if not _kept:
+        _kept.append(ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), MOST_THREADS)))
 
 
 def in_threads(work: Callable[[int], object], count: int) -> None:
-    """Do pieces of work that release the interpreter's lock, 0 to count - 1, on all processors; no thread stays."""
+    """Do pieces of work that release the interpreter's lock, 0 to count - 1, on all processors.
+
+    No thread stays, unless `keep_threads` said so. The work does not call this itself.
+    """
     threads = min(count, len(os.sched_getaffinity(0)), MOST_THREADS)
     if threads <= 1:
         for number in range(count):
             work(number)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with nullcontext(_kept[0]) if _kept else ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(work, range(count)):
             pass
 

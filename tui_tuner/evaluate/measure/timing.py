@@ -251,9 +251,11 @@ class _Turns:
         return max(self._patience.settle_s, unsettled_s)
 
     def _unsettled_s(self, medians: Sequence[float], ends: Sequence[float]) -> float:
-        """When the last of these turns ended whose time is not that of the last quarter."""
-        last = median(medians[-max(1, len(medians) // 4) :])
-        return max(end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > self._patience.precision)
+        """When the last of these turns ended whose time is not that of the last quarter, as far as that scatters."""
+        quarter = medians[-max(1, len(medians) // 4) :]
+        last = median(quarter)
+        same = max(self._patience.precision, 2 * max(abs(ms / last - 1) for ms in quarter))
+        return max(end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > same)
 
     def take(self, settling_s: float) -> float:
         """The median of the next turn, ms."""
@@ -274,7 +276,8 @@ def interleaved(
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
     pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when the
-    interval is narrower than delta / 2, or when time or pairs are used up.
+    interval is narrower than delta / 2 or shows that the challenger is as fast or slower, or when time or pairs are
+    used up.
     """
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
     settling_s = max(old_turns.settling_s(), new_turns.settling_s())
@@ -298,7 +301,8 @@ def _decided(times: list[tuple[float, float]], patience: Patience, delta: float)
     if len(times) < patience.few_pairs or len(times) % 5:
         return False
     _, low, high = ratio_interval(times)
-    if high / low - 1 < delta / 2:
+    least = 1 / (1 + delta)
+    if high / low - 1 < delta / 2 or high < least or (low >= least and high <= 1 + delta):
         return True
     if len(times) >= patience.pairs:
         return not low <= 1 + delta <= high

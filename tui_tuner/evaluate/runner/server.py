@@ -51,6 +51,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.inputs import constants_of, make_arguments
 from tui_tuner.processes.parent import die_with_parent
 
@@ -201,6 +202,8 @@ class Runner:
         self._device = open_device(choice, allow_unconfined=request.allow_unconfined)
         if self._device.unit and not self._device.info.is_cpu:
             self._lock = DeviceLock(self._device.unit, request.run)
+        if not self._device.info.is_cpu:
+            keep_threads()
 
         def surely(named: DeviceChoice, unit: str) -> str:
             return spelled(replace(named, unit=unit, backend=choice.backend))
@@ -249,8 +252,12 @@ def main(serve: Callable[[socket.socket], None] = lambda connection: Runner(conn
     """Entry point of the process."""
     die_with_parent()
     connection = socket.socket(fileno=int(sys.argv[1]))
-    if AHEAD in sys.argv[2:] and not _given_output(connection):
-        return
+    if AHEAD in sys.argv[2:]:
+        from tui_tuner.evaluate.devices.cuda.backends import load
+
+        load()
+        if not _given_output(connection):
+            return
     serve(connection)
     sys.stdout.flush()
     # The driver's own clean-up may hang on a lost context: nothing is left that needs it.

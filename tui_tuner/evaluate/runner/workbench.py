@@ -107,8 +107,9 @@ class Workbench:
             # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
             with self._loaded(executable) as kernel:
                 timing, timed_error = self._measure(kernel, executable, best_ms)
-                # In the load that was timed: what it had kept of the timed launches would be wrong for others.
-                timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
+                if self._may_be_best(timing, best_ms):
+                    # In the load that was timed: what it had kept of the timed launches would be wrong for others.
+                    timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.evaluate(executable, best_ms)
@@ -236,13 +237,16 @@ class Workbench:
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)
 
+    def _may_be_best(self, timing: Timing, best_ms: float | None) -> bool:
+        """Whether a kernel is not clearly slower than the fastest known."""
+        return best_ms is None or timing.low <= self._patience.contender * min(best_ms, self._fastest_ms)
+
     def _warm(
         self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing, best_ms: float | None
     ) -> float | None:
         """The time with warm caches, where the arrays may stay there and the kernel may be the best."""
         nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
-        is_contender = best_ms is None or cold.low <= self._patience.contender * best_ms
-        if not is_contender or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
+        if not self._may_be_best(cold, best_ms) or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
             return None
         self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
         times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._limit_s)

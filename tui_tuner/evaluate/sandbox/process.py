@@ -164,6 +164,11 @@ class ForkServer:
             pipes.close_theirs()
             pipes.close()
 
+    def begin(self) -> None:
+        """Start the process ahead of the first command; where that fails, the command tries again."""
+        with suppress(OSError):
+            self._connection or self._start()
+
     def close(self) -> None:
         """End the process and all that it forked."""
         self._end()

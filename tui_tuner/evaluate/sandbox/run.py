@@ -31,10 +31,15 @@ class Policy:
         self._server = ForkServer()
         self._warm: dict[str, ForkServer] = {}
 
-    def warm(self, script: str, *arguments: str) -> None:
-        """Let commands that run a Python script find it loaded; its `warm_up` is called with the arguments."""
-        if script not in self._warm:
-            self._warm[script] = ForkServer(script, *arguments)
+    def warm(self, *script: str) -> None:
+        """Let commands that run a Python script find it loaded; its `warm_up` is called with its arguments.
+
+        Args:
+            script: its path and the arguments; nothing for none.
+        """
+        if script and script[0] not in self._warm:
+            self._warm[script[0]] = ForkServer(*script)
+            self._warm[script[0]].begin()
 
     def server(self, command: Sequence[str]) -> ForkServer:
         """What forks the launcher of a command."""

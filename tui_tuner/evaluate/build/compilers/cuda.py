@@ -228,7 +228,7 @@ class Nvrtc:
         python = (Path(sys.prefix), Path(sys.base_prefix), self.packages, _CHILD)
         read = (*python, *self.includes, *include_paths(options))
         made_with = (_CHILD, *_libraries(self.packages), *self.includes)
-        warm = (str(_CHILD), str(self.packages))
+        warm = _script(self.packages)
         files, headers = {NVRTC_SOURCE: candidate.source}, Headers(self.includes)
         return Recipe(files, command, NVRTC_ARTIFACT, read, made_with=made_with, headers=headers, warm=warm)
 
@@ -242,6 +242,16 @@ class Nvrtc:
     def resources(self, log: str, symbol: str) -> Resources:
         """From ptxas's part of the log."""
         return kernel_resources(log, symbol)
+
+
+def nvrtc_script() -> tuple[str, ...]:
+    """The script of NVRTC's builds with the argument that it loads NVRTC by; empty where that is not installed."""
+    packages = _packages()
+    return () if packages is None else _script(packages)
+
+
+def _script(packages: Path) -> tuple[str, ...]:
+    return str(_CHILD), str(packages)
 
 
 def _packages() -> Path | None:

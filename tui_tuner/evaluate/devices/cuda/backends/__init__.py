@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -49,11 +51,23 @@ def open_backend(name: str, ordinal: int, driver: Driver) -> CudaBackend:
     raise DeviceError("no CUDA backend works here", hint="; ".join(errors))
 
 
+def load() -> None:
+    """Load the driver and the package that "auto" means, half of what it takes to open a device.
+
+    What cannot be loaded is told when a device is opened.
+    """
+    with suppress(Exception):  # whatever a broken installation raises
+        Driver()
+        _module(next(name for name in BACKENDS if installed(name)))
+
+
 def _open(name: str, ordinal: int, driver: Driver) -> CudaBackend:
-    _, file, class_name = BACKENDS[name]
+    return cast(CudaBackend, getattr(_module(name), BACKENDS[name][2])(ordinal, driver))
+
+
+def _module(name: str) -> ModuleType:
     with without_packages(set(UNUSED_BY_KERNEL_TUNER) - {name}):
-        module = import_module(f"{__name__}.{file}")
-    return cast(CudaBackend, getattr(module, class_name)(ordinal, driver))
+        return import_module(f"{__name__}.{BACKENDS[name][1]}")
 
 
 SHARED_SIZE_BYTES = 1
