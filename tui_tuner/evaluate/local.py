@@ -300,13 +300,17 @@ class LocalEvaluator:
         """The device with its measured ceilings, where it is one that has some; from then on it checks by itself."""
         if not kind_named(device.kind).has_ceilings:
             return device
-        ours = (checks_candidate(), ceilings_candidate())
-        checks, ceilings = await asyncio.gather(*(self._build_ours(one, device, builder) for one in ours))
+        measured, checks = await asyncio.gather(
+            self._ceilings(device, builder), self._build_ours(checks_candidate(), device, builder)
+        )
         await self._places.open(ChecksRequest(artifact=checks))
+        return measured
+
+    async def _ceilings(self, device: DeviceInfo, builder: Builds) -> DeviceInfo:
+        artifact = await self._build_ours(ceilings_candidate(), device, builder)
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
-        request = CeilingsRequest(artifact=ceilings, bytes=moved)
         try:
-            answer = await self._places.first.ask(request)
+            answer = await self._places.first.ask(CeilingsRequest(artifact=artifact, bytes=moved))
         except RunnerDied as died:
             raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
         return answer.device if isinstance(answer, DeviceAnswer) else device
