@@ -34,10 +34,6 @@ def test_the_mailbox_answers_exactly_the_prompt_that_was_answered(tmp_path):
     assert [file.name for file in Mailbox(tmp_path).unanswered(0)] == [f"{hashlib.sha256(b'what? e').hexdigest()}.txt"]
 
 
-# A shell ignores SIGINT for what it runs in the background, and so would these programs.
-HEARS_SIGINT = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-
-
 @pytest.fixture
 def play(tmp_path, monkeypatch, capsys):
     """Lets a program play the tuner: the driver's exit code and lines."""
@@ -46,7 +42,7 @@ def play(tmp_path, monkeypatch, capsys):
 
     def played(code, *arguments):
         file = tmp_path / "tuner.py"
-        file.write_text(f"{HEARS_SIGINT}import json, sys, time\nfrom pathlib import Path\n{textwrap.dedent(code)}")
+        file.write_text(f"import json, sys, time\nfrom pathlib import Path\n{textwrap.dedent(code)}")
         monkeypatch.setattr(driver, "PROGRAM", (sys.executable, str(file)))
         monkeypatch.setattr(sys, "argv", ["thesis", "--runs", str(tmp_path / "runs"), *arguments])
         return driver.main(), capsys.readouterr().out.splitlines()
