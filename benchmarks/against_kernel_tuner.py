@@ -30,7 +30,6 @@ from tui_tuner.strategies.custom import CustomStrategy
 
 COLUMNS = "{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}"
 HEADINGS = ("program", "evals", "failed", "evals/s", "whole s", "build", "verify", "measure", "bound s", "over it")
-PROGRAM = "import sys; from tui_tuner.cli import main; sys.exit(main())"
 
 
 class Chosen(CustomStrategy):
@@ -76,7 +75,7 @@ def tuner_tui(kernel: Path, chosen: Path, device: str, cache: Path | None = None
     with tempfile.TemporaryDirectory() as place:
         strategy = ["--strategy", f"{Path(__file__).resolve()}:Chosen", "--set", f"file={chosen}", "--llm", "none"]
         where = ["--device", device, "--run-dir", f"{place}/run", "--no-memory", "--max-evals", "100000"]
-        command = [sys.executable, "-c", PROGRAM, str(kernel), "--auto", "--output", "json", *strategy, *where]
+        command = [sys.executable, "-m", "tui_tuner", str(kernel), "--auto", "--output", "json", *strategy, *where]
         environment = {**os.environ, "XDG_CACHE_HOME": str(cache or f"{place}/cache")}
         began = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603 - ours

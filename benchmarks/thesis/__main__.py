@@ -31,7 +31,7 @@ from tui_tuner.errors import ExitCode, UserError
 from tui_tuner.journal.reading import FILE, read_journal
 from tui_tuner.journal.runs import result_of, speedup_of
 
-PROGRAM = (sys.executable, "-c", "import sys; from tui_tuner.cli import main; sys.exit(main())")
+PROGRAM = (sys.executable, "-m", "tui_tuner")
 POLL_S, SETTLE_S, GRACE_S = 0.2, 2.0, 30.0
 """How often to look, how long a prompt stays without a reply before its run stops, how long a run has to end."""
 LEAST_S = 45.0

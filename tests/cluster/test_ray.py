@@ -59,10 +59,9 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path) -> 
 
 
 def test_a_whole_session_starts_a_cluster_of_its_own_and_says_nothing_else_on_standard_output(tmp_path: Path) -> None:
-    program = "import sys; from tui_tuner.cli import main; sys.exit(main())"
     options = ["--auto", "--strategy", "search", "--llm", "none", "--device", "ray", "--output", "json"]
     where = ["--run-dir", str(tmp_path / "run"), "--max-evals", "3"]
-    command = [sys.executable, "-c", program, str(write_problem(tmp_path)), *options, *where]
+    command = [sys.executable, "-m", "tui_tuner", str(write_problem(tmp_path)), *options, *where]
     done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     finished = [event for event in events if event["type"] == "evaluation_finished"]

@@ -342,7 +342,6 @@ def web(chosen: argparse.Namespace) -> int:
         from textual_serve.server import Server
     except ImportError:
         raise SettingsError("textual-serve is not installed", hint="pip install 'tuner-tui[web]'") from None
-    program = "import sys; from tui_tuner.cli import main; sys.exit(main())"
-    command = shlex.join([sys.executable, "-P", "-c", program, *chosen.words])
+    command = shlex.join([sys.executable, "-P", "-m", "tui_tuner", *chosen.words])
     Server(command, host="localhost", port=chosen.port, title=PROGRAM).serve()
     return ExitCode.FINISHED
