@@ -16,11 +16,11 @@ demo: $(VENV)/demo
 	    --llm replay:sample_kernels/recorded/one_prompt-matmul/journal.jsonl \
 	    --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
 
-test: $(VENV)/dev
+test: $(VENV)/compiled
 	$(TEST)
 
 # All cores busy with something else throughout, files and tests in random order; about three times as slow.
-stress: $(VENV)/dev
+stress: $(VENV)/compiled
 	$(BIN)/python .ci/busy.py $(TEST) -p tests.shuffled $(ONLY)
 
 # Every test in a process of its own, in random order: hours. Goes on after an interruption; `make alone ONLY=tests/tui`.
@@ -43,6 +43,10 @@ $(VENV)/demo: $(VENV)/bin/python pyproject.toml
 $(VENV)/dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
 	touch $@
+
+# Once, and not once in each worker that begins.
+$(VENV)/compiled: $(VENV)/dev
+	$(BIN)/python -m pytest --collect-only --quiet > $@
 
 clean:
 	rm -rf $(VENV) build dist
