@@ -33,7 +33,7 @@ from tui_tuner.tui.tables.evaluation_table import (
     short_names,
 )
 from tui_tuner.tui.tables.row_filter import RowFilter, matches
-from tui_tuner.tui.text.diff import changed_lines, diff_content, diff_rows
+from tui_tuner.tui.text.diff import changed_lines, diff_picture, diff_rows
 from tui_tuner.tui.text.markdown import markdown_text
 from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
@@ -72,17 +72,17 @@ def test_long_unchanged_parts_are_folded_with_three_lines_around_a_change() -> N
 
 
 def test_a_diff_shows_signs_and_line_numbers_and_the_text_as_it_stands() -> None:
-    text = diff_content("a[i] = 1;\n", "a[i] = b[/x];\n", "cuda").plain.split("\n")
+    text = diff_picture("a[i] = 1;\n", "a[i] = b[/x];\n", "cuda").content.plain.split("\n")
     assert [line.rstrip() for line in text] == ["+1 -1 lines", "1 - a[i] = 1;", "1 + a[i] = b[/x];"]
 
 
 def test_a_diff_of_kernels_is_highlighted() -> None:
-    content = diff_content(NAIVE, VECTORISED, "cuda")
+    content = diff_picture(NAIVE, VECTORISED, "cuda").content
     assert any("text-accent" in str(span.style) for span in content.spans)
 
 
 def test_equal_sources_have_no_diff() -> None:
-    assert diff_content(NAIVE, NAIVE, "cuda").plain == "no difference"
+    assert diff_picture(NAIVE, NAIVE, "cuda").content.plain == "no difference"
 
 
 def test_short_names_are_initials_and_whole_where_they_would_be_ambiguous() -> None:

@@ -166,11 +166,24 @@ def test_a_second_try_is_compared_with_the_first_one() -> None:
 
 
 def test_side_by_side_has_old_and_new_of_every_line() -> None:
-    picture = diff_picture("a\nb\nc\n", "a\nB\nB2\nc\n", "cuda", split=True)
+    picture = diff_picture("a\nb\nc\n", "a\nB\nB2\nc\n", "cuda", columns=40)
     assert [line.rstrip() for line in picture.content.plain.split("\n")] == [
         "+2 -1 lines", "1   a  │ 1   a", "2 - b  │ 2 + B", "       │ 3 + B2", "3   c  │ 4   c",
     ]  # fmt: skip
     assert picture.hunks == [(2, 3)]
+
+
+def test_a_line_that_is_longer_than_its_half_goes_on_below_it() -> None:
+    old, new = "x = first + second + third;\nb\n", "x = first;\nb\n"
+    picture = diff_picture(old, new, "cuda", columns=51)
+    assert [line.rstrip() for line in picture.content.plain.split("\n")] == [
+        "+1 -1 lines",
+        "1 - x = first + second + │ 1 + x = first;",
+        "  -  third;              │",
+        "2   b                    │ 2   b",
+    ]  # fmt: skip
+    assert picture.hunks == [(1, 2)]
+    assert max(len(line) for line in picture.content.plain.split("\n")) == 51
 
 
 def test_the_facts_say_what_is_new_and_what_is_measured() -> None:

@@ -145,7 +145,7 @@ SCREEN_BINDINGS = [
     Binding("A,f8", "approve_all", "approve all", group=ANSWERING, id="approve_all",
             tooltip="Approve this step and all that follow."),
     Binding("A,f8", "ask_again", "ask again", group=ANSWERING, id="ask_again",
-            tooltip="Ask before every step again."),
+            tooltip="While all are approved: ask before every step again."),
     Binding("r,f5", "remedy('retry')", "retry", group=HELPING, id="model_retry",
             tooltip="Ask the model the same again."),
     Binding("m,f10", "remedy('switch')", "other model", group=HELPING, id="model_switch",

@@ -18,7 +18,7 @@ from tui_tuner.session.plan import AddStep
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import copied
-from tui_tuner.tui.text.diff import diff_content
+from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES
 from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, keys_shown, plain
 
@@ -85,7 +85,7 @@ class RowDialog(ModalScreen[AddStep | None]):
         if self._view == 1:
             return highlight(clean(source.source), language=PYGMENTS_NAMES.get(self._language, "c"))
         before = "" if given is None else given.source
-        lines = diff_content(before, source.source, self._language, tinted=not self.app.current_theme.ansi)
+        lines = diff_picture(before, source.source, self._language, tinted=not self.app.current_theme.ansi).content
         return Content("\n").join(_behind_gutter(line) for line in lines.split("\n", allow_blank=True))
 
     def action_turn(self, views: int) -> None:

@@ -88,12 +88,26 @@ def _highlighted(lines: list[str], language: str) -> list[Content]:
     return coloured(lines, PYGMENTS_NAMES.get(language, "c")) or [Content(line) for line in lines]
 
 
-def _row(row: DiffRow, text: Content, digits: int, width: int, tinted: bool) -> Content:
+def _row(row: DiffRow, text: Content, digits: int, width: int, tinted: bool) -> Iterator[Content]:
+    """A line of the source, and what of it does not fit below, without a number."""
     style = _STYLES[row.kind]
-    gutter = Content.styled(f"{row.number:>{digits}} {_SIGNS[row.kind]} ", style)
-    line = gutter + text.pad_right(max(0, width - text.cell_length))
     background = _BACKGROUNDS.get(row.kind) if tinted else None
-    return line if background is None else line.stylize_before(background)
+    for start, end in _parts(text.plain, width):
+        part, number = text[start:end], "" if start else str(row.number)
+        gutter = Content.styled(f"{number:>{digits}} {_SIGNS[row.kind]} ", style)
+        line = gutter + part.pad_right(max(0, width - part.cell_length))
+        yield line if background is None else line.stylize_before(background)
+
+
+def _parts(line: str, width: int) -> Iterator[tuple[int, int]]:
+    """Where the parts of a line begin and end that fit a width; a word is broken where it is half of it."""
+    start = 0
+    while len(line) - start > width:
+        places = range(start + width // 2, start + width)
+        end = 1 + max((at for at in places if not (line[at].isalnum() or line[at] == "_")), default=places[-1])
+        yield start, end
+        start = end
+    yield start, len(line)
 
 
 @cache
@@ -147,15 +161,20 @@ class _Painter:
     def __init__(self, old: list[str], new: list[str], language: str, *, tinted: bool) -> None:
         self._texts = {"removed": _highlighted(old, language), "added": _highlighted(new, language)}
         self._digits = len(str(max(len(old), len(new))))
+        self._gutter = self._digits + 3
         self._tinted = tinted
 
-    def row(self, row: DiffRow, width: int, *, old_number: int | None = None) -> Content:
-        """One row, padded to so many cells of source."""
+    def half(self, columns: int, longest: int) -> int:
+        """How many cells of source one of two halves has in so many columns."""
+        return min(longest, max(_LEAST_HALF, (columns - _BESIDE.cell_length) // 2 - self._gutter))
+
+    def row(self, row: DiffRow, width: int, *, old_number: int | None = None) -> list[Content]:
+        """One row, padded to so many cells of source; several where it is longer."""
         if row.kind == "fold":
-            return _fold(row.lines, self._digits)
+            return [_fold(row.lines, self._digits)]
         text = self._texts["removed" if row.kind == "removed" else "added"][row.number - 1]
         shown = row if old_number is None else DiffRow(row.kind, old_number)
-        return _row(shown, text, self._digits, width, self._tinted)
+        return [*_row(shown, text, self._digits, width, self._tinted)]
 
     def beside(self, group: list[DiffRow], old_at: int, width: int) -> Iterator[Content]:
         """A group with what was at the left and what is at the right.
@@ -163,26 +182,34 @@ class _Painter:
         Args:
             old_at: number of the old line of a group that is unchanged.
         """
-        if group[0].kind in ("same", "fold"):
-            left = self.row(group[0], width, old_number=old_at)
-            yield left + _BESIDE + self.row(group[0], width) if group[0].kind == "same" else left
+        if group[0].kind == "fold":
+            yield from self.row(group[0], width)
+            return
+        if group[0].kind == "same":
+            yield from self._pairs(self.row(group[0], width, old_number=old_at), self.row(group[0], width), width)
             return
         removed, added = ([row for row in group if row.kind == kind] for kind in ("removed", "added"))
-        blank = Content(" " * (self._digits + 3 + width))
         for old, new in zip_longest(removed, added):
-            left = blank if old is None else self.row(old, width)
-            yield left + _BESIDE + (Content() if new is None else self.row(new, width))
+            left, right = ([] if row is None else self.row(row, width) for row in (old, new))
+            yield from self._pairs(left, right, width)
+
+    def _pairs(self, left: list[Content], right: list[Content], width: int) -> Iterator[Content]:
+        blank = Content(" " * (self._gutter + width))
+        for one, other in zip_longest(left, right, fillvalue=None):
+            yield (blank if one is None else one) + _BESIDE + (Content() if other is None else other)
 
 
 _BESIDE = Content.styled(" │ ", "$foreground-muted")
+_LEAST_HALF = 20
+"""Cells of source in one of two halves at the least: a narrower pane is scrolled."""
 
 
-def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, split: bool = False) -> DiffPicture:
+def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, columns: int | None = None) -> DiffPicture:
     """The diff of two sources, a line a row; takes tens of ms for long ones.
 
     Args:
         tinted: whether changed lines have a coloured background.
-        split: whether the two stand side by side.
+        columns: what there is for the two side by side, where longer lines are broken; None for one under the other.
     """
     if clean(old) == clean(new):
         return DiffPicture(Content.styled("no difference", "$foreground-muted italic"), [])
@@ -190,22 +217,18 @@ def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, spli
     rows = diff_rows(old_lines, new_lines)
     painter = _Painter(old_lines, new_lines, language, tinted=tinted)
     width = max((len(line) for line in old_lines + new_lines), default=0)
+    half = 0 if columns is None else painter.half(columns, width)
     added, removed = changed_lines(rows)
     lines = [Content.styled(f"+{added} -{removed} lines", "$foreground-muted")]
     hunks: list[tuple[int, int]] = []
     old_at = 1
     for group in row_groups(rows):
         first = len(lines)
-        lines += painter.beside(group, old_at, width) if split else [painter.row(row, width) for row in group]
+        lines += painter.beside(group, old_at, half) if half else [painter.row(row, width)[0] for row in group]
         old_at += sum(row.lines for row in group if row.kind != "added")
         if group[0].kind in ("removed", "added"):
             hunks.append((first, len(lines) - 1))
     return DiffPicture(Content("\n").join(lines), hunks)
-
-
-def diff_content(old: str, new: str, language: str, *, tinted: bool = True) -> Content:
-    """The diff of two sources as one content, see `diff_picture`."""
-    return diff_picture(old, new, language, tinted=tinted).content
 
 
 _LEAD = 2
@@ -226,6 +249,7 @@ class DiffView(ScrollableContainer, can_focus=True):
         super().__init__(id="view-diff")
         self.hunk: int | None = None
         self.split = False
+        self._drawn_for = 0
         self._shown: tuple[str, str, str] | None = None
         self._picture = DiffPicture(Content(), [])
         self._sought = ""
@@ -259,9 +283,20 @@ class DiffView(ScrollableContainer, can_focus=True):
         self.split = split
         self._redraw()
 
+    def on_resize(self) -> None:
+        """Two halves take the width that there is."""
+        if self.split and self._columns != self._drawn_for:
+            self._redraw()
+
+    @property
+    def _columns(self) -> int:
+        return self.size.width - self.styles.scrollbar_size_vertical
+
     def _redraw(self) -> None:
         if self._shown is not None:
-            self._compute(*self._shown, tinted=not self.app.current_theme.ansi, split=self.split)
+            self._drawn_for = self._columns
+            columns = self._columns if self.split else None
+            self._compute(*self._shown, tinted=not self.app.current_theme.ansi, columns=columns)
 
     def show_message(self, text: str) -> None:
         """Show one line instead of a diff."""
@@ -308,5 +343,5 @@ class DiffView(ScrollableContainer, can_focus=True):
         self.post_message(self.Moved())
 
     @work(exclusive=True, exit_on_error=False, group="diff", description="diff of two kernels")
-    async def _compute(self, old: str, new: str, language: str, *, tinted: bool, split: bool) -> None:
-        self._take(await asyncio.to_thread(diff_picture, old, new, language, tinted=tinted, split=split))
+    async def _compute(self, old: str, new: str, language: str, *, tinted: bool, columns: int | None) -> None:
+        self._take(await asyncio.to_thread(diff_picture, old, new, language, tinted=tinted, columns=columns))
