@@ -46,7 +46,8 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml
 
 # Once, and not once in each worker that begins.
 $(VENV)/compiled: $(VENV)/dev
-	$(BIN)/python -m pytest --collect-only --quiet > $@
+	-$(BIN)/python -m pytest --collect-only --quiet > /dev/null
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist

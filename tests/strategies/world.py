@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
-from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind
 from tui_tuner.journal import recall
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Site, TransportError
@@ -109,6 +109,11 @@ class World(FakeEvaluator):
 
     def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:
         return _milliseconds(candidate, configuration)
+
+    def _measure(self, candidate: Candidate, configuration: Configuration) -> Evaluation:
+        share = _says(candidate.source, "share")
+        measured = super()._measure(candidate, configuration)
+        return measured.model_copy(update={"share": float(share)}) if share else measured
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float

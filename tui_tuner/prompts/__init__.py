@@ -24,10 +24,11 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, occurring
 
-WORDING = 3
+WORDING = 4
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
 their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
-told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options."""
+told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
+to 3 `autonomous` asked on when the best was at the roofline."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

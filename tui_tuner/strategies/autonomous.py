@@ -51,6 +51,7 @@ class AutonomousStrategy(AdvisedStrategy):
         max_breakdowns: how often a step, and then its parts, may be broken down.
         max_replanning: further plans at most.
         keep_neutral: whether the kernel of an enabling step is kept for its successors though it is not faster.
+        stop_at: share of the roofline from which on the best is good enough: no step of the model's is begun.
     """
 
     with_replanning: bool = True
@@ -58,6 +59,7 @@ class AutonomousStrategy(AdvisedStrategy):
     max_breakdowns: int = Field(default=1, ge=0)
     max_replanning: int = Field(default=3, ge=0)
     keep_neutral: bool = True
+    stop_at: float = Field(default=0.98, gt=0.0)
 
     async def run(self, session: Effects) -> None:
         """Plan, work through the plan, plan again; the incumbent is always the best that was found."""
@@ -65,8 +67,11 @@ class AutonomousStrategy(AdvisedStrategy):
             session.note("max_breakdowns changes nothing: set breakdown_steps too", warning=True)
         await tune_baseline_first(session)
         work = _PlanRun(self, session)
-        planned, replanned = await work.plan("Make a plan"), 0
+        planned, replanned = not work.is_good_enough and await work.plan("Make a plan"), 0
         while True:
+            if work.is_good_enough:
+                work.leave_planned_steps()
+                planned = False
             steps = session.proposed_steps()
             if steps:
                 await work.do(steps[0], to_come=len(steps) - 1)
@@ -153,6 +158,19 @@ class _PlanRun:
         self.proposed[step.id] = step
         self.intents[step.id] = _Intent(planned.enabling, planned.builds_on)
         return step
+
+    @property
+    def is_good_enough(self) -> bool:
+        """Whether the best is so near to the roofline that another kernel could gain next to nothing."""
+        share = self.session.incumbent.evaluation.share
+        return self.session.wording > 3 and share is not None and share >= self.strategy.stop_at
+
+    def leave_planned_steps(self) -> None:
+        """Leave the steps of the model's plan; the user's own are done."""
+        share = self.session.incumbent.evaluation.share or 0.0
+        for step in self.session.proposed_steps():
+            if not step.by_user:
+                self._ends(step.now(StepState.SKIPPED, reason=f"the best is at {share:.0%} of the roofline"))
 
     def _so_far(self) -> list[Outcome]:
         """What came of the steps, those that the user deleted included: they are not to be planned again."""

@@ -40,7 +40,7 @@ from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.plan_lines import step_detail
 from tui_tuner.tui.status import header_line, status_parts
-from tui_tuner.tui.text.diff import diff_content
+from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.plain import fitting
 
 
@@ -228,7 +228,7 @@ def test_runs_of_the_finalists_are_counted_but_neither_in_force_nor_what_a_size_
 
 
 def test_a_diff_of_configurations_is_highlighted() -> None:
-    content = diff_content(tensile_script.YAML, tensile_script.WIDER, "yaml")
+    content = diff_picture(tensile_script.YAML, tensile_script.WIDER, "yaml").content
     assert "+ " in content.plain
     assert any("text-" in str(span.style) for span in content.spans)
 
