@@ -18,24 +18,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.tuning_step import TuningStep
-from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
-from tui_tuner.strategies.history import UNANSWERED, Outcome, facts_from_memory, history_facts
+from tui_tuner.strategies.history import UNANSWERED, Outcome
+from tui_tuner.strategies.plan_questions import (
+    PartReply,
+    PlannedStep,
+    PlanReply,
+    ask_for_parts,
+    ask_for_plan,
+    ask_if_valid,
+)
 from tui_tuner.strategies.rewriting.brief import (
     StartingPoint,
     StepBrief,
     best_so_far,
     kernel_of,
-    situation,
     wanted_start,
 )
 from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.single_step import AdvisedStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.step_lists import techniques
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
 ENABLING_FROM = 0.5
@@ -71,7 +74,7 @@ class AutonomousStrategy(AdvisedStrategy):
         while True:
             if work.is_good_enough:
                 work.leave_planned_steps()
-                planned = False
+                planned = False  # nor is there another plan
             steps = session.proposed_steps()
             if steps:
                 await work.do(steps[0], to_come=len(steps) - 1)
@@ -79,6 +82,8 @@ class AutonomousStrategy(AdvisedStrategy):
                 planned, replanned = await work.plan("Plan again"), replanned + 1
             else:
                 break
+        if work.is_good_enough:
+            session.note(f"nothing further is planned: {work.nearness}")
         await tune_incumbent_last(session)
 
 
@@ -165,12 +170,16 @@ class _PlanRun:
         share = self.session.incumbent.evaluation.share
         return self.session.wording > 3 and share is not None and share >= self.strategy.stop_at
 
+    @property
+    def nearness(self) -> str:
+        """How near the best is to the roofline, in words."""
+        return f"the best is at {self.session.incumbent.evaluation.share or 0.0:.0%} of the roofline"
+
     def leave_planned_steps(self) -> None:
         """Leave the steps of the model's plan; the user's own are done."""
-        share = self.session.incumbent.evaluation.share or 0.0
         for step in self.session.proposed_steps():
             if not step.by_user:
-                self._ends(step.now(StepState.SKIPPED, reason=f"the best is at {share:.0%} of the roofline"))
+                self._ends(step.now(StepState.SKIPPED, reason=self.nearness))
 
     def _so_far(self) -> list[Outcome]:
         """What came of the steps, those that the user deleted included: they are not to be planned again."""
@@ -239,130 +248,3 @@ class _PlanRun:
         named = next((outcome for outcome in self.outcomes if outcome.step.id == intent.builds_on), self.kept)
         known = None if named is None else kernel_of(named)
         return known or best_so_far(self.session)
-
-
-_LINES = "\n"
-MOST_STEPS = 6
-"""Steps of one plan, and parts of one step."""
-
-
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class PlannedStep(_Reply):
-    """A step as planned; the fields are explained in the prompt."""
-
-    title: str
-    description: str
-    enabling: bool
-    builds_on: int
-
-
-class PlanReply(_Reply):
-    """A plan; without steps where nothing is left that is worth trying."""
-
-    summary: str
-    steps: list[PlannedStep]
-
-
-class Validation(_Reply):
-    """Whether a step is a tuning step."""
-
-    valid: bool
-    reason: str
-
-
-class PartReply(_Reply):
-    """A part of a step that was too large."""
-
-    title: str
-    description: str
-
-
-class Breakdown(Validation):
-    """Whether a step is a tuning step, and its parts if it is too large."""
-
-    steps: list[PartReply]
-
-
-async def ask_for_plan(
-    session: Effects, outcomes: Sequence[Outcome], remarks: Sequence[str], own: Sequence[TuningStep], *, first: bool
-) -> PlanReply:
-    """A plan, or a further one.
-
-    Args:
-        remarks: what the user said against the plans before.
-        own: techniques of the user's own.
-        first: whether nothing was done yet, so that a plan needs a step.
-
-    Raises:
-        ModelFailed: there is none.
-    """
-    purpose = "plan" if first else "replan"
-    best = session.incumbent.candidate
-    history = history_facts(outcomes, to_build_on=True)
-    if first:
-        history += await facts_from_memory(session)
-    prompt = render(
-        purpose,
-        situation=await situation(session, best, history),
-        techniques=await techniques(session, best, own),
-        most_steps=MOST_STEPS,
-        evaluations=session.budget.evaluations_left,
-        fields=render("planned_step"),
-    )
-    if remarks:
-        prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"
-    right = {outcome.step.id for outcome in outcomes if outcome.is_right}
-    return await session.ask(purpose, question(prompt), PlanReply, lambda plan: _faults(plan, right, purpose))
-
-
-def _faults(plan: PlanReply, right: set[int], purpose: str) -> list[str]:
-    faults = [] if plan.steps or purpose == "replan" else ["steps: a first plan needs at least one step"]
-    if len(plan.steps) > MOST_STEPS:
-        faults.append(f"steps: at most {MOST_STEPS}, there are {len(plan.steps)}")
-    for number, step in enumerate(plan.steps, start=1):
-        if not step.title.strip() or not step.description.strip():
-            faults.append(f"steps: step {number} needs a title and a description")
-        if step.builds_on and step.builds_on not in right:
-            known = f"one of {sorted(right)}" if right else "there is none yet"
-            faults.append(f"steps: step {number} builds on {step.builds_on}, which has no right kernel; 0 or {known}")
-    return faults
-
-
-async def ask_if_valid(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome]) -> Validation:
-    """Whether a step is a tuning step that can be done now.
-
-    Args:
-        base: the kernel that it would start from.
-
-    Raises:
-        ModelFailed: there is no answer.
-    """
-    prompt = await _validation_prompt(session, step, base, outcomes, "")
-    return await session.ask("validate_step", question(prompt), Validation, lambda _: [])
-
-
-async def ask_for_parts(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome]) -> Breakdown:
-    """Whether a step is a tuning step that can be done now, and its parts if it is too large.
-
-    Raises:
-        ModelFailed: there is no answer.
-    """
-    prompt = await _validation_prompt(session, step, base, outcomes, render("break_down", most_steps=MOST_STEPS))
-    return await session.ask("break_down", question(prompt), Breakdown, _part_faults)
-
-
-def _part_faults(reply: Breakdown) -> list[str]:
-    if len(reply.steps) == 1 or len(reply.steps) > MOST_STEPS:
-        return [f"steps: none, or 2 to {MOST_STEPS} parts, there is {len(reply.steps)}"]
-    incomplete = any(not part.title.strip() or not part.description.strip() for part in reply.steps)
-    return ["steps: each part needs a title and a description"] if incomplete else []
-
-
-async def _validation_prompt(
-    session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome], parts: str
-) -> str:
-    facts = await situation(session, base, history_facts(outcomes))
-    return render("validate_step", title=step.title, description=step.detail, situation=facts, parts=parts)
