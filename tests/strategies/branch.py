@@ -67,8 +67,8 @@ def one_prompt(speed: float = 2.0, *, fail: str = "") -> Answer:
     return "one_prompt", rewrite(kernel(speed, fail=fail))
 
 
-def apply(speed: float = 2.0, *, fail: str = "", extra: str = "") -> Answer:
-    return "apply_step", rewrite(kernel(speed, fail=fail, extra=extra))
+def apply(speed: float = 2.0, *, fail: str = "") -> Answer:
+    return "apply_step", rewrite(kernel(speed, fail=fail))
 
 
 def planned(*steps: str) -> Answer:

@@ -50,18 +50,6 @@ FIRST_PLANS = [
         says={4: ["Do two.", "speed 2", 'title="one"', "accepted 2x"]},
     ),
     Branch(
-        "a step that reaches the roofline: nothing more is begun or planned", AutonomousStrategy(),
-        [planned("one", "two"), YES, apply(extra="// share 0.984\n")],
-        [PLANNED, "one: accepted", "two: skipped (the best is at 98% of the roofline)"],
-        best=2, calls=3,
-    ),
-    Branch(
-        "a step that reaches what is no longer enough", AutonomousStrategy(stop_at=0.99, with_replanning=False),
-        [planned("one", "two"), YES, apply(extra="// share 0.984\n"), YES, apply(3)],
-        [PLANNED, "one: accepted", "two: accepted"],
-        best=3, calls=5,
-    ),
-    Branch(
         "a plan that cannot be read, then a good one", ONCE,
         [nonsense("plan"), planned("one"), YES, apply()], [PLANNED, "one: accepted"],
         best=2, calls=4, refused=[NO_JSON],

@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from tests.strategies.branch import DELETED, NO, YES, apply, no, nonsense, one_prompt, planned, replanned, unwanted
 from tests.strategies.branches_planning import ONCE, again
-from tests.strategies.world import FIXED, Told, new_run, played, tell_all
+from tests.strategies.world import FIXED, Told, kernel, new_run, played, rewrite, tell_all
+from tui_tuner.evaluate.profiling.roofline import Roofline
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
@@ -13,6 +14,7 @@ from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.single_step import OnePromptStrategy
+from tui_tuner.strategies.steps import StepState
 
 THREE = [planned("one", "two", "three"), NO, NO, NO]
 """Steps 3, 4 and 5, all of them dropped."""
@@ -33,6 +35,34 @@ async def test_breakdowns_that_are_switched_off_are_told_where_more_are_allowed(
     told, _ = await played(tmp_path, strategy, [planned("one"), NO], problem=FIXED)
     notes = [event.text for event in told.events if isinstance(event, Note)]
     assert ("max_breakdowns changes nothing: set breakdown_steps too" in notes) == told_of
+
+
+REACHED = "apply_step", rewrite(kernel(2.0, extra="// share 0.984\n"))
+
+
+@pytest.mark.parametrize(
+    ("limits", "enough", "ends"),
+    [
+        (Roofline(1.0, 0.1), 0.98, True),
+        (Roofline(1.0, 0.1), 0.99, False),
+        (Roofline(0.1, 1.0), 0.98, False),
+        (None, 0.98, False),
+    ],
+)
+async def test_at_the_roofline_of_its_memory_nothing_more_is_begun_or_planned(
+    tmp_path, monkeypatch, limits, enough, ends
+):
+    monkeypatch.setattr("tui_tuner.strategies.autonomous.roofline", lambda *_: limits)
+    further = [] if ends else [YES, apply(3), replanned()]
+    told, script = await played(
+        tmp_path, AutonomousStrategy(stop_at=enough), [planned("one", "two"), YES, REACHED, *further], problem=FIXED
+    )
+    near = "the best is at 98% of the roofline"
+    assert told.step("one").state is StepState.ACCEPTED
+    assert told.step("two").state is (StepState.SKIPPED if ends else StepState.ACCEPTED)
+    assert (told.step("two").reason == near) == ends
+    assert ("nothing further is planned: " + near in [e.text for e in told.events if isinstance(e, Note)]) == ends
+    assert script.answers == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
+from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome
 from tui_tuner.strategies.plan_questions import (
@@ -54,7 +55,7 @@ class AutonomousStrategy(AdvisedStrategy):
         max_breakdowns: how often a step, and then its parts, may be broken down.
         max_replanning: further plans at most.
         keep_neutral: whether the kernel of an enabling step is kept for its successors though it is not faster.
-        stop_at: share of the roofline from which on the best is good enough: no step of the model's is begun.
+        stop_at: share of the roofline of memory at which the best is good enough: no step of the model's is begun.
     """
 
     with_replanning: bool = True
@@ -166,9 +167,15 @@ class _PlanRun:
 
     @property
     def is_good_enough(self) -> bool:
-        """Whether the best is so near to the roofline that another kernel could gain next to nothing."""
+        """Whether the best is so near to what moving the data takes that another kernel could gain next to nothing.
+
+        Arithmetic is no such bound: other units of the device may be faster.
+        """
         share = self.session.incumbent.evaluation.share
-        return self.session.wording > 3 and share is not None and share >= self.strategy.stop_at
+        if self.session.wording < 4 or share is None or share < self.strategy.stop_at:
+            return False
+        limits = roofline(self.session.problem, self.session.bench.device)
+        return limits is not None and limits.limiter == "memory"
 
     @property
     def nearness(self) -> str:
