@@ -12,7 +12,7 @@ from itertools import groupby
 
 import pytest
 
-VARIABLE = "TUNER_TUI_TEST_SEED"
+VARIABLE = "SHUFFLED_SEED"  # of none of the names that the program looks at
 
 
 def pytest_configure() -> None:
