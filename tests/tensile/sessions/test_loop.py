@@ -40,12 +40,17 @@ MODEL_S = 0.1
 
 @dataclass(frozen=True)
 class Loop:
-    """A session in which the first round helps at both sizes and the second at A only."""
+    """A session in which the first round helps at both sizes and the second at A only.
+
+    Attributes:
+        runs: of Tensile, that it took.
+    """
 
     world: World
     model: FakeBackend
     user: Told
     story: list[events.Event]
+    runs: int
 
     @property
     def result(self) -> dict[str, Any]:
@@ -57,12 +62,13 @@ class Loop:
 def loop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loop:
     world, user = World(tmp_path_factory.mktemp("loop"), layout=request.param), Told()
     backend = model([MODEL_S, *said(DEEPER)], [MODEL_S, *said(SPLIT)], STOP)
-    return Loop(world, backend, user, asyncio.run(played(world.begin(backend, repeats=2), user)))
+    story = asyncio.run(played(world.begin(backend, repeats=2), user))
+    return Loop(world, backend, user, story, world.runs)
 
 
 def test_every_edited_configuration_is_measured_and_then_the_finalists(loop: Loop) -> None:
     assert measured(loop.story) == [(0, 2), (1, 4), (2, 8), (1000, 3), (1001, 3)]
-    assert loop.world.runs == 5
+    assert loop.runs == 5
     kept = sorted(path.name for path in (loop.world.path / "rounds").iterdir())
     assert kept == ["00", "01", "02", "finals-1", "finals-2"]
     assert (loop.world.path / "rounds" / "01" / "tensile.log").stat().st_size
