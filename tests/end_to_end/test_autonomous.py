@@ -58,7 +58,7 @@ class Bench:
 
 
 def new_bench(directory: Path, script: Sequence[answers.Answer] = ANSWERS, sizes: Sequence[int] = (333,)) -> Bench:
-    write_kernel(directory, tests=sizes, passes=[400, 200])
+    write_kernel(directory, tests=sizes, passes=[400, 80])
     return Bench(directory, ModelDouble(directory / "model", script))
 
 

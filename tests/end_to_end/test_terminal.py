@@ -169,7 +169,7 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
 
 
 def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits_approval(tmp_path: Path) -> None:
-    write_kernel(tmp_path, tests=[333], passes=[400, 200])
+    write_kernel(tmp_path, tests=[333], passes=[400, 80])
     kernel = rewrite(block_size=(64,), passes=(10,), summary="As you wish.")
     script = [
         answers.to("plan", answers.plan("Profile it", summary="There is little to do.")),
