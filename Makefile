@@ -44,7 +44,7 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
 	touch $@
 
-# Once, and not once in each worker that begins.
+# What the tests import is compiled once, and not by each worker that begins.
 $(VENV)/compiled: $(VENV)/dev
 	-$(BIN)/python -m pytest --collect-only --quiet > /dev/null
 	touch $@

@@ -22,6 +22,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.journal.reading import Record
 from tui_tuner.llm import Message, Request
 from tui_tuner.llm.prices import estimate, estimate_messages
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.resources import samples_directory
@@ -36,8 +37,7 @@ from tui_tuner.strategies.rewriting.failures import (
 
 TEMPLATES = ROOT / "tui_tuner/prompts"
 TENSILE_TEMPLATES = ROOT / "tui_tuner/tensile/prompts"
-SAMPLES = ("jacobi", "matmul", "matvec", "stencil3d")
-"""One of each language, and the longest."""
+SAMPLES = sorted(path.stem for path in samples_directory().iterdir() if path.suffix in LANGUAGES)
 MOST_TOKENS = 8000
 each_sample = pytest.mark.parametrize("name", SAMPLES)
 

@@ -87,6 +87,12 @@ class SessionOutcome(BaseModel):
             return None
         return comparison.incumbent.median, comparison.challenger.median
 
+    @property
+    def how_timed(self) -> str:
+        """What the speed-up rests on, in words."""
+        is_record = kind_named(self.device.kind).is_record
+        return how_timed(confirmed=self.confirmed, is_record=is_record, nothing_faster=self.best == self.baseline)
+
     def write(self, directory: Path) -> Path:
         """Write result.json, whole or not at all."""
         path = directory / FILE
@@ -169,14 +175,9 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     of = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     place = ", ".join(filter(None, (device.backend, device.toolchain)))
     given, best = outcome.paired_times or (_median(outcome.baseline), _median(outcome.best))
-    how = how_timed(
-        confirmed=outcome.confirmed,
-        is_record=kind_named(device.kind).is_record,
-        nothing_faster=outcome.best == outcome.baseline,
-    )
     yield f"{_TUNED_BY} {outcome.program} on {' '.join(clean(f'{device.name} ({place})').split())}"
     yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"
-    yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {how}"
+    yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {outcome.how_timed}"
     launched = geometry(candidate.launch, sizes, outcome.best.configuration)
     yield f"there launched with grid {launched.grid}, block {launched.block}, {launched.shared_bytes} B shared memory"
 

@@ -53,14 +53,13 @@ def copied(source: Path, directory: Path) -> Path:
 
 
 def told(source: Path, run: Path) -> list[events.Event]:
-    # A wide delta: comparisons end after a few pairs. What is accepted is watched in tests/emulator/test_watched.py.
-    settings = Settings.model_validate({"build": {"sanitizers": []}})
+    # A wide delta: comparisons end after a few pairs.
     options = SessionOptions(
         strategy="search", llm="none", device=DEVICES[source.suffix], max_evaluations=EVALUATIONS, delta=0.2
     )
 
     async def tuned() -> list[events.Event]:
-        setup = await new_session(source, options, settings, run)
+        setup = await new_session(source, options, Settings(), run)
         return await all_events(setup.session)
 
     return asyncio.run(tuned())

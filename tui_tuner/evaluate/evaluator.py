@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.library import LibraryTime
+from tui_tuner.evaluate.measure.intervals import RatioVerdict, ratio_verdict
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
@@ -127,15 +128,11 @@ async def in_both_turns(
     )
 
 
-ComparisonVerdict = Literal["FAST", "SAME", "SLOW", "UNCLEAR", "WRONG"]
+ComparisonVerdict = RatioVerdict | Literal["WRONG"]
 
 
 def verdict(comparison: Comparison, delta: float) -> ComparisonVerdict:
-    """FAST, SLOW or SAME: all of the interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
+    """WRONG where it failed, else what its interval says, see `ratio_verdict`."""
     if comparison.failure is not None:
         return "WRONG"
-    if comparison.low > 1 + delta:
-        return "FAST"
-    if comparison.high < 1 / (1 + delta):
-        return "SLOW"
-    return "SAME" if comparison.low >= 1 / (1 + delta) and comparison.high <= 1 + delta else "UNCLEAR"
+    return ratio_verdict(comparison.low, comparison.high, delta)

@@ -20,7 +20,7 @@ from tui_tuner.headless import ApproveAll
 from tui_tuner.journal.reading import header_of
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Problem
-from tui_tuner.report import FILE, SessionOutcome, count_failures, how_timed, title_of
+from tui_tuner.report import FILE, SessionOutcome, count_failures, title_of
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.subjects import KERNEL, subject_of
@@ -48,15 +48,6 @@ class ToldRun:
     def is_record(self) -> bool:
         """Whether nothing was run, all times being those of a recording."""
         return kind_named(self.device.kind).is_record
-
-    @property
-    def how_timed(self) -> str:
-        """What the speed-up rests on."""
-        return how_timed(
-            confirmed=self.outcome.confirmed,
-            is_record=self.is_record,
-            nothing_faster=self.outcome.best == self.outcome.baseline,
-        )
 
     @cached_property
     def problem(self) -> Problem:

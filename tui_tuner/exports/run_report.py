@@ -46,7 +46,7 @@ def _found(told: ToldRun) -> Iterator[Block]:
     outcome, unit = told.outcome, told.outcome.time_unit
     yield Paragraph(
         f"The best is {factor_in_lines(outcome.speedup)} as fast as the kernel as given "
-        f"(median and 95 % interval, {told.how_timed}). "
+        f"(median and 95 % interval, {outcome.how_timed}). "
         f"The session is {outcome.status.replace('_', ' ')}: {outcome.reason}."
     )
     if outcome.device.cpu_times:

@@ -29,7 +29,7 @@ def summary_lines(told: ToldRun) -> Iterator[str]:
         if evaluation.timing is not None:
             words = f"{time_words(time or evaluation.timing.median, unit)}{roofline_words(evaluation.share)}"
             yield f"{name:<9} {words}, {configuration_words(evaluation.configuration, between=' ')}"
-    yield f"{'speed-up':<9} {factor_in_lines(outcome.speedup)}, {told.how_timed}"
+    yield f"{'speed-up':<9} {factor_in_lines(outcome.speedup)}, {outcome.how_timed}"
     if outcome.library is not None:
         yield f"{'library':<9} {outcome.library.against(outcome.best)}"
     if (found := told.diagnosis) is not None:

@@ -71,11 +71,9 @@ class AutonomousStrategy(AdvisedStrategy):
             session.note("max_breakdowns changes nothing: set breakdown_steps too", warning=True)
         await tune_baseline_first(session)
         work = _PlanRun(self, session)
-        planned, replanned = not work.is_good_enough and await work.plan("Make a plan"), 0
+        planned, replanned = await work.plan("Make a plan"), 0
         while True:
-            if work.is_good_enough:
-                work.leave_planned_steps()
-                planned = False  # nor is there another plan
+            work.leave_what_gains_nothing()
             steps = session.proposed_steps()
             if steps:
                 await work.do(steps[0], to_come=len(steps) - 1)
@@ -120,6 +118,8 @@ class _PlanRun:
 
     async def plan(self, title: str) -> bool:
         """Ask for a plan and put it to the user, again if they say what is wrong with it; False if there is none."""
+        if self.is_good_enough:
+            return False
         session, remarks = self.session, list[str]()
         step = session.add_step(title)
         for _ in range(ATTEMPTS):
@@ -182,9 +182,9 @@ class _PlanRun:
         """How near the best is to the roofline, in words."""
         return f"the best is at {self.session.incumbent.evaluation.share or 0.0:.0%} of the roofline"
 
-    def leave_planned_steps(self) -> None:
-        """Leave the steps of the model's plan; the user's own are done."""
-        for step in self.session.proposed_steps():
+    def leave_what_gains_nothing(self) -> None:
+        """Leave the steps of the model's plan where the best is good enough; the user's own are done."""
+        for step in self.session.proposed_steps() if self.is_good_enough else ():
             if not step.by_user:
                 self._ends(step.now(StepState.SKIPPED, reason=self.nearness))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
+from typing import Literal
 
 import numpy as np
 
@@ -35,6 +36,18 @@ def ratio_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, 
     logs = [float(np.log(first / second)) for first, second in pairs]
     middle, low, high = (float(np.exp(value)) for value in median_interval(logs))
     return middle, low, high
+
+
+RatioVerdict = Literal["FAST", "SAME", "SLOW", "UNCLEAR"]
+
+
+def ratio_verdict(low: float, high: float, delta: float) -> RatioVerdict:
+    """FAST, SLOW or SAME: all of a ratio's interval is above, below or within a factor of 1 + delta; else UNCLEAR."""
+    if low > 1 + delta:
+        return "FAST"
+    if high < 1 / (1 + delta):
+        return "SLOW"
+    return "SAME" if low >= 1 / (1 + delta) and high <= 1 + delta else "UNCLEAR"
 
 
 def quick_interval(samples: Sequence[float]) -> tuple[float, float, float]:

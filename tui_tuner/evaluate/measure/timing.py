@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, settled
+from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, ratio_verdict, settled
 from tui_tuner.evaluate.results import Timing
 
 TimeLaunches = Callable[[int], list[float]]
@@ -301,8 +301,7 @@ def _decided(times: list[tuple[float, float]], patience: Patience, delta: float)
     if len(times) < patience.few_pairs or len(times) % 5:
         return False
     _, low, high = ratio_interval(times)
-    least = 1 / (1 + delta)
-    if high / low - 1 < delta / 2 or high < least or (low >= least and high <= 1 + delta):
+    if high / low - 1 < delta / 2 or ratio_verdict(low, high, delta) in ("SAME", "SLOW"):
         return True
     if len(times) >= patience.pairs:
         return not low <= 1 + delta <= high

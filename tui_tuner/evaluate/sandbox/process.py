@@ -166,8 +166,9 @@ class ForkServer:
 
     def begin(self) -> None:
         """Start the process ahead of the first command; where that fails, the command tries again."""
-        with suppress(OSError):
-            self._connection or self._start()
+        if self._connection is None:
+            with suppress(OSError):
+                self._start()
 
     def close(self) -> None:
         """End the process and all that it forked."""

@@ -36,7 +36,7 @@ class PaneGrid(Container):
         self.active = 1
         self._visited_from: int | None = None
         self._beside_kernel = 2
-        self._mark(1, 2, update=False)
+        self._mark(self.active, self._beside_kernel, update=False)
 
     def compose(self) -> ComposeResult:
         """All panes, and what stands beside the first one while a source is reviewed."""
