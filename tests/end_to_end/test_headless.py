@@ -289,6 +289,23 @@ def test_a_smaller_budget_is_kept_and_a_larger_one_goes_on_where_the_run_ended(t
     assert kinds(tmp_path / "run").count("evaluate") == 2
 
 
+def test_a_kernel_in_a_fenced_block_is_asked_for_tuned_and_accepted(tmp_path: Path) -> None:
+    write_kernel(tmp_path, tests=[333], passes=[400])
+    reply = json.loads(rewrite(block_size=(64,), passes=(10,)))
+    code = reply.pop("code")
+    model = ModelDouble(
+        tmp_path / "model", f"The kernel:\n```cuda\n{code}```\nand how it is launched:\n{json.dumps(reply)}"
+    )
+    options = (*model.asked_by("one_prompt"), "--max-evals", 3, "--run-dir", "run")
+    ended = tuner_tui("scale.cu", *EMULATOR, *options, cwd=tmp_path, TUNER_TUI_MODEL_STRUCTURED="fenced")
+
+    assert ended.code == 0, ended.err
+    assert "passes=10" in ended.out
+    (prompt,) = model.prompts
+    assert "First the whole `code` in one fenced block" in prompt
+    assert '"code": {"type"' not in prompt
+
+
 def test_a_target_that_is_met_ends_the_run(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 25])
     model = ModelDouble(tmp_path / "model", "never asked")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ async def test_the_program_reads_the_conversation_under_role_headings_with_the_s
     assert "=== USER ===\nHow far shall I unroll?" in reply.text
     assert str(SCHEMA["required"]).replace("'", '"') in reply.text
     assert reply.text.endswith("=== ASSISTANT ===\n")
+
+
+async def test_the_program_is_asked_for_code_in_a_fenced_block_where_that_is_set() -> None:
+    schema = {"properties": {"code": {"type": "string"}}, "required": ["code"]}
+    backend = CommandBackend([sys.executable, "-c", "import sys; print(sys.stdin.read())"], LIMIT_S, fenced=True)
+
+    reply = await complete(backend, replace(REQUEST, schema=schema))
+
+    assert "First the whole `code` in one fenced block" in reply.text
 
 
 async def test_the_counts_are_estimated_and_the_cost_is_unknown() -> None:

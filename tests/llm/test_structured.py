@@ -83,6 +83,58 @@ async def test_json_alone_in_its_block_or_as_the_only_object_in_prose_is_accepte
     assert call.requests[0].schema == schema_of(Plan)
 
 
+class Rewrite(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    summary: str
+    code: str
+
+
+CODE = "if (a[i] > \"{\"[0]) {\n    x = '\\n';\n}"
+REST = '{"summary": "faster"}'
+WHOLE = json.dumps({"summary": "faster", "code": f"{CODE}\n"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{CODE}\n```\n{REST}",
+        f"The kernel:\n```cuda\n{CODE}\n```\nand the rest:\n```json\n{REST}\n```\n",
+        f"```c++\n{CODE}\n```\n```\n{REST}\n```",
+        f"{REST}\n```\n{CODE}\n```",
+        f"<think>```\nint y;\n```</think>```cuda\n{CODE}\n```\n{REST}",
+        f"```\n{CODE}\n```\n```json\n{WHOLE}\n```",
+        f"{WHOLE}\nThe old one was:\n```\nint x;\n```\n```\nint y;\n```",
+        WHOLE,
+    ],
+)
+async def test_code_may_stand_in_a_fenced_block_beside_the_json_as_it_is(text: str) -> None:
+    answer = await ask(FakeCall(text), REQUEST, Rewrite)
+
+    assert answer.value == Rewrite(summary="faster", code=f"{CODE}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (f"```\nint x;\n```\nor\n```\nint y;\n```\n{REST}", "code: there are 2 fenced blocks, and no telling which"),
+        (REST, "code: Field required"),
+        (f"```\n{CODE}\n```\n", "not one JSON object"),
+        (f'```\n{CODE}\n```\n{{"summary": "a", "summary": "b"}}', "given twice: summary"),
+    ],
+)
+async def test_of_several_blocks_or_none_no_code_is_taken(text: str, fault: str) -> None:
+    seen: list[list[str]] = []
+
+    await ask(FakeCall(text, WHOLE), REQUEST, Rewrite, attempts=2, on_refused=seen.append)
+
+    assert fault in seen[0][0]
+
+
+async def test_a_block_is_no_code_of_a_reply_that_has_none() -> None:
+    assert (await ask(FakeCall(f"```\nint x;\n```\n{GOOD}"), REQUEST, Plan)).value.title == "unroll"
+
+
 async def test_text_inside_a_json_string_may_look_like_fences_and_thoughts() -> None:
     title = "<think>```json\n{}\n```</think>"
 

@@ -84,7 +84,7 @@ async def test_the_setting_decides_how_is_asked_and_nothing_of_the_other_ways_is
         assert not server.requests[0].get("tools")
 
 
-@pytest.mark.parametrize("structured", ["auto", "schema", "tools", "text"])
+@pytest.mark.parametrize("structured", ["auto", "schema", "tools", "text", "fenced"])
 async def test_a_request_for_free_text_is_asked_as_it_is_whatever_the_setting(
     wire: Wire, server: ModelServer, structured: Structured
 ) -> None:
@@ -105,6 +105,28 @@ async def test_as_text_the_schema_stands_behind_the_last_message_and_the_fenced_
 
     assert json.dumps(SCHEMA) in last_words(server.requests[0])
     assert json_text(reply.text) == GOOD
+
+
+async def test_as_fenced_code_is_asked_for_in_a_block_and_the_rest_as_json_without_it(
+    wire: Wire, server: ModelServer
+) -> None:
+    rewrite = {
+        "properties": {"summary": {"type": "string"}, "code": {"type": "string"}},
+        "required": ["summary", "code"],
+    }
+    server.answers = [wire.good("```\nint x;\n```\n{}"), wire.good(GOOD)]
+    backend = wire.make(server.url, structured="fenced")
+
+    await complete(backend, replace(REQUEST, schema=rewrite))
+    await complete(backend, REQUEST)
+    await backend.aclose()
+
+    with_code, without = server.requests
+    assert ways(server) == ["text", "text"]
+    assert "First the whole `code` in one fenced block" in last_words(with_code)
+    assert '{"properties": {"summary": {"type": "string"}}, "required": ["summary"]}' in last_words(with_code)
+    assert json.dumps(SCHEMA) in last_words(without)
+    assert "fenced" not in last_words(without)
 
 
 async def test_the_tool_has_the_schema_as_its_parameters_and_the_prompt_names_it(

@@ -235,6 +235,13 @@ def test_a_structured_reply_is_shown_as_its_fields_while_it_arrives() -> None:
     assert reply_content(reply[:3], None).plain == "a structured reply, 3 characters"
 
 
+def test_code_in_a_block_before_the_json_is_the_kernel_of_the_reply() -> None:
+    reply = '```cuda\nint a;\nint b;\nint c;\nint d;\n```\n{"summary": "wider loads", "tunables": []}'
+    assert reply_content(reply, None).plain == "wider loads\n▸ kernel, 4 lines → pane 1"
+    assert reply_content(reply, "int a;\nint x;\n").plain == "wider loads\n▸ kernel +3 -1 → pane 1"
+    assert reply_content(reply[:40], None).plain.strip() == "▸ kernel, 4 lines → pane 1"
+
+
 def test_a_plan_is_a_numbered_list_and_what_is_empty_has_no_name() -> None:
     steps = [{"title": "Tiles", "description": "through shared memory", "enabling": True}, {"title": "Unroll"}]
     text = json.dumps({"summary": "", "steps": steps, "remarks": None, "valid": True})

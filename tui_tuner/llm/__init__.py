@@ -115,7 +115,7 @@ class Reply:
     notice: str = ""
 
 
-Structured = Literal["auto", "schema", "tools", "text"]
+Structured = Literal["auto", "schema", "tools", "text", "fenced"]
 """What the user may set."""
 
 
@@ -126,6 +126,7 @@ class Way(StrEnum):
     FORCED_TOOL = "forced tool"  # the reply is the call of a tool, which the model has to make
     OFFERED_TOOL = "offered tool"  # the same, but the model may answer in prose
     TEXT = "text"  # the schema stands in the prompt, the reply in prose
+    FENCED = "fenced"  # the same, but code stands in a fenced block before the JSON, not escaped inside it
 
 
 _TOOLS = (Way.FORCED_TOOL, Way.OFFERED_TOOL)
@@ -134,7 +135,10 @@ _STEPS: dict[Structured, tuple[Way, ...]] = {
     "schema": (Way.SCHEMA,),
     "tools": _TOOLS,
     "text": (Way.TEXT,),
+    "fenced": (Way.FENCED,),
 }
+CODE = "code"
+"""The field of a reply that may stand in a fenced block beside its JSON."""
 _REFUSALS = (400, 404, 422)
 _ABOUT_SCHEMA = re.compile(
     r"response[_ ]format|json[_ ]schema|structured[_ ]output|output[_ ](?:config|format)"

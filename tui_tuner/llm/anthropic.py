@@ -150,7 +150,7 @@ def _typed(schema: dict[str, Any], way: Way) -> dict[str, Any]:
     """Return the arguments that ask for a reply of this schema."""
     if way is Way.SCHEMA:
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
-    if way is Way.TEXT:
+    if way in (Way.TEXT, Way.FENCED):
         return {}
     # Not eager, each text in the arguments would come at once after a long silence.
     tool = {"name": TOOL, "description": TOOL_DESCRIPTION, "input_schema": schema, "eager_input_streaming": True}

@@ -180,7 +180,7 @@ def _command(line: str | None, settings: ModelSettings) -> Backend:
         raise SettingsError("which program?", hint="name it, as in: --llm 'command:llm -m MODEL'")
     if shutil.which(argv[0]) is None:
         raise ModelError(f"there is no program '{argv[0]}'")
-    return CommandBackend(argv, settings.timeout_s)
+    return CommandBackend(argv, settings.timeout_s, fenced=settings.structured == "fenced")
 
 
 def _replay(file: str | None) -> Backend:

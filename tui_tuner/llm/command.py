@@ -13,7 +13,7 @@ from tui_tuner.llm import Chunk, Message, Request, Stop
 from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, Unreachable
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.streams import Pace, closing, guarded
-from tui_tuner.llm.typed import repeating_schema
+from tui_tuner.llm.typed import in_words
 from tui_tuner.processes import secrets_of_environment, whole_environment
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.text import redact
@@ -33,12 +33,14 @@ class CommandBackend:
     Args:
         argv: program and arguments; no shell is involved.
         limit_s: how long it may stay silent, seconds.
+        fenced: whether code is asked for in a fenced block, see `Way.FENCED`.
     """
 
     context_tokens: int | None = None
 
-    def __init__(self, argv: Sequence[str], limit_s: float) -> None:
+    def __init__(self, argv: Sequence[str], limit_s: float, *, fenced: bool = False) -> None:
         self._argv = tuple(argv)
+        self._fenced = fenced
         program = os.path.basename(self._argv[0])  # noqa: PTH119 (a name, not a path to work with)
         self.name = f"command:{program}"
         self._site = Site("command", program)
@@ -52,7 +54,7 @@ class CommandBackend:
         """Do nothing: no process outlives its call."""
 
     async def _chunks(self, request: Request) -> AsyncGenerator[Chunk]:
-        prompt = render(repeating_schema(request))
+        prompt = render(in_words(request, fenced=self._fenced))
         child = await self._start()
         feeding = asyncio.create_task(child.feed(prompt.encode(errors="replace")))
         errors = asyncio.create_task(_tail(child))

@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tui_tuner.llm import Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import CODE, Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.streams import split_thinking
 from tui_tuner.llm.typed import schema_of
 
@@ -201,6 +201,18 @@ def _only_object(text: str, begin: int) -> str:
     return text[begin:end] if _is_balanced(rest) else text[begin:]
 
 
+def _code_apart(text: str) -> tuple[str, list[str]]:
+    """A text without its fenced blocks that cannot be JSON, and what these hold."""
+    parts = _parts(text)
+    kept, code = [parts.prose], []
+    for label, content in parts.blocks:
+        if label == "json" or (not label and content.lstrip().startswith("{")):
+            kept.append(f"{_FENCE}{label}\n{content}\n{_FENCE}")
+        else:
+            code.append(f"{content}\n")
+    return "\n".join(kept), code
+
+
 def _is_balanced(prose: str) -> bool:
     """Whether no bracket is open or left over, so that what stands beside it is not a part of something larger."""
     return all(prose.count(opening) == prose.count(closing) for opening, closing in ("{}", "[]"))
@@ -250,11 +262,16 @@ def read(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None 
     Raises:
         Unreadable: no JSON, broken JSON, the wrong form, or refused by `check`.
     """
+    body, code = _code_apart(text) if CODE in reply_type.model_fields else (text, [])
     try:
-        found = json_text(text)
+        found = json_text(body if body.strip() else text)
     except ValueError as error:
         raise Unreadable([str(error)]) from None
-    _refuse_odd_json(found)
+    content = _parsed(found)
+    if code and isinstance(content, dict) and CODE not in content:
+        if len(code) > 1:
+            raise Unreadable([f"{CODE}: there are {len(code)} fenced blocks, and no telling which of them it is"])
+        found = json.dumps(content | {CODE: code[0]})
     try:
         value = reply_type.model_validate_json(found, strict=True)
     except ValidationError as error:
@@ -265,10 +282,10 @@ def read(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None 
     return value
 
 
-def _refuse_odd_json(text: str) -> None:
-    """Refuse what a lenient parser would pass: repeated keys, NaN, lone surrogates, bottomless nesting."""
+def _parsed(text: str) -> Any:  # noqa: ANN401  # whatever JSON holds
+    """Parse, and refuse what a lenient parser would pass: repeated keys, NaN, lone surrogates, bottomless nesting."""
     try:
-        json.loads(text.encode(), object_pairs_hook=_distinct, parse_constant=_finite)
+        return json.loads(text.encode(), object_pairs_hook=_distinct, parse_constant=_finite)
     except RecursionError:
         raise Unreadable(["the JSON is nested too deeply"]) from None
     except json.JSONDecodeError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tui_tuner.llm import Chunk, Message, Request, Structured, Way, steps
+from tui_tuner.llm import CODE, Chunk, Message, Request, Structured, Way, steps
 from tui_tuner.llm.errors import RequestRefused
 from tui_tuner.llm.streams import closing
 
@@ -22,6 +22,7 @@ _ASKED_BY = {
     Way.FORCED_TOOL: "tool calls",
     Way.OFFERED_TOOL: "tool calls",
     Way.TEXT: "text",
+    Way.FENCED: "text",
 }
 
 
@@ -109,12 +110,33 @@ def schema_instruction(schema: dict[str, Any]) -> str:
     )
 
 
-def repeating_schema(request: Request) -> tuple[Message, ...]:
-    """Return the messages with the schema in words behind the last, for models that are not shown it."""
+def fence_instruction(schema: dict[str, Any]) -> str:
+    """Return the words that ask for code in a fenced block, and for the rest as JSON of the schema without it.
+
+    Models that write code inside JSON escape it wrongly, and some write it worse.
+    """
+    fields = {name: field for name, field in schema["properties"].items() if name != CODE}
+    rest = schema | {"properties": fields, "required": list(fields)}
+    return (
+        f"Whatever was said of the form before, answer with two things. First the whole `{CODE}` in one fenced block, "
+        "as it stands in a file, nothing escaped:\n```\n...\n```\n"
+        f"Behind it one JSON object without `{CODE}`, and nothing else. "
+        f"It must follow this JSON schema:\n{json.dumps(rest, ensure_ascii=False)}"
+    )
+
+
+def in_words(request: Request, *, fenced: bool = False) -> tuple[Message, ...]:
+    """Return the messages with the schema in words behind the last, for models that are not shown it.
+
+    Args:
+        fenced: whether code is asked for in a fenced block, where the reply has any.
+    """
     if request.schema is None:
         return request.messages
     *before, last = request.messages
-    return (*before, Message(last.role, f"{last.content}\n\n{schema_instruction(request.schema)}"))
+    has_code = CODE in request.schema.get("properties", {})
+    words = fence_instruction(request.schema) if fenced and has_code else schema_instruction(request.schema)
+    return (*before, Message(last.role, f"{last.content}\n\n{words}"))
 
 
 def _reduced(node: dict[str, Any], definitions: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
@@ -182,8 +204,8 @@ def worded(request: Request, way: Way, *, shown: bool) -> tuple[Message, ...]:
     """
     if request.schema is None or (way is Way.SCHEMA and shown):
         return request.messages
-    if way in (Way.SCHEMA, Way.TEXT):
-        return repeating_schema(request)
+    if way in (Way.SCHEMA, Way.TEXT, Way.FENCED):
+        return in_words(request, fenced=way is Way.FENCED)
     *before, last = request.messages
     repeated = "" if shown else f"\nIf you cannot call it: {schema_instruction(request.schema)}"
     return (*before, Message(last.role, f"{last.content}\n\n{_CALL}{repeated}"))

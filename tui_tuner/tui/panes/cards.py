@@ -20,6 +20,7 @@ _PROSE = ("summary", "idea", "rationale", "reason", "explanation", "analysis", "
 _TITLES = ("title", "name")
 _NOTHING: tuple[object, ...] = ("", "0", [], {}, None)
 
+_CODE_FIRST = re.compile(r"```(?!json)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -137,8 +138,15 @@ def completed(text: str) -> str:
 
 
 def parsed_reply(text: str) -> dict[str, Any] | None:
-    """The reply as an object, also while it still arrives; None if it is none."""
+    """The reply as an object, also while it still arrives; None if it is none.
+
+    Code that stands in a block of its own before it is one of its fields.
+    """
     body = text.strip()
+    block = _CODE_FIRST.match(body)
+    if block is not None:
+        fields = parsed_reply(body[block.end() :])
+        return fields and {"code": block[1], **fields}
     body = re.sub(r"^```(?:json)?\s*\n?|\n?```$", "", body)
     if not body.startswith("{"):
         return None
