@@ -355,6 +355,15 @@ def test_every_timed_launch_is_digested_and_known_bits_are_looked_at_once(timed,
     assert [call for call in driver.calls if call in launch] == launch * 46
 
 
+def test_where_the_outputs_of_one_kernel_vary_the_one_beside_it_is_timed_launch_by_launch_too():
+    varied = Inspection(lambda: None)
+    beside = Inspection(lambda: None, beside=varied)
+    assert beside.reproducible
+    varied.varies(4711)
+    assert not beside.reproducible
+    assert Inspection(lambda: None).reproducible
+
+
 @pytest.mark.parametrize("skipped", [2, 7, 30])
 def test_one_timed_launch_that_does_nothing_is_found(timed, skipped):
     def skips(address, n, done=[0]):  # noqa: B006 - what it keeps between launches

@@ -194,6 +194,27 @@ def test_a_comparison_gives_the_ratio_with_its_interval(tmp_path: Path) -> None:
     assert comparison.pairs >= 6
 
 
+class LookingCostsTheNext(NumpyDevice):
+    """A device on which a launch takes 3% longer behind one whose outputs were looked at, as caches and gaps do it."""
+
+    def time(self, *arguments: Any) -> list[float]:
+        inspect = arguments[5] if len(arguments) > 5 else None
+        return [ms * (1 if inspect is None else 1.03) for ms in super().time(*arguments)]
+
+
+def test_both_kernels_of_a_comparison_are_looked_at_alike_so_that_a_kernel_is_as_fast_as_itself(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, LookingCostsTheNext(given=as_given, fast=twice_as_fast))
+    workbench.prepare(executable("given"))
+    assert workbench.compare(executable("given"), executable("given"), 0.01).comparison.ratio == 1
+    assert workbench.compare(executable("given"), executable("fast"), 0.01).comparison.ratio == pytest.approx(2)
+
+
+def test_what_the_incumbent_computes_is_not_held_against_the_challenger(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, wrong=off_by_a_little, fast=twice_as_fast))
+    workbench.prepare(executable("given"))
+    assert workbench.compare(executable("wrong"), executable("fast"), 0.01).comparison.failure is None
+
+
 class LastBitsOfChance:
     """Right within what is allowed, and now and then with other bits, as sums by atomic functions are."""
 

@@ -117,15 +117,23 @@ class Inspection:
 
     Args:
         check: looks at the outputs that are there now, in full.
-
-    Attributes:
-        reproducible: whether every launch had outputs of known bits until now.
+        beside: of the kernel that this one is timed against: both are looked at in the same manner, or their times
+            would differ by what looking costs the next launch.
     """
 
-    def __init__(self, check: Callable[[], object]) -> None:
-        self.reproducible = True
+    def __init__(self, check: Callable[[], object], beside: Inspection | None = None) -> None:
         self._check = check
         self._right: set[int] = set()
+        self._varied: list[int] = [] if beside is None else beside._varied
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether every launch had outputs of known bits until now, beside this one too."""
+        return not self._varied
+
+    def varies(self, digest: int) -> None:
+        """Note outputs of other bits."""
+        self._varied.append(digest)
 
     def knows(self, digest: int) -> bool:
         """Whether outputs with this digest were found right."""

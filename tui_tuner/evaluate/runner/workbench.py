@@ -177,8 +177,9 @@ class Workbench:
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
                 inspection = Inspection(lambda: self._check(data, buffers))
+                alike = Inspection(lambda: None, beside=inspection)
                 pairs = interleaved(
-                    self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", None),
+                    self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike),
                     self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection),
                     self._patience,
                     delta,
@@ -253,7 +254,7 @@ class Workbench:
         return median(times) if times else None
 
     def _timer(
-        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection
     ) -> TimeLaunches:
         def launches(count: int) -> list[float]:
             limit = self._limit_s + self._limit_s * count / 10
