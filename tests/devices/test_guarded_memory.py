@@ -83,7 +83,7 @@ def test_a_fresh_array_is_undamaged_and_gives_all_its_memory_back(virtual_memory
     memory = GuardedMemory(driver, 0)
     assert memory.faults == virtual_memory
     array = memory.allocate(nbytes, guard_end=True)
-    assert memory.violation(array) is None
+    assert memory.violation({3: array}) is None
     array.release()
     assert driver.blocks == {}
 
@@ -92,9 +92,9 @@ def test_a_fresh_array_is_undamaged_and_gives_all_its_memory_back(virtual_memory
 def test_a_write_one_byte_past_an_array_is_noticed(virtual_memory):
     driver = FakeDriver(virtual_memory=virtual_memory)
     memory = GuardedMemory(driver, 0)
-    array = memory.allocate(21, guard_end=True)
-    ctypes.memset(array.address + 21, 0, 1)
-    assert memory.violation(array) == "wrote past its end (first damaged byte +0)"
+    whole, damaged = (memory.allocate(21, guard_end=True) for _ in range(2))
+    ctypes.memset(damaged.address + 21, 0, 1)
+    assert memory.violation({0: whole, 2: damaged}) == (2, "wrote past its end (first damaged byte +0)")
 
 
 def test_pages_are_mapped_between_addresses_that_are_not():

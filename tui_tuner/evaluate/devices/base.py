@@ -245,9 +245,12 @@ class Device(ABC):
         """
         return compare(self.download(buffers, index), expected, allowed)
 
-    def is_unchanged(self, buffers: Buffers, index: int) -> bool:
-        """Whether an array holds what it held when it was allocated, bit by bit."""
-        return _same_bytes(self.download(buffers, index), np.asarray(buffers.arguments[index]))
+    def changed(self, buffers: Buffers, indices: Sequence[int]) -> int | None:
+        """The first of these arrays that does not hold what it held when it was allocated, bit by bit; or None."""
+        for index in indices:
+            if not _same_bytes(self.download(buffers, index), np.asarray(buffers.arguments[index])):
+                return index
+        return None
 
     @abstractmethod
     def guard_violation(self, buffers: Buffers) -> str | None:

@@ -6,11 +6,11 @@ array carries a pattern, as do the bands where virtual memory is not supported."
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_size_t, c_uint64
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -72,8 +72,22 @@ def pattern(start: int, nbytes: int) -> np.ndarray:
 
 Overwritten: TypeAlias = tuple[int, int] | None
 """The first and the last place of a band where the pattern is gone; None where it is whole."""
-FindDamage = Callable[[int, int, int], Overwritten]
-"""Looks at a band in device memory: its address, its bytes, and at which offset of the pattern it begins."""
+
+
+class Band(NamedTuple):
+    """The pattern on one side of an array, in device memory.
+
+    Attributes:
+        start: the offset of the pattern at which it begins.
+    """
+
+    address: int
+    nbytes: int
+    start: int
+
+
+FindDamage = Callable[[Sequence[Band]], Sequence[Overwritten]]
+"""Looks at bands in device memory, all of them at once."""
 
 
 def damage(layout: Layout, before: np.ndarray, after: np.ndarray) -> str | None:
@@ -110,6 +124,12 @@ class GuardedDeviceArray:
     def address(self) -> int:
         """Of the array's first byte."""
         return self.base + self.layout.offset
+
+    @property
+    def bands(self) -> tuple[Band, Band]:
+        """Before the array and after it."""
+        end = self.layout.offset + self.layout.nbytes
+        return Band(self.base, self.layout.offset, 0), Band(self.base + end, self.layout.after, end)
 
 
 class GuardedMemory:
@@ -164,18 +184,27 @@ class GuardedMemory:
             release = undo.pop_all()
         return GuardedDeviceArray(base, layout, release.close)
 
-    def violation(self, array: GuardedDeviceArray, find: FindDamage | None = None) -> str | None:
-        """Where the pattern beside the array was written over, in words, or None.
+    def violation(
+        self, arrays: Mapping[int, GuardedDeviceArray], find: FindDamage | None = None
+    ) -> tuple[int, str] | None:
+        """The key of the first array beside which the pattern was written over, and where, in words; or None.
 
         Args:
-            find: looks at a band on the device; None to look at it here.
+            find: looks at bands on the device; None to look at them here.
         """
-        layout, find = array.layout, find or self._find_damage
-        end = layout.offset + layout.nbytes
-        return _words(layout, find(array.base, layout.offset, 0), find(array.base + end, layout.after, end))
+        bands = [band for array in arrays.values() for band in array.bands]
+        found = iter((find or self._find_damage)(bands))
+        for key, array in arrays.items():
+            words = _words(array.layout, next(found), next(found))
+            if words is not None:
+                return key, words
+        return None
 
-    def _find_damage(self, address: int, nbytes: int, start: int) -> Overwritten:
-        band = np.empty(nbytes, np.uint8)
-        if band.size:
-            self._driver.download(band, address)
-        return _overwritten(band, start)
+    def _find_damage(self, bands: Sequence[Band]) -> Sequence[Overwritten]:
+        return [_overwritten(self._downloaded(band), band.start) for band in bands]
+
+    def _downloaded(self, band: Band) -> np.ndarray:
+        content = np.empty(band.nbytes, np.uint8)
+        if content.size:
+            self._driver.download(content, band.address)
+        return content

@@ -31,7 +31,7 @@ REST_S = 0.1
 LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
-WARM_FACTOR, WARM_LAUNCHES = 2, 10
+WARM_FACTOR, WARM_LAUNCHES = 2, 5
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
@@ -234,7 +234,7 @@ class Workbench:
             timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
             self._timed_at = time.monotonic()
             self._fastest_ms = min(self._fastest_ms, timing.median)
-            warm = self._warm(kernel, buffers, shape, timing, best_ms)
+            warm = self._warm(kernel, buffers, shape, timing)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)
 
@@ -242,12 +242,10 @@ class Workbench:
         """Whether a kernel is not clearly slower than the fastest known."""
         return best_ms is None or timing.low <= self._patience.contender * min(best_ms, self._fastest_ms)
 
-    def _warm(
-        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing, best_ms: float | None
-    ) -> float | None:
-        """The time with warm caches, where the arrays may stay there and the kernel may be the best."""
+    def _warm(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing) -> float | None:
+        """The time with warm caches, where the arrays may stay there and the kernel is as fast as any known."""
         nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
-        if not self._may_be_best(cold, best_ms) or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
+        if cold.low > self._fastest_ms or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
             return None
         self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
         times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._limit_s)
@@ -281,11 +279,10 @@ class Workbench:
         return error
 
     def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
-        for index in data.arrays.difference(self._outputs):
-            if not self._device.is_unchanged(buffers, index):
-                raise ResultMismatch(
-                    f"at {data.label}: it changed its input '{self._problem.arguments[index].name}'", data
-                )
+        changed = self._device.changed(buffers, sorted(data.arrays.difference(self._outputs)))
+        if changed is not None:
+            name = self._problem.arguments[changed].name
+            raise ResultMismatch(f"at {data.label}: it changed its input '{name}'", data)
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference

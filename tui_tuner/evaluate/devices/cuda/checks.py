@@ -8,13 +8,14 @@ from __future__ import annotations
 import ctypes
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import BATCH
-from tui_tuner.evaluate.devices.guarded_memory import PATTERN, Overwritten
+from tui_tuner.evaluate.devices.guarded_memory import PATTERN, Band, Overwritten
 from tui_tuner.evaluate.tolerance import Bound, Tally, Wrong
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
@@ -22,6 +23,8 @@ from tui_tuner.problem.model import Launch
 SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("checks.cu").read_text()
 THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 8
+_LOOKS = 64
+"""At the most that are waited for together."""
 
 _NOWHERE = 2**64 - 1
 _NEXT_KEY = 0x9E3779B97F4A7C15
@@ -51,6 +54,22 @@ def checks_candidate() -> Candidate:
     return Candidate(source=SOURCE, kernel="digest", launch=Launch(grid=[1], block_size=[THREADS]), title="checks")
 
 
+@dataclass(frozen=True)
+class _Look:
+    """One launch of one of the kernels.
+
+    Attributes:
+        begin: the numbers that it is given, in whose place it leaves what it found.
+        elements: how many it looks at.
+        arguments: those before the numbers.
+    """
+
+    kernel: str
+    begin: Sequence[int]
+    elements: int
+    arguments: Sequence[ctypes._SimpleCData]  # type: ignore[type-arg]
+
+
 class Checks:
     """The built kernels, loaded in the current context.
 
@@ -68,7 +87,7 @@ class Checks:
         self._module = driver.load_module(image)
         self._functions: dict[str, int] = {}
         self._key = secrets.randbits(64)
-        self._numbers = driver.allocate(8 * max(len(BEGIN), BATCH))
+        self._numbers = driver.allocate(8 * max(_LOOKS * len(BEGIN), BATCH))
         self._scratch = 0
         self._scratch_bytes = 0
 
@@ -82,23 +101,21 @@ class Checks:
         scratch = self._room(host.nbytes)
         self._driver.upload(scratch, host)
         try:
-            numbers = self._run(
-                kernel,
-                BEGIN,
-                host.size,
-                *(ctypes.c_uint64(address), ctypes.c_uint64(scratch), ctypes.c_uint64(host.size)),
-                *(ctypes.c_double(allowed.absolute), ctypes.c_double(allowed.relative)),
-            )
+            places = ctypes.c_uint64(address), ctypes.c_uint64(scratch), ctypes.c_uint64(host.size)
+            bounds = ctypes.c_double(allowed.absolute), ctypes.c_double(allowed.relative)
+            (numbers,) = self._seen([_Look(kernel, BEGIN, host.size, (*places, *bounds))])
         finally:
             self._driver.fill8(scratch, 0, host.nbytes)
         return tally_of(numbers)
 
-    def digest(self, address: int, nbytes: int) -> int:
-        """A number that changes when any of so many bytes do; 0 of none."""
-        if not nbytes:
-            return 0
-        arguments = (ctypes.c_uint64(address), ctypes.c_uint64(nbytes), ctypes.c_uint64(self._key))
-        return self._run("digest", [0], -(-nbytes // 8), *arguments)[0]
+    def digest_each(self, arrays: Sequence[tuple[int, int]]) -> list[int]:
+        """For each array, an address and its bytes, a number that changes when any of them do; 0 of none."""
+        key = ctypes.c_uint64(self._key)
+        looks = [
+            _Look("digest", [0], -(-nbytes // 8), (ctypes.c_uint64(address), ctypes.c_uint64(nbytes), key))
+            for address, nbytes in arrays
+        ]
+        return [digest for (digest,) in self._seen(looks)]
 
     def begin_digests(self) -> None:
         """Make room for the digests of a batch of launches, the first of which is queued next."""
@@ -119,24 +136,40 @@ class Checks:
         self._driver.download(numbers, self._numbers)
         return [int(number) for number in numbers]
 
-    def damage(self, address: int, nbytes: int, start: int) -> Overwritten:
-        """Where so many bytes are not the pattern of guards, which begins there at an even or odd offset."""
-        if not nbytes:
-            return None
-        begins = PATTERN if start % 2 == 0 else PATTERN >> 8 | (PATTERN & 0xFF) << 8
-        arguments = (ctypes.c_uint64(address), ctypes.c_uint64(nbytes), ctypes.c_uint(begins))
-        first, behind = self._run("damage", [_NOWHERE, 0], nbytes, *arguments)
-        return (first, behind - 1) if behind else None
+    def damage(self, bands: Sequence[Band]) -> list[Overwritten]:
+        """Where each band is not the pattern of guards."""
+        swapped = PATTERN >> 8 | (PATTERN & 0xFF) << 8
+        looks = [
+            _Look(
+                "damage",
+                [_NOWHERE, 0],
+                band.nbytes,
+                (
+                    ctypes.c_uint64(band.address),
+                    ctypes.c_uint64(band.nbytes),
+                    ctypes.c_uint(swapped if band.start % 2 else PATTERN),
+                ),
+            )
+            for band in bands
+        ]
+        return [(first, behind - 1) if behind else None for first, behind in self._seen(looks)]
 
-    def _run(self, name: str, begin: Sequence[int], elements: int, *arguments: ctypes._SimpleCData) -> list[int]:  # type: ignore[type-arg]
-        """Launch one of the kernels and wait for its numbers, which begin with these."""
-        numbers = np.array(begin, np.uint64)
-        self._driver.upload(self._numbers, numbers)
-        all_arguments = (*arguments, ctypes.c_uint64(self._numbers))
-        self._driver.launch(self._function(name), self._blocks_for(elements), THREADS, all_arguments)
-        self._driver.synchronize()
-        self._driver.download(numbers, self._numbers)
-        return [int(number) for number in numbers]
+    def _seen(self, looks: Sequence[_Look]) -> list[list[int]]:
+        """What each look, all of one kind, leaves of its numbers; the copy of many waits for them all."""
+        seen = [list(look.begin) for look in looks]
+        there = [place for place, look in enumerate(looks) if look.elements]
+        for begin in range(0, len(there), _LOOKS):
+            places = there[begin : begin + _LOOKS]
+            numbers = np.array([seen[place] for place in places], np.uint64)
+            self._driver.upload(self._numbers, numbers)
+            for row, place in enumerate(places):
+                look, result = looks[place], ctypes.c_uint64(self._numbers + row * numbers.strides[0])
+                function, blocks = self._function(look.kernel), self._blocks_for(look.elements)
+                self._driver.launch(function, blocks, THREADS, (*look.arguments, result))
+            self._driver.download(numbers, self._numbers)
+            for place, found in zip(places, numbers.tolist(), strict=True):
+                seen[place] = found
+        return seen
 
     def _blocks_for(self, elements: int) -> int:
         return max(1, min(self._blocks, -(-elements // THREADS)))

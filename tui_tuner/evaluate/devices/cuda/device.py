@@ -155,9 +155,9 @@ class CudaDevice(Device):
             self._driver.upload(array.address, host)
         if index in restored and host.nbytes:
             record.pristine[index] = self._driver.allocate(host.nbytes)
-            self._driver.upload(record.pristine[index], host)
+            self._driver.copy_async(record.pristine[index], array.address, host.nbytes, self._backend.stream_handle)
         elif self._checks is not None:
-            record.digests[index] = self._checks.digest(array.address, host.nbytes)
+            (record.digests[index],) = self._checks.digest_each([(array.address, host.nbytes)])
         return self._backend.pointer(array.address)
 
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
@@ -190,24 +190,23 @@ class CudaDevice(Device):
         with self._faults():
             return verdict(self._checks.tally(address, kernel, expected, allowed), element, expected, allowed)
 
-    def is_unchanged(self, buffers: Buffers, index: int) -> bool:
-        """Whether an array holds what it held when it was allocated."""
+    def changed(self, buffers: Buffers, indices: Sequence[int]) -> int | None:
+        """The first of these arrays that does not hold what it held when it was allocated; or None."""
         record: DeviceArrays = buffers.handle
-        if self._checks is None or index not in record.digests:
-            return super().is_unchanged(buffers, index)
-        array = record.arrays[index]
+        if self._checks is None or not all(index in record.digests for index in indices):
+            return super().changed(buffers, indices)
+        arrays = [record.arrays[index] for index in indices]
         with self._faults():
-            return self._checks.digest(array.address, array.layout.nbytes) == record.digests[index]
+            digests = self._checks.digest_each([(array.address, array.layout.nbytes) for array in arrays])
+        held = zip(indices, digests, strict=True)
+        return next((index for index, digest in held if digest != record.digests[index]), None)
 
     def guard_violation(self, buffers: Buffers) -> str | None:
         """Which argument's guard was written to; what lies beyond the guards faults at once."""
         find = None if self._checks is None else self._checks.damage
         with self._faults():
-            for index, array in buffers.handle.arrays.items():
-                damage = self._memory.violation(array, find)
-                if damage is not None:
-                    return f"argument {index + 1}: {damage}"
-        return None
+            violation = self._memory.violation(buffers.handle.arrays, find)
+        return None if violation is None else f"argument {violation[0] + 1}: {violation[1]}"
 
     def free(self, buffers: Buffers) -> None:
         """Give the memory back; on a lost context it goes with the process."""
