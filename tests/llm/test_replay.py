@@ -9,7 +9,7 @@ import pytest
 from tests.llm.wires import REQUEST
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Message, Reply, Request, Stop, Usage
-from tui_tuner.llm.replay import ReplayBackend
+from tui_tuner.llm.replay import ReplayBackend, read_replies
 from tui_tuner.llm.streams import complete
 
 OTHER = replace(REQUEST, messages=(Message("user", "And now?"),))
@@ -55,6 +55,17 @@ async def test_the_same_request_asked_twice_gets_both_its_replies_in_order(tmp_p
     replay = ReplayBackend(file)
 
     assert [(await complete(replay, REQUEST)).text for _ in range(2)] == ["first", "second"]
+
+
+async def test_what_a_session_had_before_it_was_resumed_does_not_come_again(tmp_path: Path) -> None:
+    file, had = tmp_path / "journal.jsonl", tmp_path / "resumed.jsonl"
+    record(file, (REQUEST, "first"), (REQUEST, "second"))
+    record(had, (OTHER, "first"), (PLAN, "second"))
+    replay = ReplayBackend(file)
+
+    replay.leave_out(read_replies(had))
+
+    assert (await complete(replay, REQUEST)).text == "second"
 
 
 async def test_nothing_left_of_a_purpose_is_an_error_that_names_it(tmp_path: Path) -> None:

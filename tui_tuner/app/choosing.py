@@ -19,7 +19,7 @@ from tui_tuner.evaluate.this_machine import LocalOptions
 from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose, parse_spec
 from tui_tuner.llm.prices import price_of
-from tui_tuner.llm.replay import CachedBackend, answered_in
+from tui_tuner.llm.replay import CachedBackend, ReplayBackend, answered_in
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
 from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
@@ -171,6 +171,8 @@ async def model_of(
     backend = given or await choose(options.llm, model, passed.append)
     if backend is None:
         return None, [f"no language model ({'; '.join(passed)})"] if passed else []
+    if isinstance(backend, ReplayBackend):
+        return backend, []
     policy = BackoffPolicy(limit_s=model.timeout_s)
     return RetryingBackend(backend, policy) if given is None else BorrowedBackend(backend, policy), []
 
@@ -180,7 +182,7 @@ def models_for(run: RunDirectory, settings: Settings) -> Callable[[str], Awaitab
 
     async def model_named(name: str) -> Backend:
         backend, notes = await model_of(run.options.model_copy(update={"llm": name}), settings)
-        backend = cached(backend, run, settings)
+        backend = in_run(backend, run, settings)
         if backend is None:
             raise ModelError("".join(notes) or f"'{name}' is no model", hint="name one, as in: ollama:qwen3")
         return backend
@@ -201,18 +203,22 @@ def memory_of(options: SessionOptions, settings: Settings) -> Memory | None:
     return Memory(Database(settings.memory.place), sessions, replies) if sessions or replies else None
 
 
-def cached(backend: Backend | None, run: RunDirectory, settings: Settings) -> Backend | None:
-    """The model, with its replies kept where the user wants that.
+def in_run(backend: Backend | None, run: RunDirectory, settings: Settings) -> Backend | None:
+    """The model as a run goes on with it: no recorded reply comes twice, and replies are kept where the user wants that.
 
     Raises:
         ModelError: the run's journal cannot be read.
     """
-    if backend is None or not run.options.cache_replies:
+    if backend is None or not (run.options.cache_replies or isinstance(backend, ReplayBackend)):
+        return backend
+    past = answered_in(run.journal.records, run.journal.path)
+    if isinstance(backend, ReplayBackend):
+        backend.leave_out(past)
+    if not run.options.cache_replies:
         return backend
     of_a_reply: dict[str, object] = settings.model.model_dump(mode="json", include=_OF_A_REPLY)
     if run.options.temperature is not None:
         of_a_reply["temperature"] = run.options.temperature
-    past = answered_in(run.journal.records, run.journal.path)
     answered = [(one.request.purpose, one.request.messages) for one in past]
     return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)
 

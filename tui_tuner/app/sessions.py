@@ -13,7 +13,7 @@ from tui_tuner.app.choosing import (
     GivenObjects,
     StrategyAndModel,
     builds_at_once,
-    cached,
+    in_run,
     choose_for,
     decided,
     local_options,
@@ -167,7 +167,7 @@ def _setup(
     """The session of a run; where none can be made, the run's journal is given back."""
     try:
         evaluator = evaluator or _evaluator(run, settings)
-        model, memory = cached(chosen.backend, run, settings), memory_of(run.options, settings)
+        model, memory = in_run(chosen.backend, run, settings), memory_of(run.options, settings)
         limit = settings.model.max_tokens
         models = models_for(run, settings)
         session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory, models=models)
