@@ -204,7 +204,7 @@ def memory_of(options: SessionOptions, settings: Settings) -> Memory | None:
 
 
 def in_run(backend: Backend | None, run: RunDirectory, settings: Settings) -> Backend | None:
-    """The model as a run goes on with it: no recorded reply comes twice, and replies are kept where the user wants that.
+    """The model as a run goes on with it: no recorded reply comes twice, and replies are kept where that is wanted.
 
     Raises:
         ModelError: the run's journal cannot be read.
