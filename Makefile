@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 3
 TEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test stress alone check clean
+.PHONY: demo test stress alone check docs clean
 
 demo: $(VENV)/demo
 	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator --strategy one_prompt --max-evals 40 \
@@ -27,11 +27,16 @@ stress: $(VENV)/compiled
 alone: $(VENV)/dev
 	$(BIN)/python .ci/alone.py $(ONLY)
 
-check: $(VENV)/dev
+check: $(VENV)/dev docs
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The documentation as a site; a broken link or anchor, and a page that the navigation lacks, are errors.
+docs: $(VENV)/dev
+	$(BIN)/sphinx-build --quiet --fresh-env --fail-on-warning --conf-dir .ci/site --doctree-dir build/doctrees . build/site
+	@echo build/site/index.html
 
 $(VENV)/bin/python:
 	$(PYTHON) .ci/make_venv.py $(VENV)
