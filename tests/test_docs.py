@@ -167,6 +167,15 @@ def test_relative_links_lead_to_files(document):
     assert missing == []
 
 
+NAMED = re.compile(r"`((?:tui_tuner|tests|benchmarks|docs|sample_kernels|themes|\.ci)/[\w./*-]+)(?:::\w+)?`")
+
+
+@each_document
+def test_files_of_the_program_that_a_document_names_are_there(document):
+    named = NAMED.findall(document.read_text("utf-8"))
+    assert [path for path in named if not any(ROOT.glob(path.rstrip("/")))] == []
+
+
 @pytest.fixture
 def options(capsys) -> dict[str, set[str]]:
     """The options of each command as its help names them; those of a tuning under the empty name."""

@@ -39,7 +39,11 @@ COMMANDS_BY_NAME = {
     for command in (
         *_SUBJECTS_OWN,
         Command("tune-all", "Tune all below a directory.", "tui_tuner.cli.session_commands:add_tune_all"),
-        Command("init", "Write a first problem file from the kernel's own signature.", "tui_tuner.cli.tools:add_init"),
+        Command(
+            "init",
+            "Write a first problem file from the kernel, the host's code and, where there is one, a model; and try it.",
+            "tui_tuner.cli.tools:add_init",
+        ),
         Command(
             "strategy",
             "List the strategies with their options, or write a first file for one of your own.",
