@@ -12,6 +12,7 @@ from tui_tuner.prompts.ranking import (
     promising,
     ranking,
     shared_facts,
+    uncompared_facts,
     untried_facts,
 )
 from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
@@ -133,6 +134,15 @@ def test_switches_are_looked_at_beside_the_tunables_that_matter_most():
         for (values, _), timing in zip(rows, timings, strict=True)
     ]
     assert "p=1 with on=1" in untried_facts(known, SearchSpace(tunables))
+
+
+def test_switches_that_were_compared_at_one_position_of_another_are_named():
+    space = SearchSpace({"a": (0, 1), "b": (0, 1), "c": (1, 2, 4)})
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 0, 1.0)), space) == "a with b=1"
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 0, 1.0), (1, 1, 1.0)), space) == "a with b=1; b with a=0"
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 1, 1.0)), space) == ""
+    ruled = SearchSpace({"a": (0, 1), "b": (0, 1)}, ["a == 0 or b == 0"])
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 0, 1.0)), ruled) == ""
 
 
 def test_columns_are_explained_where_they_stand():

@@ -84,6 +84,30 @@ def untried_facts(evaluations: Sequence[Evaluation], space: SearchSpace) -> str:
     return "; ".join(" with ".join(f"{n}={v}" for n, v in pair.items()) for pair in islice(possible, _MOST_PAIRS))
 
 
+def uncompared_facts(evaluations: Sequence[Evaluation], space: SearchSpace) -> str:
+    """The switches whose effect is known with one position of another switch alone; empty where there are none."""
+    switches = {name: values for name, values in space.tunables.items() if len(values) == 2}
+    told = [
+        f"{name} with {other}={position}"
+        for name, values in switches.items()
+        for other in switches
+        if other != name and (seen := _compared_with(name, other, evaluations))
+        for position in switches[other]
+        if position not in seen and all(space.allows({name: value, other: position}) for value in values)
+    ]
+    return "; ".join(told[:_MOST_PAIRS])
+
+
+def _compared_with(name: str, other: str, evaluations: Sequence[Evaluation]) -> set[Value]:
+    """The values of one tunable that pairs have which differ in another tunable alone."""
+    return {
+        value
+        for value in {e.configuration[other] for e in evaluations}
+        for times in _alike(name, [e for e in evaluations if e.configuration[other] == value])
+        if len(times) > 1
+    }
+
+
 def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation], *, ranges: bool) -> str:
     ratios = _paired(name, values, evaluations)
     known = [

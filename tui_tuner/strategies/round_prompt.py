@@ -26,6 +26,7 @@ from tui_tuner.prompts.ranking import (
     promising,
     ranking,
     shared_facts,
+    uncompared_facts,
     untried_facts,
 )
 from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
@@ -113,7 +114,6 @@ def first_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> t
                 count=wanted.count,
                 size=known.space.size_in_words,
                 evaluations=wanted.left,
-                hidden="" if _shows(known, source=source) or not known.is_told_more else f"\n{render('hidden_source')}",
                 answer=render("search_answer", count=wanted.count, names=", ".join(names)),
             ),
             SYSTEM,
@@ -127,7 +127,7 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
     evaluations = [one.evaluation for one in known.measured]
     names = list(known.free)
     best = min(known.measured, key=lambda one: one.milliseconds)
-    last = _last_round(known, wanted)
+    last, left = _last_round(known, wanted), max(0, wanted.left - wanted.count)
     remarks = "\n".join(f"  - {remark}" for remark in wanted.remarks[:_MOST_REMARKS])
 
     def built(rows: int, source: bool) -> list[Message]:
@@ -139,7 +139,6 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 ranking=ranking(known.measured, names, rows),
                 failures=failures(known.measured, names) or "none",
                 effects=effect_facts(evaluations, known.free, ranges=known.is_told_more),
-                ranges=f" {render('effect_ranges')}" if known.is_told_more else "",
                 round=wanted.number,
                 rounds=last,
                 count=wanted.count,
@@ -151,7 +150,8 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 columns=column_facts(known.measured),
                 facts="\n".join(_facts(known, best)),
                 remarks=render("remarks", remarks=remarks) if remarks else "",
-                parts=render(_parts(known, is_last=wanted.number >= last), left=max(0, wanted.left - wanted.count)),
+                advice=f"\n{render('reading_results')}" if known.is_told_more else "",
+                last=f"\n{render('last_round', left=left)}" if known.is_told_more and wanted.number >= last else "",
                 answer=render("search_answer", count=wanted.count, names=", ".join(names)),
             ),
             SYSTEM,
@@ -167,13 +167,6 @@ def _last_round(known: SearchKnowledge, wanted: Round) -> int:
     return min(rounds, wanted.number - 1 + session.budget.calls_left) if known.is_told_more else rounds
 
 
-def _parts(known: SearchKnowledge, *, is_last: bool) -> str:
-    """The template that says of what kinds the configurations of a round shall be."""
-    if not known.is_told_more:
-        return "parts_as_recorded"
-    return "parts_of_last" if is_last else "parts"
-
-
 def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]:
     """What is told of the measured ones where there is something to tell."""
     evaluations = [one.evaluation for one in known.measured]
@@ -181,6 +174,8 @@ def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]
         yield f"- All of the best {BEST} share: {shared}."
     if untried := untried_facts(evaluations, known.space):
         yield f"- Good values that were never measured together, and can be: {untried}."
+    if known.is_told_more and (uncompared := uncompared_facts(evaluations, known.space)):
+        yield f"- The effect of these switches is not known there, only where the other one is opposite: {uncompared}."
     if best.evaluation.timing is not None:
         yield from _near(known, best.evaluation.configuration)
 
@@ -218,7 +213,7 @@ def _fitted(built: Callable[[int, bool], list[Message]], rows: int, tokens: int 
 
 def _situation(known: SearchKnowledge, *, source: bool) -> str:
     session, problem, options = known.session, known.session.problem, known.session.options.rounds
-    shows_source = _shows(known, source=source)
+    shows_source = source and options.include_kernel_source and bool(problem.source_text.strip())
     return render(
         "search_situation",
         device=f"<device>\n{device_facts(session.bench.device)}\n</device>\n" if options.hardware_context else "",
@@ -229,12 +224,6 @@ def _situation(known: SearchKnowledge, *, source: bool) -> str:
         restrictions="\n".join(known.candidate.restrictions) or "none",
         bounds=_bounds(known),
     )
-
-
-def _shows(known: SearchKnowledge, *, source: bool) -> bool:
-    """Whether the kernel's source stands in the prompt, if it has room."""
-    session = known.session
-    return source and session.options.rounds.include_kernel_source and bool(session.problem.source_text.strip())
 
 
 def _bounds(known: SearchKnowledge) -> str:
