@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problem.test_space_large import GEMM, GEMM_RESTRICTIONS, rng
-from tui_tuner.problem.nearby import nearest_valid, neighbours
+from tui_tuner.problem.nearby import around, nearest_valid, neighbours
 from tui_tuner.problem.space import SearchSpace
 
 TUNABLES = {"tile": [64, 16, 32, 128], "vector": [1, 2, 4], "shared": [False, True], "layout": ["row", "col", "z"]}
@@ -27,6 +27,15 @@ def test_neighbours_are_one_step_away_in_one_tunable_and_valid():
     assert [changed(at_the_edge, neighbour) for neighbour in neighbours(SPACE, at_the_edge)] == [
         {"tile": 64}, {"vector": 2}, {"layout": "col"}, {"layout": "z"}
     ]  # fmt: skip
+
+
+def test_what_is_around_has_half_and_double_where_a_list_has_finer_steps():
+    space = SearchSpace({"block": list(range(8, 257, 8)), "tile": [1, 2, 4], "on": [False, True]}, ["block < 120"])
+    start = {"block": 64, "tile": 2, "on": True}
+    assert [changed(start, one) for one in around(space, start)] == [
+        {"block": 56}, {"block": 72}, {"tile": 1}, {"tile": 4}, {"on": False}, {"block": 32}
+    ]  # fmt: skip
+    assert changed(start, around(space, {**start, "block": 48})[-1]) == {"block": 96}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from tui_tuner.prompts.ranking import (
     effect_facts,
     failures,
     noise,
+    promising,
     ranking,
     shared_facts,
+    uncompared_facts,
     untried_facts,
 )
 from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
@@ -97,9 +99,13 @@ SPACE = {"a": (1, 2, 4), "b": (0, 1)}
 def test_the_effect_of_a_value_is_that_of_configurations_which_differ_in_nothing_else():
     known = grid((1, 0, 4.0), (1, 1, 2.0), (2, 0, 1.0), (2, 1, 2.0), (4, 1, 9.0))
     assert effect_facts(known, {**SPACE, "a": (1, 2, 4, 8)}).splitlines() == [
-        "a: 1 to 2: 0.5 (2), 2 to 4: 4.5 (1); never right or never tried: 8",
-        "b: 0 to 1: 1 (2)",
+        "a: 1 to 2: 0.5 (2: 0.25 to 1), 2 to 4: 4.5 (1); never right or never tried: 8",
+        "b: 0 to 1: 1 (2: 0.5 to 2)",
     ]
+    assert effect_facts(known, SPACE, ranges=False).splitlines()[1] == "b: 0 to 1: 1 (2)"
+    assert (
+        effect_facts(grid((1, 0, 1.0), (1, 1, 2.0), (2, 0, 1.0), (2, 1, 2.1)), {"b": (0, 1)}) == "b: 0 to 1: 2.05 (2)"
+    )
     assert effect_facts(known[:1], {"a": (1,)}) == "a: no two measured differ in it alone"
 
 
@@ -130,6 +136,15 @@ def test_switches_are_looked_at_beside_the_tunables_that_matter_most():
     assert "p=1 with on=1" in untried_facts(known, SearchSpace(tunables))
 
 
+def test_switches_that_were_compared_at_one_position_of_another_are_named():
+    space = SearchSpace({"a": (0, 1), "b": (0, 1), "c": (1, 2, 4)})
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 0, 1.0)), space) == "a with b=1"
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 0, 1.0), (1, 1, 1.0)), space) == "a with b=1; b with a=0"
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 1, 1.0)), space) == ""
+    ruled = SearchSpace({"a": (0, 1), "b": (0, 1)}, ["a == 0 or b == 0"])
+    assert uncompared_facts(grid((0, 0, 2.0), (1, 0, 1.0)), ruled) == ""
+
+
 def test_columns_are_explained_where_they_stand():
     plain = timed(1, 2.0)
     held = MeasuredConfiguration(plain.evaluation, 1, Occupancy(2, 16, 64, ("warps",)), None)
@@ -155,9 +170,17 @@ def test_the_bounds_of_a_space_are_exact_whether_it_is_ruled_or_listed():
     assert bounds_facts(BLOCKS) == told
     assert bounds_facts(SearchSpace(BLOCKS.tunables, members=list(BLOCKS.configurations()))) == told
     assert bounds_facts(SearchSpace({"a": [2, 4, 6], "b": [1, 2, 3]}, ["a % b == 0"])) == ("a is a multiple of b",)
+    tiles = SearchSpace({"tile": [8, 16, 32], "block": [2, 4, 8], "v": [1, 2, 4]}, ["tile % (block * v) == 0"])
+    assert bounds_facts(tiles) == ("tile is a multiple of block * v",)
+    assert bounds_facts(tiles, of_products=False) == ()
     assert bounds_facts(SearchSpace({f"t{i}": list(range(20)) for i in range(6)})) == ()
 
 
-def test_what_is_one_step_from_the_best_and_not_measured_is_named():
-    best = {"block_size_x": 16, "block_size_y": 1, "tile": 1, "shared": 1}
-    assert neighbour_facts(BLOCKS, best, [best, {**best, "tile": 3}]) == "block_size_y=2; shared=0"
+def test_what_is_close_to_the_best_is_named_with_what_the_change_did_elsewhere_the_promising_first():
+    known = grid((1, 0, 2.0), (2, 0, 3.0), (1, 1, 1.0), (2, 1, 1.5))
+    best = {"a": 1, "b": 2}
+    new = [{"a": 2, "b": 2}, {"a": 1, "b": 1}, {"a": 1, "b": 3}]
+    assert promising(best, new, known) == [{"a": 1, "b": 1}, {"a": 1, "b": 3}, {"a": 2, "b": 2}]
+    assert neighbour_facts(best, new, known) == "a=2 (1.5); b=1; b=3"
+    assert neighbour_facts(best, new) == "a=2; b=1; b=3"
+    assert neighbour_facts(best, [{"a": 1, "b": b} for b in range(3, 23)]).endswith("b=18 and 4 more")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from tui_tuner.problem.component import ListedComponent, by_depth
 from tui_tuner.problem.model import Configuration, Value
@@ -25,6 +27,17 @@ def neighbours(space: SearchSpace, configuration: Configuration) -> list[Configu
     return [neighbour for neighbour in changed if space.contains(neighbour)]
 
 
+def around(space: SearchSpace, configuration: Configuration) -> list[Configuration]:
+    """The neighbours, and behind them those at about half and double of a number, where its list has finer steps."""
+    farther = (
+        {**configuration, name: value}
+        for name, values in space.tunables.items()
+        if is_ordinal(values)
+        for value in _at_half_and_double(configuration[name], values)
+    )
+    return new_ones([*neighbours(space, configuration), *filter(space.contains, farther)], [configuration])
+
+
 def random_batch(
     space: SearchSpace, measured: Sequence[Configuration], count: int, rng: random.Random
 ) -> list[Configuration]:
@@ -38,17 +51,24 @@ def pattern_batch(
     taken: Sequence[Configuration],
     count: int,
     rng: random.Random,
+    near: Callable[[Configuration], Iterable[Configuration]] | None = None,
 ) -> list[Configuration]:
     """New neighbours of the best, then those of the second best and so on, then random ones.
 
     Pattern search after R. Hooke and T. A. Jeeves, "Direct search" solution of numerical and statistical problems,
     J. ACM 8(2), 1961: exploratory moves along one coordinate at a time, from the best point known.
+
+    Args:
+        near: what is taken for the neighbours of a configuration, in their order.
     """
-    batch = new_ones((near for best in ranked for near in neighbours(space, best)), taken, count)
+    beside = near or partial(neighbours, space)
+    batch = new_ones((one for best in ranked for one in beside(best)), taken, count)
     return [*batch, *random_batch(space, [*taken, *batch], count - len(batch), rng)]
 
 
-def new_ones(proposed: Iterable[Configuration], known: Sequence[Configuration], count: int) -> list[Configuration]:
+def new_ones(
+    proposed: Iterable[Configuration], known: Sequence[Configuration], count: float = math.inf
+) -> list[Configuration]:
     """The first so many that are not known, each once."""
     keys = {exact_key(configuration) for configuration in known}
     batch: list[Configuration] = []
@@ -92,6 +112,13 @@ def _beside(value: Value, values: Sequence[Value]) -> list[Value]:
     ordered = in_order(values)
     place = ordered.index(value)
     return [*ordered[max(0, place - 1) : place], *ordered[place + 1 : place + 2]]
+
+
+def _at_half_and_double(value: Value, values: Sequence[Value]) -> list[Value]:
+    numbers = [one for one in values if not isinstance(one, str | bool)]
+    if isinstance(value, str | bool) or not numbers:
+        return []
+    return [min(numbers, key=lambda one: abs(one - wanted)) for wanted in (value / 2, value * 2)]
 
 
 def _listed(value: Value, values: Sequence[Value], default: Value) -> Value:

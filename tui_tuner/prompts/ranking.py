@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 
@@ -21,16 +21,44 @@ BEST = 8
 _MOST_PAIRS = 12
 _NEAR = 1.15
 """A value is good if some configuration with it takes at most so many times as long as the best."""
+_AGREED = 1.1
+"""The largest ratio of a change over its least, up to which pairs are said to agree."""
 _RANKED = 3
 """So many tunables that matter most are looked at for good values that never met, besides the switches."""
 
 
-def effect_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
+def effect_facts(
+    evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]], *, ranges: bool = True
+) -> str:
     """For each tunable what it did alone: times over those of the same configurations with the value before.
 
     The best time of each value would mix its effect with that of everything else that differs between the two.
+
+    Args:
+        ranges: whether it is told how far pairs disagree, which a mean hides.
     """
-    return "\n".join(_effects(name, values, evaluations) for name, values in tunables.items())
+    return "\n".join(_effects(name, values, evaluations, ranges=ranges) for name, values in tunables.items())
+
+
+def effect_elsewhere(best: Configuration, other: Configuration, evaluations: Sequence[Evaluation]) -> float | None:
+    """What the change from one configuration to another did where the rest was different; None where nobody tried.
+
+    Args:
+        other: differs in one tunable.
+    """
+    name = next(name for name, value in other.items() if value != best[name])
+    pairs = [times for times in _alike(name, evaluations) if best[name] in times and other[name] in times]
+    return _geometric_mean([times[other[name]] / times[best[name]] for times in pairs]) if pairs else None
+
+
+def promising(
+    best: Configuration, new: Sequence[Configuration], evaluations: Sequence[Evaluation]
+) -> list[Configuration]:
+    """Configurations that differ from the best in one tunable, those first whose change was of use elsewhere.
+
+    Behind them come those whose change nobody tried, then those whose change made others slower.
+    """
+    return sorted(new, key=lambda one: effect_elsewhere(best, one, evaluations) or 1.0)
 
 
 def shared_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
@@ -56,9 +84,36 @@ def untried_facts(evaluations: Sequence[Evaluation], space: SearchSpace) -> str:
     return "; ".join(" with ".join(f"{n}={v}" for n, v in pair.items()) for pair in islice(possible, _MOST_PAIRS))
 
 
-def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation]) -> str:
+def uncompared_facts(evaluations: Sequence[Evaluation], space: SearchSpace) -> str:
+    """The switches whose effect is known with one position of another switch alone; empty where there are none."""
+    switches = {name: values for name, values in space.tunables.items() if len(values) == 2}
+    told = [
+        f"{name} with {other}={position}"
+        for name, values in switches.items()
+        for other in switches
+        if other != name and (seen := _compared_with(name, other, evaluations))
+        for position in switches[other]
+        if position not in seen and all(space.allows({name: value, other: position}) for value in values)
+    ]
+    return "; ".join(told[:_MOST_PAIRS])
+
+
+def _compared_with(name: str, other: str, evaluations: Sequence[Evaluation]) -> set[Value]:
+    """The values of one tunable that pairs have which differ in another tunable alone."""
+    return {
+        value
+        for value in {e.configuration[other] for e in evaluations}
+        for times in _alike(name, [e for e in evaluations if e.configuration[other] == value])
+        if len(times) > 1
+    }
+
+
+def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation], *, ranges: bool) -> str:
     ratios = _paired(name, values, evaluations)
-    known = [f"{one} to {other}: {_geometric_mean(found):.3g} ({len(found)})" for (one, other), found in ratios.items()]
+    known = [
+        f"{one} to {other}: {_geometric_mean(found):.3g} ({_of_pairs(found) if ranges else len(found)})"
+        for (one, other), found in ratios.items()
+    ]
     timed = _best_by_value(name, evaluations)
     untried = [str(value) for value in values if value not in timed]
     parts = [", ".join(known) or "no two measured differ in it alone"]
@@ -67,21 +122,32 @@ def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluatio
     )
 
 
+def _of_pairs(ratios: Sequence[float]) -> str:
+    """How many they are, and from where to where they go if they disagree."""
+    least, most = min(ratios), max(ratios)
+    return f"{len(ratios)}: {least:.3g} to {most:.3g}" if most > _AGREED * least else str(len(ratios))
+
+
 def _paired(
     name: str, values: Sequence[Value], evaluations: Sequence[Evaluation]
 ) -> dict[tuple[Value, Value], list[float]]:
     """Ratios of the times of configurations that differ in one tunable alone, between one value and the next timed."""
+    ratios: defaultdict[tuple[Value, Value], list[float]] = defaultdict(list)
+    for times in _alike(name, evaluations):
+        for one, other in pairwise(value for value in values if value in times):
+            ratios[one, other].append(times[other] / times[one])
+    places = {value: place for place, value in enumerate(values)}
+    return dict(sorted(ratios.items(), key=lambda pair: (places[pair[0][0]], places[pair[0][1]])))
+
+
+def _alike(name: str, evaluations: Sequence[Evaluation]) -> Collection[Mapping[Value, float]]:
+    """For each group of configurations that differ in one tunable alone, the time of each of its values."""
     alike: defaultdict[object, dict[Value, float]] = defaultdict(dict)
     for evaluation in evaluations:
         if evaluation.timing is not None:
             rest = {other: value for other, value in evaluation.configuration.items() if other != name}
             alike[exact_key(rest)][evaluation.configuration[name]] = evaluation.timing.median
-    ratios: defaultdict[tuple[Value, Value], list[float]] = defaultdict(list)
-    for times in alike.values():
-        for one, other in pairwise(value for value in values if value in times):
-            ratios[one, other].append(times[other] / times[one])
-    places = {value: place for place, value in enumerate(values)}
-    return dict(sorted(ratios.items(), key=lambda pair: (places[pair[0][0]], places[pair[0][1]])))
+    return alike.values()
 
 
 def _geometric_mean(ratios: Sequence[float]) -> float:

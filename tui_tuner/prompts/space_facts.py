@@ -7,11 +7,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations, product
 
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.problem.nearby import neighbours
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.tunables import exact_key
+from tui_tuner.prompts.ranking import effect_elsewhere
 
 LISTED = 20_000
 """Of a space with more configurations no bounds are told: they would have to be listed."""
@@ -22,28 +23,40 @@ _AXIS = re.compile(r"_?[xyz]$")
 
 
 @lru_cache(maxsize=4)
-def bounds_facts(space: SearchSpace) -> tuple[str, ...]:
+def bounds_facts(space: SearchSpace, *, of_products: bool = True) -> tuple[str, ...]:
     """What the valid configurations have in common beyond the lists of values: products, multiples, needs of switches.
 
     Listing them takes up to a second; prompts of one search ask again and again.
+
+    Args:
+        of_products: whether multiples of the product of two tunables are told.
     """
     if space.size_up_to(LISTED + 1) > LISTED:
         return ()
     members = list(space.configurations())
     free = {name: values for name, values in space.tunables.items() if len(values) > 1}
-    return tuple([*_products(members, free), *_multiples(members, free), *_needs(members, free)][:MOST_BOUNDS])
+    multiples = _multiples(members, free, of_products=of_products)
+    return tuple([*_products(members, free), *multiples, *_needs(members, free)][:MOST_BOUNDS])
 
 
-def neighbour_facts(space: SearchSpace, best: Configuration, measured: Sequence[Configuration]) -> str:
-    """The valid ones one step from the best that are not measured, each as what is other in it."""
-    known = {exact_key(configuration) for configuration in measured}
-    new = [_changed(best, one) for one in neighbours(space, best) if exact_key(one) not in known]
+def neighbour_facts(best: Configuration, new: Sequence[Configuration], evaluations: Sequence[Evaluation] = ()) -> str:
+    """Configurations that differ from the best in one tunable, each as what is other in it.
+
+    Args:
+        evaluations: where the same change was measured elsewhere, what it did there is told.
+    """
+    told = [_changed(best, one) + _elsewhere(best, one, evaluations) for one in new]
     more = f" and {len(new) - MOST_NEIGHBOURS} more" if len(new) > MOST_NEIGHBOURS else ""
-    return "; ".join(new[:MOST_NEIGHBOURS]) + more
+    return "; ".join(told[:MOST_NEIGHBOURS]) + more
 
 
 def _changed(one: Configuration, other: Configuration) -> str:
     return ", ".join(f"{name}={value}" for name, value in other.items() if value != one[name])
+
+
+def _elsewhere(best: Configuration, one: Configuration, evaluations: Sequence[Evaluation]) -> str:
+    ratio = effect_elsewhere(best, one, evaluations)
+    return "" if ratio is None else f" ({ratio:.3g})"
 
 
 def _products(members: Sequence[Configuration], free: Mapping[str, Sequence[Value]]) -> Iterator[str]:
@@ -59,20 +72,30 @@ def _products(members: Sequence[Configuration], free: Mapping[str, Sequence[Valu
             yield f"{' * '.join(names)}: {min(products)} to {max(products)}"
 
 
-def _multiples(members: Sequence[Configuration], free: Mapping[str, Sequence[Value]]) -> Iterator[str]:
-    """The tunables that are always multiples of others, where their lists would allow else."""
+def _multiples(
+    members: Sequence[Configuration], free: Mapping[str, Sequence[Value]], *, of_products: bool
+) -> Iterator[str]:
+    """The tunables that are always multiples of others, or of products of two, where their lists would allow else."""
     numbers = {name: values for name, values in free.items() if all(type(v) is int and v > 0 for v in values)}
     columns = {name: [int(one[name]) for one in members] for name in numbers}
-    for name, values in numbers.items():
-        divisors = [
-            other
-            for other, others in numbers.items()
-            if other != name
-            and any(int(value) % int(divisor) for value in values for divisor in others)
-            and not any(one % two for one, two in set(zip(columns[name], columns[other], strict=True)))
+
+    def divides(name: str, factors: Sequence[str]) -> bool:
+        rows = set(zip(columns[name], *(columns[factor] for factor in factors), strict=True))
+        return not any(one % math.prod(row) for one, *row in rows)
+
+    def could_fail(name: str, factors: Sequence[str]) -> bool:
+        lists = product(*(numbers[factor] for factor in factors))
+        return any(int(value) % math.prod(map(int, row)) for row in lists for value in numbers[name])
+
+    for name in numbers:
+        single = [(other,) for other in numbers if other != name and divides(name, [other])]
+        together = [
+            (*one, *other) for one, other in combinations(single, 2) if of_products and divides(name, [*one, *other])
         ]
-        if divisors:
-            yield f"{name} is a multiple of {', of '.join(divisors)}"
+        implied = {(factor,) for pair in together for factor in pair}
+        told = [factors for factors in [*single, *together] if could_fail(name, factors) and factors not in implied]
+        if told:
+            yield f"{name} is a multiple of {', of '.join(' * '.join(factors) for factors in told)}"
 
 
 def _needs(members: Sequence[Configuration], free: Mapping[str, Sequence[Value]]) -> Iterator[str]:

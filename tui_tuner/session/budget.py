@@ -51,6 +51,11 @@ class Budget:
         """How many more evaluations are allowed."""
         return max(0, self._options.max_evaluations - self.evaluations)
 
+    @property
+    def calls_left(self) -> int:
+        """How many more calls of the model are allowed."""
+        return max(0, self._options.max_calls - self.model_calls)
+
     def book_call(self, cost: float | None) -> None:
         """Count a model call; a cost of None makes the sum unknown."""
         self.model_calls += 1

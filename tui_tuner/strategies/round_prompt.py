@@ -12,6 +12,8 @@ from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.inputs import label_of
+from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.nearby import around, neighbours, new_ones
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (
@@ -21,8 +23,10 @@ from tui_tuner.prompts.ranking import (
     effect_facts,
     failures,
     noise,
+    promising,
     ranking,
     shared_facts,
+    uncompared_facts,
     untried_facts,
 )
 from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
@@ -58,6 +62,19 @@ class SearchKnowledge:
     def free(self) -> dict[str, tuple[bool | int | float | str, ...]]:
         """The tunables that have several values."""
         return {name: values for name, values in self.space.tunables.items() if len(values) > 1}
+
+    @property
+    def is_told_more(self) -> bool:
+        """Whether the session began when prompts told how effects disagree and which question is the last."""
+        return self.session.wording > 4
+
+    def near(self, best: Configuration) -> list[Configuration]:
+        """What differs from a configuration in one tunable and is not measured, the most promising first."""
+        evaluations = [one.evaluation for one in self.measured]
+        measured = [evaluation.configuration for evaluation in evaluations]
+        if not self.is_told_more:
+            return new_ones(neighbours(self.space, best), measured)
+        return promising(best, new_ones(around(self.space, best), measured), evaluations)
 
 
 @dataclass(frozen=True)
@@ -110,6 +127,7 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
     evaluations = [one.evaluation for one in known.measured]
     names = list(known.free)
     best = min(known.measured, key=lambda one: one.milliseconds)
+    last, left = _last_round(known, wanted), max(0, wanted.left - wanted.count)
     remarks = "\n".join(f"  - {remark}" for remark in wanted.remarks[:_MOST_REMARKS])
 
     def built(rows: int, source: bool) -> list[Message]:
@@ -120,9 +138,9 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 measurements=_measurements(known),
                 ranking=ranking(known.measured, names, rows),
                 failures=failures(known.measured, names) or "none",
-                effects=effect_facts(evaluations, known.free),
+                effects=effect_facts(evaluations, known.free, ranges=known.is_told_more),
                 round=wanted.number,
-                rounds=known.session.options.rounds.max_rounds,
+                rounds=last,
                 count=wanted.count,
                 size=known.space.size_in_words,
                 evaluations=wanted.left,
@@ -132,6 +150,8 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 columns=column_facts(known.measured),
                 facts="\n".join(_facts(known, best)),
                 remarks=render("remarks", remarks=remarks) if remarks else "",
+                advice=f"\n{render('reading_results')}" if known.is_told_more else "",
+                last=f"\n{render('last_round', left=left)}" if known.is_told_more and wanted.number >= last else "",
                 answer=render("search_answer", count=wanted.count, names=", ".join(names)),
             ),
             SYSTEM,
@@ -141,6 +161,12 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
     return _fitted(built, min(MOST_ROWS, timed), tokens)
 
 
+def _last_round(known: SearchKnowledge, wanted: Round) -> int:
+    """The number of the last round that there can be."""
+    rounds, session = known.session.options.rounds.max_rounds, known.session
+    return min(rounds, wanted.number - 1 + session.budget.calls_left) if known.is_told_more else rounds
+
+
 def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]:
     """What is told of the measured ones where there is something to tell."""
     evaluations = [one.evaluation for one in known.measured]
@@ -148,10 +174,19 @@ def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]
         yield f"- All of the best {BEST} share: {shared}."
     if untried := untried_facts(evaluations, known.space):
         yield f"- Good values that were never measured together, and can be: {untried}."
+    if known.is_told_more and (uncompared := uncompared_facts(evaluations, known.space)):
+        yield f"- The effect of these switches is not known there, only where the other one is opposite: {uncompared}."
     if best.evaluation.timing is not None:
-        measured = [evaluation.configuration for evaluation in evaluations]
-        if near := neighbour_facts(known.space, best.evaluation.configuration, measured):
-            yield f"- One step from the best and not measured: {near}."
+        yield from _near(known, best.evaluation.configuration)
+
+
+def _near(known: SearchKnowledge, best: Configuration) -> Iterator[str]:
+    if near := known.near(best):
+        if known.is_told_more:
+            told = neighbour_facts(best, near, [one.evaluation for one in known.measured])
+            yield f"- Close to the best and not measured (in brackets what the same change did elsewhere): {told}."
+        else:
+            yield f"- One step from the best and not measured: {neighbour_facts(best, near)}."
 
 
 def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> MeasuredConfiguration:
@@ -192,7 +227,7 @@ def _situation(known: SearchKnowledge, *, source: bool) -> str:
 
 
 def _bounds(known: SearchKnowledge) -> str:
-    lines = bounds_facts(known.space)
+    lines = bounds_facts(known.space, of_products=known.is_told_more)
     return "\n".join(["", "<bounds>", *lines, "</bounds>"]) if lines else ""
 
 

@@ -18,7 +18,7 @@ from tui_tuner.format import counted_in_lines, time_words
 from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.problem.nearby import neighbours, new_ones, pattern_batch, random_batch
+from tui_tuner.problem.nearby import pattern_batch, random_batch
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.prompts.ranking import MeasuredConfiguration
@@ -93,10 +93,16 @@ class Rounds:
         best: Configuration | None = None
         while self._left and (ranked := self._ranked()) and ranked[0] != best:
             best = ranked[0]
-            await self._measure(new_ones(neighbours(self._space, best), self._known(), self._left), 0)
+            await self._measure(self._knowledge().near(best)[: self._left], 0)
         if self._left <= FEW:
-            last = pattern_batch(self._space, self._ranked(), self._known(), self._left, self._rng)
-            await self._measure(last, 0)
+            await self._measure(self._pattern(self._known(), self._left), 0)
+
+    def _pattern(self, taken: Sequence[Configuration], count: int) -> list[Configuration]:
+        """What is near the best, then what is near the next best; at random where there is nothing left of that."""
+        return pattern_batch(self._space, self._ranked(), taken, count, self._rng, self._knowledge().near)
+
+    def _knowledge(self) -> SearchKnowledge:
+        return SearchKnowledge(self._session, self._searched, self._space, self._measured(), memory_facts(self._found))
 
     def _known(self) -> list[Configuration]:
         return [one.evaluation.configuration for one in self._measured()]
@@ -165,9 +171,8 @@ class Rounds:
         return list(new.values())[: min(most, self._options.seeds + 1)]
 
     def _question(self, wanted: Round, seeds: Sequence[Configuration]) -> RoundQuestion:
-        measured, best = self._measured(), self._best()
-        known = SearchKnowledge(self._session, self._searched, self._space, measured, memory_facts(self._found))
-        taken = [*(one.evaluation.configuration for one in measured), *seeds]
+        known, best = self._knowledge(), self._best()
+        taken = [*(one.evaluation.configuration for one in known.measured), *seeds]
         default = self._searched.default_configuration
         start = default if best is None else {**default, **best.configuration}
         return RoundQuestion(self._session, self._candidate, known, wanted, taken, start)
@@ -219,7 +224,7 @@ class Rounds:
         count, taken = question.wanted.count, question.taken
         if self._options.fallback == "random":
             return random_batch(self._space, taken, count, self._rng)
-        return pattern_batch(self._space, self._ranked(), taken, count, self._rng)
+        return self._pattern(taken, count)
 
     async def _measure(self, batch: Sequence[Configuration], number: int) -> list[Evaluation]:
         for configuration in batch:

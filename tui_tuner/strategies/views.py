@@ -59,6 +59,11 @@ class BudgetView(Protocol):
         """How often the model was called so far."""
         ...
 
+    @property
+    def calls_left(self) -> int:
+        """How many more calls of the model are allowed."""
+        ...
+
 
 class BenchView(Protocol):
     """The device, and all that was evaluated on it."""
