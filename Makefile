@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 3
 TEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test stress alone check clean
+.PHONY: demo test stress alone guards check clean
 
 demo: $(VENV)/demo
 	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator --strategy one_prompt --max-evals 40 \
@@ -26,6 +26,10 @@ stress: $(VENV)/compiled
 # Every test in a process of its own, in random order: hours. Goes on after an interruption; `make alone ONLY=tests/tui`.
 alone: $(VENV)/dev
 	$(BIN)/python .ci/alone.py $(ONLY)
+
+# Each attack of docs/trust.md without what holds it off, one at a time: its test must fail. `make guards ONLY="11 12"`.
+guards: $(VENV)/dev
+	$(BIN)/python .ci/guards.py $(ONLY)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check
