@@ -63,7 +63,7 @@ def test_ordinary_source_is_not_refused(source):
 
 
 def test_the_message_names_the_line_after_comments_and_continued_lines():
-    source = '/* one\n two */ int a; \\\n still three\n// four\n\n#include "/etc/passwd"\n'
+    source = '/* one\n two */ int a; \\\n still three\n// four\n\n# /* five\n six */ include "/etc/passwd"\n'
 
     failure = refuse(source, "cuda")
 

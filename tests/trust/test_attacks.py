@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -31,6 +32,17 @@ def test_each_of_thirty_attacks_has_its_test() -> None:
     assert {origin for _, origin, *_ in rows} == {"source", "problem file", "reply", "compiler output", "comment"}
     for *_, file, test in rows:
         assert re.search(rf"^(?:async )?def {test}\(", (REPOSITORY / file).read_text(), re.MULTILINE), f"{file}::{test}"
+
+
+def test_each_attack_has_a_guard_that_can_be_taken_away() -> None:
+    guards = tomllib.loads((REPOSITORY / "tests/trust/guards.toml").read_text())["guards"]
+    assert {str(guard["attack"]) for guard in guards} == {
+        row[0] for row in ROW.findall((REPOSITORY / "docs/trust.md").read_text())
+    }
+    for guard in guards:
+        for file, old, new in guard["edits"]:
+            assert (REPOSITORY / file).read_text().count(old) == 1, f"attack {guard['attack']}: {old!r} in {file}"
+            assert new != old
 
 
 def test_a_comment_cannot_end_the_data_that_it_stands_in() -> None:

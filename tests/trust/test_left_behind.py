@@ -15,12 +15,14 @@ from tests.emulator.bench import Bench
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
+from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native import child as native_child
 from tui_tuner.evaluate.devices.native.code import C_FUNCTION, EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.evaluate.sandbox.launcher import UNCONFINED
+from tui_tuner.problem.candidate import Geometry
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(abi_version() == 0, reason="the operating system has no Landlock")
@@ -43,7 +45,17 @@ static int tries(int *out) {
 """
 IN_C = TRIES + "void attempt(int *out) { tries(out); }"
 IN_CUDA = TRIES + "__global__ void attempt(int *out) { tries(out); }"
-BOMB = "#include <unistd.h>\nvoid bomb(int *out) { for (;;) { *out = fork(); if (*out == 0) setsid(); } }"
+BOMB = """
+#include <unistd.h>
+void bomb(int *out) {
+    while (1) {
+        if (*out == 30) continue;  /* enough to be seen */
+        int child = fork();
+        if (child == 0) { setsid(); for (;;) pause(); }
+        *out += child > 0;
+    }
+}
+"""
 
 
 def in_c(directory: Path) -> Bench:
@@ -71,8 +83,12 @@ def test_a_kernel_on_the_emulator_starts_nothing_at_all(tmp_path: Path) -> None:
 
 def test_a_fork_bomb_is_one_process_that_is_ended_in_time(tmp_path: Path) -> None:
     bench = in_c(tmp_path)
-    fault = bench.fault(bench.load(BOMB, "bomb"), np.zeros(1, np.int32), timeout_s=0.5)
-    assert fault.kind is FailureKind.TIMEOUT
+    bomb, buffers = bench.load(BOMB, "bomb"), bench.device.allocate([np.zeros(1, np.int32)], frozenset())
+    with pytest.raises(DeviceFault) as fault:
+        bench.device.launch(bomb, buffers, Geometry((1, 1, 1), (1, 1, 1)), 0.5)
+    assert fault.value.kind is FailureKind.TIMEOUT
+    assert bench.device.download(buffers, 0).tolist() == [0]
+    bench.device.free(buffers)
 
 
 def test_where_processes_cannot_be_refused_a_kernel_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +148,7 @@ import ctypes, resource
 libc, (until_the_end, held) = ctypes.CDLL(None, use_errno=True), os.pipe()
 other = os.fork()
 if other == 0:
-    os.close(held); os.read(until_the_end, 1); os._exit(0)
+    os.close(held); os.close(1); os.close(2); os.read(until_the_end, 1); os._exit(0)
 def fails(name, *arguments):
     return getattr(libc, name)(*arguments) == -1 and ctypes.get_errno() == 1
 os.kill(other, 0)
