@@ -21,6 +21,7 @@ from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.document.configuration import (
     BenchmarkConfiguration,
     ParameterTable,
+    ParameterValue,
     SizeGroup,
     distinct,
     value_text,
