@@ -21,8 +21,7 @@ MAX_BYTES = 16 * 2**20
 """A larger file is no benchmark configuration."""
 _DEPTH = "it is nested too deeply"
 _MOST_NESTED = 200
-_MOST_PARTS = 1000
-"""Numbers, words and lists in one value of a parameter."""
+_MOST_PARTS = 1000  # of one value of a parameter: numbers, words and lists
 _BLOCKS = re.compile(rf"^ *(?:[-?:] +){{{_MOST_NESTED},}}", re.MULTILINE)
 _MERGE = "tag:yaml.org,2002:merge"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -110,11 +109,8 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
         ProblemError: it is nothing that a parameter can be.
     """
     if _parts(node, {}) > _MOST_PARTS:
-        raise ProblemError(
-            f"{name} has a value that aliases make endless, or larger than any parameter's",
-            file=file,
-            line=line_of(node),
-        )
+        fault = f"{name} has a value that aliases make endless, or larger than any parameter's"
+        raise ProblemError(fault, file=file, line=line_of(node))
     value = python_value(node, file)
     if _is_value(value) or (
         isinstance(value, dict) and all(type(part) is int for pair in value.items() for part in pair)
@@ -213,7 +209,6 @@ def _is_empty(node: yaml.Node) -> bool:
 
 Splice: TypeAlias = tuple[int, int, str]
 """Characters from here to there become this."""
-
 
 _BREAK = "\n"
 _HANGING = "\n  "
