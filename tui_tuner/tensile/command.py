@@ -161,7 +161,7 @@ def _sizes_of_log(chosen: argparse.Namespace) -> int:
     Raises:
         SettingsError: no log is named, it names none, or the file cannot be written.
     """
-    from tui_tuner.tensile.problem_logs import configuration_text, read_problems, summary_lines
+    from tui_tuner.tensile.problem_logs import configuration_text, left_out, read_problems, summary_lines
 
     if chosen.sizes is None:
         raise SettingsError("no log is named", hint=f"tuner-tui tensile {_SIZES} LOG -o config.yaml")
@@ -169,6 +169,7 @@ def _sizes_of_log(chosen: argparse.Namespace) -> int:
     text = configuration_text(found, chosen.sizes.name)
     if chosen.edited is None:
         sys.stdout.write(text)
+        sys.stderr.writelines(f"{line}\n" for line in left_out(found))
         return ExitCode.FINISHED
     if chosen.edited.exists():
         raise SettingsError(f"{chosen.edited} is there already", hint="name another, or remove it")

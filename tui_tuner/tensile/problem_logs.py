@@ -6,11 +6,14 @@ counts of their profile layers, and hipBLASLt's own trace (HIPBLASLT_LOG_LEVEL=2
 
 from __future__ import annotations
 
+import gzip
 import re
 import shlex
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 
@@ -39,7 +42,11 @@ _TYPES = {
     "c_f32": "c", "c_f64": "z", "f32_c": "c", "f64_c": "z",
 }  # fmt: skip
 _NARROW = frozenset({"h", "b", "I8", "F8", "B8", "F8N", "B8N"})
+_PACKED = b"\x1f\x8b"
+"""How a file of gzip begins."""
 _MOST_TOLD = 5
+_REMEMBERED = 4096
+"""Calls that are read once: a log has the same ones again and again."""
 
 
 @dataclass(frozen=True, order=True)
@@ -122,10 +129,17 @@ def read_problems(file: Path) -> LoggedProblems:
         SettingsError: it cannot be read, or names none.
     """
     try:
-        with file.open(encoding="utf-8", errors="replace") as lines:
+        with file.open("rb") as raw:
+            packed = raw.read(4).startswith(_PACKED)
+        with (
+            gzip.open(file, "rt", encoding="utf-8", errors="replace")
+            if packed
+            else file.open(encoding="utf-8", errors="replace") as lines
+        ):
             found = problems_in(lines)
-    except OSError as error:
-        raise SettingsError(f"cannot be read: {error.strerror}", file=file) from error
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or f"what is packed in it is not whole: {error}"
+        raise SettingsError(f"cannot be read: {why}", file=file) from error
     if not found.calls:
         others = ", ".join(f"{name} ({calls})" for name, calls in found.others.most_common(_MOST_TOLD))
         why = found.unread[0] if found.unread else f"it calls {others}" if others else "no line is a call"
@@ -156,6 +170,7 @@ def _call(line: str) -> Arguments | None:
     return None if match is None else _of_trace(match[1])
 
 
+@lru_cache(_REMEMBERED)
 def _of_bench(text: str) -> Arguments:
     try:
         words = shlex.split(text)
@@ -177,6 +192,7 @@ def _name(word: str) -> str:
     return _SAME.get(word.lower(), word.lower())
 
 
+@lru_cache(_REMEMBERED)
 def _of_profile(text: str) -> Arguments:
     try:
         told = yaml.safe_load(text)
@@ -297,6 +313,12 @@ def summary_lines(found: LoggedProblems) -> list[str]:
         for kind in found.kinds()
         for sizes in [found.calls[kind]]
     ]
+    return [*lines, *left_out(found)]
+
+
+def left_out(found: LoggedProblems) -> list[str]:
+    """Calls that are in no size: those of other functions, and those that cannot be understood, with their lines."""
+    lines = []
     if found.others:
         names = ", ".join(f"{name} ({calls})" for name, calls in found.others.most_common(_MOST_TOLD))
         lines.append(f"passed over, no matrix multiplication: {names}")

@@ -7,8 +7,10 @@ entries (`DepthU: 32`), and each different one is parsed once: seconds instead o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +175,8 @@ def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> di
 
     By name where every solution's is there. Else by place, as Tensile's own logic does: the last columns are those of
     the solutions, in their order; for Tensile shortens a name to what tells solutions apart, and may do so differently
-    in the two files.
+    in the two files, or leave it out of one. What a name tells of its solution must be so: where columns were put into
+    another order, it tells which is whose.
 
     Raises:
         ResultsError: table and file are not of the same solutions.
@@ -189,8 +192,9 @@ def matched(columns: ResultColumns, solutions: list[Solution], file: Path) -> di
         not named.keys() <= at.keys()
         and len(places) == len(solutions)
         and not _contradicted(columns, places, solutions)
+        and (ordered := _as_named(columns, places, solutions))
     ):
-        return {columns.names[place]: (place, one) for place, one in zip(places, solutions, strict=True)}
+        return {columns.names[place]: (place, one) for place, one in zip(ordered, solutions, strict=True)}
     message = f"it has columns for {len(places)} solutions, but its .yaml has {len(solutions)}"
     if len(places) == len(solutions):
         message = "its columns are of other solutions than its .yaml, or in another order"
@@ -208,6 +212,54 @@ def _contradicted(columns: ResultColumns, places: list[int], solutions: list[Sol
     """Whether a name is that of a solution with another number."""
     numbers = {str(solution.get(_NAME)): number for number, solution in enumerate(solutions)}
     return any(numbers.get(columns.names[place], number) != number for number, place in enumerate(places))
+
+
+_PART = re.compile(r"_([A-Z0-9]*[A-Z])(n?\d+(?:[_x]n?\d+)*)(?=_|$)")
+"""A parameter in a solution's name: the capitals of its name and a value, as in `_GSU4`, `_TT2_32`, `_MT64x64x32`."""
+_TILE, _OF_THE_TILE = "MT", ("MacroTile0", "MacroTile1", "DepthU")
+
+
+def _as_named(columns: ResultColumns, places: list[int], solutions: list[Solution]) -> list[int]:
+    """The places in the order of the solutions, by what the columns' names tell; empty where they contradict."""
+    told = [_parts(columns.names[place]) for place in places]
+    states = [_abbreviated(one, told[0].keys()) for one in solutions]
+    common = [part for part in told[0] if all(part in one for one in (*told, *states))]
+    names, are = [[tuple(one[part] for part in common) for one in several] for several in (told, states)]
+    if names == are:
+        return places
+    place_of = dict(zip(names, places, strict=True))
+    if len(place_of) == len(places) and place_of.keys() == set(are):
+        return [place_of[one] for one in are]
+    # other parts may have been written before Tensile derived them, the tile was not
+    tiles = [(one.get(_TILE), is_.get(_TILE)) for one, is_ in zip(told, states, strict=True)]
+    return places if all(None in pair or pair[0] == pair[1] for pair in tiles) else []
+
+
+def _parts(name: str) -> dict[str, str]:
+    return {part: value.replace("x", "_") for part, value in _PART.findall(name)}
+
+
+def _abbreviated(solution: Solution, wanted: Container[str]) -> dict[str, str]:
+    """Its parameters as names of solutions have them, without those whose capitals are those of another one."""
+    found: dict[str, set[str]] = defaultdict(set)
+    tile = [solution.get(name) for name in _OF_THE_TILE]
+    for name, value in {**solution, _TILE: tile}.items():
+        if (short := _capitals(name)) in wanted:
+            found[short].add(_written(value))
+    return {name: value for name, (value, *others) in found.items() if value and not others}
+
+
+def _written(value: object) -> str:
+    """A whole number, a switch or a list of them; nothing for what names have otherwise."""
+    if isinstance(value, list):
+        parts = [_written(part) for part in value]
+        return "_".join(parts) if all(parts) else ""
+    return f"{value:d}".replace("-", "n") if isinstance(value, int) else ""
+
+
+@cache
+def _capitals(name: str) -> str:
+    return "".join(letter for letter in name if not letter.islower())
 
 
 def read_results(output: Path) -> list[GroupTable]:

@@ -48,17 +48,25 @@ class RunEnd:
     @property
     def has_results(self) -> bool:
         """Whether its tables are complete: failed validations alone make Tensile end with status 1, and what goes
-        wrong behind them, in the library logic, takes nothing away.
+        wrong behind them, in the library logic, takes nothing away, be it a signal or the end of its time.
         """
-        if self.timed_out or self.said.client_signal is not None:
+        if self.said.client_signal is not None:
+            return False
+        if self.said.analysed is not None:
+            return True
+        if self.timed_out:
             return False
         return self.returncode == 0 or (self.returncode is not None and self.returncode > 0 and self.said.collected)
 
     @property
     def broken_logic(self) -> str:
         """Why there is no library logic though there are results; empty where nothing went wrong."""
-        if not self.has_results or not self.returncode or self.said.client_code is not None:
+        if not self.has_results or not self.returncode or self.said.client_code is not None or self.said.analysed:
             return ""
+        if self.timed_out:
+            return f"its time was up after {self.seconds:.0f} s"
+        if self.signal is not None:
+            return f"it was ended by {self.signal}"
         words = self.said.exception or self.said.fatal or self.said.last_words
         return words.splitlines()[0] if words and self.said.phase == "library" else ""
 
@@ -75,14 +83,14 @@ def explain(ended: RunEnd) -> RunFailure | None:
 def _reason(ended: RunEnd) -> tuple[RunFailureKind | None, str]:
     if ended.not_started:
         return RunFailureKind.REFUSED, f"Tensile cannot be started: {ended.not_started}"
+    if ended.has_results:
+        return None, ""
     if ended.timed_out:
         return RunFailureKind.TIMEOUT, f"Tensile was ended after {ended.seconds:.0f} s, {_where(ended)}"
     if ended.signal is not None:
         return RunFailureKind.CRASH, f"Tensile was ended by {ended.signal}, {_where(ended)}"
     if ended.said.client_signal is not None:
         return RunFailureKind.CRASH, f"the benchmark client was ended by {ended.said.client_signal}"
-    if ended.has_results:
-        return None, ""
     return _words(ended)
 
 

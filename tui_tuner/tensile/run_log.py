@@ -36,6 +36,7 @@ _STARTS = re.compile(r"[#+]|reject: |rejecting |Overriding |Tensile::|Traceback|
 """What begins a line of its own, whatever stands before it."""
 _TRACEBACK = "Traceback (most recent call last):"
 _CLIENT = re.compile(r"Benchmark Process exited with (?:code (-?\d+)|error: .*exit status (\d+))")
+_ANALYSIS = re.compile(r"# (?P<end>Finish )?Analysing data ")
 _COLLECTED = re.compile(r"clientExit=\d+ \(")
 _SHELL_WORDS = re.compile(
     r"run\.sh: line \d+: .*"
@@ -96,6 +97,7 @@ class LogSummary:
             that failed, up to 255, or 128 and a signal's number.
         client_signal: the signal that ended the client; None where none did.
         collected: whether all groups came to their end.
+        analysed: whether it came to the end of the library logic; None where that was not begun.
         tail: the end of what was printed, cleaned.
     """
 
@@ -109,6 +111,7 @@ class LogSummary:
     client_code: int | None = None
     client_signal: str | None = None
     collected: bool = False
+    analysed: bool | None = None
     tail: str = ""
 
 
@@ -184,6 +187,7 @@ class LogReader:
         self._exception, self._in_traceback = "", False
         self._client_code: int | None = None
         self._shell_complained = False
+        self._analysed: bool | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
 
     @property
@@ -232,6 +236,7 @@ class LogReader:
             client_code=self._client_code,
             client_signal=self._client_signal(),
             collected=bool(self._groups) and all(group.collected for group in self._groups),
+            analysed=self._analysed,
             tail="\n".join(self._tail),
         )
 
@@ -271,6 +276,8 @@ class LogReader:
 
     def _follow_complaints(self, line: str) -> None:
         self._follow_blocks(line)
+        if match := _ANALYSIS.match(line):
+            self._analysed = match["end"] is not None
         if line.startswith(_FATAL) or _GIVES_UP.match(line):
             self._fatal = [shortened(line.removeprefix(_FATAL))]
         elif self._fatal and line.strip() and not _STARTS.match(line) and len(self._fatal) < _FATAL_LINES:
@@ -281,8 +288,8 @@ class LogReader:
             self._exception, self._in_traceback = shortened(line), False
         if _SHELL_WORDS.search(line):
             self._shell_complained = True
-        if match := _CLIENT.search(line):
-            self._client_code = int(match[1] or match[2])
+        if client := _CLIENT.search(line):
+            self._client_code = int(client[1] or client[2])
 
     def _follow_blocks(self, line: str) -> None:
         """Lines that stand together, without those that tell how far it is."""

@@ -21,6 +21,7 @@ from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.document.configuration import (
     BenchmarkConfiguration,
     ParameterTable,
+    ParameterValue,
     SizeGroup,
     distinct,
     value_text,
@@ -199,7 +200,7 @@ def notices(configuration: BenchmarkConfiguration, table: ParameterTable) -> lis
     for group, (_, _, _, node) in zip(configuration.size_groups, group_nodes(root), strict=True):
         found += _of_keys(node, _READ_ALTERNATE if configuration.alternate else _READ)
         found += _of_text(node)
-        found += [f"line {group.line}: {text}" for text in _of_space(group, table)]
+        found += [f"line {line}: {text}" for line, text in _of_space(group, node, table)]
     outside = child(root, "GroupForkParameters")
     if outside is not None and not configuration.alternate:
         found.append(_unread("GroupForkParameters", outside))
@@ -223,13 +224,13 @@ def _of_keys(node: yaml.Node, read: Sequence[str]) -> Iterator[str]:
 def _of_text(node: yaml.Node) -> Iterator[str]:
     """What only the text shows."""
     for section in (COMMON, FORK):
-        keys = [key for entry in items(child(node, section)) for key, _ in pairs(entry)]
+        keys = [key for key, _ in _entries(node, section)]
         for name, times in Counter(key.value for key in keys).items():
             if times > 1:
                 line = line_of(_last(keys, name))
                 yield f"line {line}: {name} stands {times} times in {section}: only this one counts"
-    forked = {key.value: key for entry in items(child(node, FORK)) for key, _ in pairs(entry)}
-    for key in [key for entry in items(child(node, COMMON)) for key, _ in pairs(entry) if key.value in forked]:
+    forked = {key.value for key, _ in _entries(node, FORK)}
+    for key in [key for key, _ in _entries(node, COMMON) if key.value in forked]:
         yield f"line {line_of(key)}: {key.value} stands in {FORK} as well, which wins: this one counts for nothing"
 
 
@@ -242,25 +243,44 @@ def _unread(name: str, node: yaml.Node) -> str:
     return f"line {line_of(node)}: {name} is read nowhere in Tensile{way_out}"
 
 
-def _of_space(group: SizeGroup, table: ParameterTable) -> Iterator[str]:
+_Told = Iterator[tuple[int, str]]
+"""Lines of the file, and what there is to say of each."""
+
+
+def _of_space(group: SizeGroup, node: yaml.Node, table: ParameterTable) -> _Told:
+    written = {key.value: (key, values) for section in (COMMON, FORK) for key, values in _entries(node, section)}
     for name, values in group.parameters.items():
+        key, nodes = written[name]
         if not values:
-            yield f"{name} has an empty list: it vanishes, and its default with it"
+            yield line_of(key), f"{name} has an empty list: it vanishes, and its default with it"
         if len(distinct(list(values))) < len(values):
-            yield f"{name} has a value more than once: each counts as a permutation and is built"
-        faults = (fault for value in values if (fault := table.fault(name, value)) is not None)
-        yield from (f"not in the table of valid values: {fault}" for fault in faults)
-    for number, alternatives in enumerate(group.groups):
-        yield from _of_group(group, number)
-        for alternative in alternatives:
-            faults = (fault for pair in alternative.items() if (fault := table.fault(*pair)) is not None)
-            yield from (f"not in the table of valid values: {fault}" for fault in faults)
+            yield line_of(key), f"{name} has a value more than once: each counts as a permutation and is built"
+        yield from _faults([(name, value, at) for value, at in zip(values, items(nodes), strict=True)], table)
+    groups = {key.value: values for key, values in _entries(node, FORK)}.get(GROUPS)
+    for number, (alternatives, of_group) in enumerate(zip(group.groups, items(groups), strict=True)):
+        yield from ((line_of(of_group), text) for text in _of_group(group, number))
+        for alternative, at in zip(alternatives, items(of_group), strict=True):
+            places = {key.value: key for key, _ in pairs(at)}
+            yield from _faults([(name, value, places[name]) for name, value in alternative.items()], table)
     if group.custom_kernels:
-        yield "CustomKernels are built and timed as well, and not counted among the permutations"
+        yield group.line, "CustomKernels are built and timed as well, and not counted among the permutations"
     if not group.permutations:
-        yield "there is no permutation at all"
+        yield group.line, "there is no permutation at all"
     if not group.sizes.count:
-        yield "there is no problem size to benchmark"
+        yield group.line, "there is no problem size to benchmark"
+
+
+def _entries(node: yaml.Node, section: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    return [pair for entry in items(child(node, section)) for pair in pairs(entry)]
+
+
+def _faults(values: Sequence[tuple[str, ParameterValue, yaml.Node]], table: ParameterTable) -> _Told:
+    """What Tensile does not take, each once where several values have the same fault."""
+    told: dict[str, int] = {}
+    for name, value, node in values:
+        if (fault := table.fault(name, value)) is not None:
+            told.setdefault(fault, line_of(node))
+    yield from ((line, f"not in the table of valid values: {fault}") for fault, line in told.items())
 
 
 def _of_group(group: SizeGroup, number: int) -> Iterator[str]:

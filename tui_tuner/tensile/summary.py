@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from tui_tuner.tensile.document.configuration import (
@@ -135,14 +135,17 @@ class _Contenders:
     derived: Mapping[str, Mapping[str, object]]
     values: Mapping[str, ParameterValues]
     alike: Mapping[str, dict[str, list[ParameterValue]]]
+    digests: dict[str, str] = field(default_factory=dict)
 
     def of(self, name: str, gflops: float) -> Contender:
         """A solution with its speed at one size."""
+        if name not in self.digests:
+            self.digests[name] = digest(self.derived[name])
         return Contender(
             solution=name,
             values=self.values[name],
             gflops=round(gflops, 3),
-            derived=digest(self.derived[name]),
+            derived=self.digests[name],
             alike=self.alike[name],
         )
 
@@ -203,7 +206,8 @@ def _assigned(
 
 def _sizes_fit(group: SizeGroup, table: GroupTable) -> bool:
     measured = {row.size for row in table.rows}
-    return all(any(row[: len(size)] == size[: len(row)] for row in measured) for size in group.sizes.listed)
+    shared = min((len(size) for size in (*measured, *group.sizes.listed)), default=0)
+    return {size[:shared] for size in group.sizes.listed} <= {size[:shared] for size in measured}
 
 
 def _types_fit(group: SizeGroup, table: GroupTable) -> int:

@@ -51,6 +51,19 @@ def test_what_is_no_map_of_numbers_is_refused(old: str, new: str, words: str) ->
         parse_configuration(TEXT.replace(old, new), Path("gemm.yaml"))
 
 
+LAUGHS = "A0: &a0 [1, 1, 1, 1]\n" + "".join(
+    f"A{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 9)}]\n" for at in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(("before", "values"), [("", "&own [8, *own]"), (LAUGHS, "[8, *a11]")])
+def test_values_that_aliases_make_endless_are_refused_with_their_line(before: str, values: str) -> None:
+    text = before + TEXT.replace("[8, 16]", values)
+    with pytest.raises(ProblemError, match="DepthU has a value that aliases make endless, or larger") as told:
+        parse_configuration(text, Path("gemm.yaml"))
+    assert told.value.line is not None
+
+
 @needs_data
 def test_all_that_tensile_accepts_is_accepted_with_its_counts() -> None:
     folder = DATA / "accepted-by-tensile"

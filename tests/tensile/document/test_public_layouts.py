@@ -273,9 +273,9 @@ SILENT = """\
         "line 13: ForkParameter is read nowhere in Tensile",
         "line 15: GroupForkParameters is read nowhere in Tensile: put the alternatives into Groups",
         "InternalSupportParams needs CustomKernels",
-        "DepthU has a value more than once",
-        "StaggerU has an empty list: it vanishes, and its default with it",
-        "group 0 is empty: it leaves no permutation",
+        "line 10: DepthU has a value more than once",
+        "line 11: StaggerU has an empty list: it vanishes, and its default with it",
+        "line 12: group 0 is empty: it leaves no permutation",
         "DepthU is forked (16, 32, 16) and set by group 1, which wins",
         "alternatives of group 1 without 1LDSBuffer do not have the others' value",
         "there is no permutation at all",
@@ -284,3 +284,21 @@ SILENT = """\
 def test_what_tensile_takes_without_a_word_is_told(words: str) -> None:
     found = notices(parsed(_size_group(SILENT)), tables()[0])
     assert any(words in text for text in found), "\n".join(found)
+
+
+FAULTS = """\
+  - ForkParameters:
+    - DepthU: [32,
+        7000]
+    - DepthUU: [32, 64]
+    - Groups:
+      - - {GlobalSplitU: 1}
+        - {GlobalSplitU: 1,
+           NoSuchName: 4}
+"""
+
+
+def test_what_is_not_in_the_table_is_told_once_with_its_own_line() -> None:
+    found = [text for text in notices(parsed(_size_group(FAULTS)), tables()[0]) if "not in the table" in text]
+    assert [text.partition(":")[0] for text in found] == ["line 5", "line 6", "line 10"]
+    assert ["7000" in found[0], "DepthUU" in found[1], "NoSuchName" in found[2]] == [True, True, True]

@@ -104,3 +104,42 @@ def test_every_solution_of_a_real_run_is_one_permutation_of_its_configuration() 
     values = [list(size.ranked[0].values.values()) for size in summary.sizes]
     small, large = [16, 16, 16, 1, 1, 2, 2, 2, 2], [16, 16, 16, 1, 1, 4, 4, 2, 2]
     assert values == [[small, 64, 1], [large, 32, 1], [large, 32, 1]]
+
+
+def without_names(*tiles: tuple[int, int, int, int]) -> str:
+    """Solutions as Tensile 4.44 writes them: nothing tells their names."""
+    keys = ("DepthU", "GlobalSplitU", "MacroTile0", "MacroTile1")
+    blocks = ["\n  ".join(f"{key}: {value}" for key, value in zip(keys, tile, strict=True)) for tile in tiles]
+    return "- MinimumRequiredVersion: 4.44.0\n" + "".join(f"- {block}\n" for block in blocks)
+
+
+TILES = ((32, 1, 64, 64), (32, 4, 64, 64), (64, 1, 128, 128))
+NAMED = tuple(f"Cijk_Alik_Bljk_HSS_H_MT{m}x{n}x{depth}_SN_GSU{split}_K1" for depth, split, m, n in TILES)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_columns_in_another_order_are_those_of_the_solutions_that_their_names_tell(
+    tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    speeds, names = SPEEDS.split(", "), tuple(NAMED[at] for at in order)
+    row = f"{CELLS}, 268435456, 300, 55, {', '.join(speeds[at] for at in order)}"
+    (group,) = read_results(leave(tmp_path, table(row, header=PLAIN, names=names), without_names(*TILES)))
+    assert list(group.solutions) == list(NAMED)
+    assert [one["GlobalSplitU"] for one in group.solutions.values()] == [1, 4, 1]
+    assert (group.rows[0].winner, group.rows[0].winner_gflops) == (NAMED[1], 4763.85)
+
+
+def test_tiles_that_are_not_those_of_the_solutions_are_no_result(tmp_path: Path) -> None:
+    csv = table(f"{CELLS}, 1, 1, 1, {SPEEDS}", header=PLAIN, names=NAMED)
+    with pytest.raises(ResultsError, match=r"of other solutions than its \.yaml, or in another order"):
+        read_results(leave(tmp_path, csv, without_names(TILES[0], TILES[1], (64, 1, 256, 128))))
+
+
+@needs_data
+@pytest.mark.parametrize("run", RUNS)
+def test_a_real_table_in_another_order_says_the_same(tmp_path: Path, run: str) -> None:
+    (csv,) = (DATA / "real-runs" / run / "2_BenchmarkData").glob("*.csv")
+    lines = [", ".join(reversed(line.split(", "))) for line in csv.read_text().splitlines()]
+    leave(tmp_path, "\n".join(lines) + "\n", csv.with_suffix(".yaml").read_text(), csv.stem)
+    given = read_configuration(DATA / "real-runs" / "config.yaml")
+    assert summarise(given, read_results(tmp_path)) == summarise(given, read_results(DATA / "real-runs" / run))

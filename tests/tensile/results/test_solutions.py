@@ -9,10 +9,13 @@ import pytest
 import yaml
 
 from tests.tensile.results.files import NAMES, ROW, leave, solutions, table
-from tui_tuner.tensile.result_tables import ResultsError
+from tui_tuner.tensile.document.reading import parse_configuration
+from tui_tuner.tensile.result_tables import GroupTable, ResultRow, ResultsError
 from tui_tuner.tensile.results import read_results, solutions_of
+from tui_tuner.tensile.summary import summarise
 
 SPEEDS = f"{ROW}, 1, 2, 3"
+FINAL = "    BenchmarkFinalParameters:\n    - ProblemSizes:\n"
 BIAS = "- BiasTypeArgs: [[4]]\n"
 ACTIVATION = "- ActivationArgs:\n  - [Enum: relu]\n"
 
@@ -54,3 +57,18 @@ def test_a_file_that_ends_within_a_solution_is_no_result(tmp_path: Path) -> None
 def test_other_numbers_of_solutions_in_the_two_files_are_said(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=r"columns for 3 solutions, but its \.yaml has 2"):
         read_results(leave(tmp_path, table(SPEEDS, names=("S0", "S1", "S2")), solutions(NAMES[:2])))
+
+
+def test_twenty_thousand_problem_sizes_are_summarised_in_seconds() -> None:
+    sizes = [(at + 1, 64, 1, 64) for at in range(20_000)]
+    exact = "".join(f"      - Exact: {list(size)}\n" for size in sizes)
+    text = f"BenchmarkProblems:\n- - {{DataType: s}}\n  - ForkParameters: [{{DepthU: [8, 16]}}]\n{FINAL}{exact}"
+    names: dict[str, dict[str, object]] = {
+        f"S{depth}": {"DepthU": depth, **{f"P{at}": at for at in range(200)}} for depth in (8, 16)
+    }
+    rows = [ResultRow(size, {}, None, {"S8": 1.0, "S16": 2.0}, frozenset(), "S16", None) for size in sizes]
+    start = time.process_time()
+    summary = summarise(parse_configuration(text, Path("c.yaml")), [GroupTable("Cijk_00", 0, "GFlops", rows, names)])
+    assert time.process_time() - start < 12
+    assert {size.ranked[0].values["DepthU"] for size in summary.sizes} == {16}
+    assert len({contender.derived for size in summary.sizes for contender in size.ranked}) == 2

@@ -146,6 +146,34 @@ def test_a_failure_behind_the_benchmark_takes_no_results_away() -> None:
     assert not ended(HEAD + BUILT, 1).has_results
 
 
+ANALYSING = f"{RAN}\n{RULE}\n# Analysing data in 2_BenchmarkData - 18.220s\n{RULE}\n\n# Merging Solutions:\n"
+FINISHED = f"{ANALYSING}{{(256, 128): [1, 4743.85]}}\n{RULE}\n# Finish Analysing data to out in 24.6s\n{RULE}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "timed_out", "broken"),
+    [
+        (ANALYSING, -11, False, "it was ended by SIGSEGV"),
+        (ANALYSING, -9, True, "its time was up after 2 s"),
+        (FINISHED, 1, False, ""),
+        (FINISHED, -9, True, ""),
+    ],
+    ids=["signal", "time", "status", "time behind it"],
+)
+def test_whatever_ends_the_library_logic_takes_no_results_away(
+    text: str, status: int, timed_out: bool, broken: str
+) -> None:
+    end = RunEnd(2.0, status, timed_out, 2.0, Path("log"), read(HEAD + text))
+    assert (end.has_results, explain(end), end.broken_logic) == (True, None, broken)
+
+
+@pytest.mark.parametrize("timed_out", [False, True])
+def test_a_run_that_is_ended_between_size_groups_has_no_results(timed_out: bool) -> None:
+    end = RunEnd(2.0, -9, timed_out, 2.0, Path("log"), read(HEAD + RAN))
+    assert not end.has_results
+    assert explain(end) is not None
+
+
 REFUSED = {
     "badname": "Invalid parameter name: DepthUU",
     "badvalue": "Invalid parameter value: DepthU = 7000",

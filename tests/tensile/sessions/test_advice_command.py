@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -91,6 +92,24 @@ def test_sizes_of_a_log_are_written_as_a_configuration(tmp_path: Path, here: Tun
     ):
         ended = here("tensile", *arguments)
         assert (ended.code, words in ended.err) == (2, True), ended.err
+
+
+def test_a_packed_log_is_read_and_what_is_left_out_goes_beside_the_configuration(
+    tmp_path: Path, here: TuneHere
+) -> None:
+    calls = "rocblas-bench -f gemm -r f32_r -m 64 -n 32 -k 16\nrocblas-bench -f trsm -r f32_r -m 4\n"
+    text = f"{calls}rocblas-bench -f gemm -r q9 -m 4 -n 4 -k 4\n".encode()
+    (tmp_path / "app.log.gz").write_bytes(gzip.compress(text))
+    ended = here("tensile", "sizes", "app.log.gz")
+    assert "- Exact: [64, 32, 1, 16, 64, 64, 64, 16] # 1 call" in ended.out
+    assert ended.err.splitlines() == [
+        "passed over, no matrix multiplication: trsm (1)",
+        "1 call not understood:",
+        "line 3: the data type 'q9' is not known",
+    ]
+    (tmp_path / "cut.log.gz").write_bytes(gzip.compress(text)[:-12])
+    ended = here("tensile", "sizes", "cut.log.gz")
+    assert (ended.code, "cut.log.gz: cannot be read: what is packed in it is not whole" in ended.err) == (2, True)
 
 
 def test_with_the_option_for_the_input_the_sizes_stand_alone(tmp_path: Path, here: TuneHere) -> None:

@@ -21,6 +21,7 @@ MAX_BYTES = 16 * 2**20
 """A larger file is no benchmark configuration."""
 _DEPTH = "it is nested too deeply"
 _MOST_NESTED = 200
+_MOST_PARTS = 1000  # of one value of a parameter: numbers, words and lists
 _BLOCKS = re.compile(rf"^ *(?:[-?:] +){{{_MOST_NESTED},}}", re.MULTILINE)
 _MERGE = "tag:yaml.org,2002:merge"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -107,6 +108,9 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
     Raises:
         ProblemError: it is nothing that a parameter can be.
     """
+    if _parts(node, {}) > _MOST_PARTS:
+        fault = f"{name} has a value that aliases make endless, or larger than any parameter's"
+        raise ProblemError(fault, file=file, line=line_of(node))
     value = python_value(node, file)
     if _is_value(value) or (
         isinstance(value, dict) and all(type(part) is int for pair in value.items() for part in pair)
@@ -117,6 +121,18 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
         file=file,
         line=line_of(node),
     )
+
+
+def _parts(node: yaml.Node, known: dict[int, int]) -> int:
+    """Of how many nodes it is, aliases followed; more than are allowed where it holds itself."""
+    if id(node) not in known:
+        known[id(node)] = _MOST_PARTS + 1
+        known[id(node)] = 1 + sum(_parts(part, known) for part in _within(node))
+    return known[id(node)]
+
+
+def _within(node: yaml.Node) -> list[yaml.Node]:
+    return [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else items(node)
 
 
 def _is_value(value: object) -> bool:
@@ -193,7 +209,6 @@ def _is_empty(node: yaml.Node) -> bool:
 
 Splice: TypeAlias = tuple[int, int, str]
 """Characters from here to there become this."""
-
 
 _BREAK = "\n"
 _HANGING = "\n  "
@@ -331,6 +346,5 @@ def is_shared(root: yaml.Node, node: yaml.Node) -> bool:
         if shared.get(id(here)):
             continue
         shared[id(here)] = held = held or id(here) in shared
-        parts = [part for pair in here.value for part in pair] if isinstance(here, yaml.MappingNode) else items(here)
-        stack += [(part, held) for part in parts]
+        stack += [(part, held) for part in _within(here)]
     return shared.get(id(node), False)
