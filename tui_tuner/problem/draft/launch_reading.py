@@ -12,12 +12,13 @@ from tui_tuner.problem.draft.c_expressions import (
     SIZEOF,
     NotArithmetic,
     arithmetic,
+    bytes_of,
     factors,
     folded,
     is_quotient,
     product,
 )
-from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram, bytes_of
+from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
