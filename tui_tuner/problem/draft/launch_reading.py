@@ -7,6 +7,7 @@ import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from tui_tuner.problem.draft.c_expressions import (
     SIZEOF,
@@ -46,7 +47,8 @@ class LaunchReading:
         self.program = program
         self.words = words
         self.signature = signature
-        self.launch = launch
+        fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
+        self.launch = launch if fits else replace(launch, arguments=())
         self.roots: dict[str, int | None] = {}
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
