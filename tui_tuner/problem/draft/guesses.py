@@ -102,9 +102,12 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*&?\s*{re.escape(name)}\b", body)
     body = re.sub(rf"\*[^*;=]*=\s*&?\s*{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
     own = "|".join(map(re.escape, [name, *aliases]))
-    element = rf"(?:\b(?:{own})\s*\[[^;=]*\]|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+    index = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
+    element = (
+        rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+    )
     atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
-    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b|{atomic}"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|(?<!&)&\s*{re.escape(name)}\b|{atomic}"
     return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
 
 

@@ -230,7 +230,7 @@ class HostProgram:
         found = list(made.finditer(self._code, start, place)) or list(bare.finditer(self._code, start, place))
         if not found:
             return None
-        opening, there = found[-1].end() - 1, found[-1].start()
+        opening = there = found[-1].end() - 1
         inside = self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]
         axes = split_list(inside) if self._code[opening] in "({" else ["1"]
         for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(self._code, opening, place):
