@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui_tuner.options import model_field
 from tui_tuner.search import ROUND_OPTIONS
 
+MOST = 10**9
+"""Evaluations, or calls, that a budget may allow."""
+
 
 class RoundOptions(BaseModel):
     """Settings of the rounds; `ROUND_OPTIONS` has their defaults and describes them, on the command line too."""
@@ -67,7 +70,7 @@ class SessionOptions(BaseModel):
         cache_replies: whether replies of the model are kept for later sessions; None: as `[model]` says.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     strategy: str = "autonomous"
     strategy_options: dict[str, Any] = {}
@@ -77,8 +80,8 @@ class SessionOptions(BaseModel):
     require_model: bool = False
     temperature: float | None = Field(default=None, ge=0, le=2)
     device: str = "auto"
-    max_evaluations: int = Field(default=85, ge=1)
-    max_calls: int = Field(default=100, ge=0)
+    max_evaluations: int = Field(default=85, ge=1, le=MOST)
+    max_calls: int = Field(default=100, ge=0, le=MOST)
     max_seconds: float | None = Field(default=None, gt=0)
     reply_seconds: float | None = Field(default=None, gt=0)
     max_cost: float | None = Field(default=None, ge=0)

@@ -68,6 +68,31 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     assert f"tuner-tui init {file} --kernel k" in caught.value.hint
 
 
+ROOTS = """\
+namespace ours { namespace inner {
+template <typename T> __device__ void step(T *to, T *from, int i, int n)
+{
+    if (i < n && from[i] < 9) to[i] += sqrtf(from[i]) + sqrtf(from[0]) + sqrtf(from[1]) + sqrtf(from[2]);
+}
+template <typename T> __global__ void roots(T *to, T *from, int n)
+{
+    step(to, from, blockIdx.x * blockDim.x + threadIdx.x, n);
+}
+} }
+int main() { int n = 1 << 14; ours::inner::roots<<<n / 256, 256>>>(to, from, n); }
+"""
+
+
+def test_a_kernel_in_a_namespace_whose_work_a_function_does_and_that_takes_roots_is_drafted(tmp_path):
+    file = tmp_path / "roots.cu"
+    file.write_text(ROOTS)
+    written = drafted(file)
+    to, source = written.problem.arguments[:2]
+    assert (to.output, source.output, source.fill) == (True, False, "uniform")
+    assert written.problem.defaults == {"block_size_x": 256}
+    assert "negative numbers gave what is no number" in written.text
+
+
 @pytest.fixture
 def problem(tmp_path):
     file = tmp_path / "scale.cu"
@@ -90,6 +115,13 @@ def problem(tmp_path):
 )
 def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
     assert _amended(Amendments(), reason, problem) == amendments
+
+
+def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_numbers(problem):
+    filled = Amendments(filled=frozenset({"to"}))
+    amended = _amended(filled, "no element of 'to' is a finite number", problem)
+    assert amended == replace(filled, positive=True)
+    assert _amended(amended, "no element of 'to' is a finite number", problem) is None
 
 
 def test_another_file_with_the_hosts_code_is_read_for_a_draft_only(tmp_path):

@@ -72,7 +72,11 @@ def edit(file: str, old: str, new: str) -> None:
         (["scale.cu", "--auto", "--max-time", "0s"], "--max-time: input should be greater than 0"),
         (["scale.cu", "--auto", "--target", "fast"], "--target: 'fast' is no factor; write 2x"),
         (["scale.cu", "--auto", "--target", "1x"], "--target: input should be greater than 1, it is 1"),
-        (["scale.cu", "--auto", "--target", "nan"], "--target: input should be greater than 1"),
+        (["scale.cu", "--auto", "--target", "nan"], "--target: input should be"),
+        (["scale.cu", "--auto", "--target", "inf"], "--target: input should be a finite number"),
+        (["scale.cu", "--auto", "--max-cost", "inf"], "--max-cost: input should be a finite number"),
+        (["scale.cu", "--auto", "--max-evals", "1" + "0" * 30], "--max-evals: input should be less than or equal to"),
+        (["scale.cu", "--auto", "--run-dir", ""], "--run-dir: names no directory"),
         (["scale.cu", "--auto", "--max-evals", "0"], "--max-evals: input should be greater than or equal to 1"),
         (["scale.cu", "--auto", "--max-cost", "-1"], "--max-cost: input should be greater than or equal to 0"),
         (["resume", "run", "--auto", "--max-evals", "0"], "--max-evals: input should be"),
@@ -118,6 +122,9 @@ BAD_INPUTS: dict[str, tuple[list[str], dict[str, str | bytes], str]] = {
     "strategy that is no Python": (["scale.cu", "--auto", "--strategy", "s.py:X"], {"s.py": "class (:"}, "s.py:1"),
     "steps that are no TOML": (["scale.cu", "--auto", "--steps", "s.toml"], {"s.toml": "[[steps]"}, "s.toml:1"),
     "nested TOML": (["scale.cu", "--auto"], {"scale.toml": "a = " + "[" * 5000}, "too deep to be read"),
+    "a number of 5000 digits": (["scale.cu", "--auto"], {"scale.toml": "a = " + "9" * 5000}, "more digits than"),
+    "settings of 5000 digits": (["scale.cu", "--auto"], {"tuner-tui.toml": "a = " + "9" * 5000}, "more digits than"),
+    "TOML of 5 MB": (["scale.cu", "--auto"], {"scale.toml": "#" * 5_300_000}, "5 MB, at most 4 are read"),
     "TOML of 16 bits": (["scale.cu", "--auto"], {"scale.toml": "[kernel]".encode("utf-16")}, "not UTF-8"),
     "nested settings": (["scale.cu", "--auto"], {"tuner-tui.toml": "a = " + "[" * 5000}, "too deep to be read"),
     "settings with a key": (["scale.cu", "--auto"], {"tuner-tui.toml": '[model]\nkey = "sk-1"\n'}, "tuner-tui.toml"),
@@ -159,6 +166,7 @@ def test_what_cannot_be_is_told_in_three_lines_and_leaves_nothing(here: TuneHere
         (["scales.cu"], "there is no kernel file scales.cu", "did you mean scale.cu?"),
         (["."], ".: is a directory", "as in alone.cu"),
         (["x" * 300 + ".cu"], "x.cu: there is no such kernel: File name too long", ""),
+        (["null.cu"], "null.cu: is no file that can be read: a link to nowhere, a pipe or a device", "name a .cu"),
         (["alone.toml"], "there is no problem file alone.toml", "tuner-tui init alone.cu"),
         (["other.cu"], "other.toml: it is about scale.cu, not about other.cu", "tuner-tui other.toml"),
         (["resume", "absent"], "absent: no run is there", "tuner-tui runs"),
@@ -172,6 +180,7 @@ def test_a_file_or_program_that_is_missing_is_named_with_a_way_out(
     here: TuneHere, arguments: list[str], message: str, way_out: str
 ) -> None:
     Path("alone.cu").write_text(SOURCE)
+    Path("null.cu").symlink_to(os.devnull)
     Path("other.cu").write_text(SOURCE)
     Path("other.toml").write_text(Path("scale.toml").read_text())
     ended = here(*arguments, "--auto")

@@ -145,7 +145,7 @@ async def test_a_bad_spec_says_what_would_be_right(spec: str, error: type[Except
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:port", "127.0.0.1:99999", "[::1"])
+@pytest.mark.parametrize("address", ["127.0.0.1:port", "127.0.0.1:99999", "[::1", "http://[::bad", "http://h:port"])
 async def test_an_address_that_is_none_is_the_users_to_mend(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", address)
 

@@ -8,8 +8,7 @@ import pytest
 from tui_tuner.app.drafting import assumptions
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.guesses import dimensions
-from tui_tuner.problem.draft.host_program import constants_of_host
+from tui_tuner.problem.draft.guesses import constants_of_host, dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import find_kernel
@@ -209,6 +208,60 @@ def test_a_build_of_one_kernel_leaves_out_the_others_and_what_only_they_include(
     assert ("void a(" in text, "void b(" in text, "cooperative_groups" in text) == (True, False, False)
     assert "cooperative_groups.h" in device_code(source, (), "b<4>")
     assert text.count("\n") == source.count("\n")
+
+
+def test_a_class_that_launches_and_headers_of_libraries_that_no_kernel_names_are_left_out():
+    source = (
+        "#include <torch/extension.h>\n#include <thrust/sort.h>\n#include <cub/cub.cuh>\n"
+        "class Matrix : public Base {\n public:\n  Matrix(int n) : n_(n) { cudaMalloc(&data_, n); }\n"
+        "  void run() { k<<<1, 1>>>(data_); }\n private:\n  int n_;\n};\n"
+        "struct Plain { int n; };\n__global__ void k(float *v) { v[0] = cub::one(); }\n"
+    )
+    text = device_code(source, (), "k")
+    assert [one for one in ("torch", "thrust", "cub/cub", "Matrix", "struct Plain") if one in text] == [
+        "cub/cub",
+        "struct Plain",
+    ]
+    assert text.count("\n") == source.count("\n")
+
+
+HOST_OF_K = "__global__ void k(float *v, int n) { if (threadIdx.x < n) v[blockIdx.x] = n; }\n"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void run(float *v, int n, int threads = 128, cudaStream_t s = 0)\n"
+        "{ k<<<(n + threads - 1) / threads, threads, 0, s>>>(v, n); }\nint main() { run(d, 70000); }\n",
+        "int main() { int n = 70000; dim3 block(n, n), grid(1); if (n > 512) { block.x = 128; block.y = 1;\n"
+        "grid.x = ceil(double(n) / double(block.x)); } k<<<grid, block>>>(d, n); }\n",
+        "int main() { int n = 70000; dim3 grid, block; block.x = 128; grid.x = (n + block.x - 1) / block.x;\n"
+        "k<<<grid, block>>>(d, n); }\n",
+    ],
+    ids=["default arguments", "members set later", "members alone"],
+)
+def test_what_a_launch_takes_from_defaults_and_members_is_read(host):
+    launch = launch_in(HOST_OF_K + host, "k")
+    assert (launch.keys["problem_size"], launch.sizes, launch.defaults) == (["n"], {"n": 70000}, {"block_size_x": 128})
+
+
+def test_a_number_of_the_template_that_makes_the_block_is_tuned_and_its_own_launch_is_read():
+    source = (
+        "template <int T> __global__ void k(float *v, int w) { v[threadIdx.y * T + threadIdx.x] = w; }\n"
+        "void run(int side, const dim3 &shape) { dim3 block(side, side), grid(shape.x / block.x, shape.y / block.y);\n"
+        "if (side == 8) k<8><<<grid, block>>>(d, shape.x);\nelse k<16><<<grid, block>>>(d, shape.x); }\n"
+        "int main() { int side = 16; dim3 shape(4 * side, 2 * side); run(side, shape); }\n"
+    )
+    launch = launch_in(source, "k")
+    assert (launch.line, launch.template) == (4, "<block_size_x>")
+    assert launch.keys["block_size"] == launch.keys["grid_div_x"] * 2 == ["block_size_x", "block_size_x"]
+    assert (launch.tunables, launch.defaults) == ({"block_size_x": [4, 8, 16, 32]}, {"block_size_x": 16})
+    assert (launch.keys["problem_size"], launch.values["w"]) == (["64", "32"], 64)
+
+
+def test_arguments_of_a_launch_for_another_version_of_the_kernel_say_nothing():
+    launch = launch_in(HOST_OF_K + "int main() { int n = 4096; Shape s; k<<<n / 128, 128>>>(d, s, n); }\n", "k")
+    assert launch.values == {}
 
 
 def test_what_is_tunable_has_no_value_of_its_own_in_the_source():

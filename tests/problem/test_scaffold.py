@@ -114,6 +114,35 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
         scaffold(kernel, None)
 
 
+@pytest.mark.parametrize(
+    ("source", "instead"),
+    [
+        (
+            "struct Box { int nx, ny; float dt; };\n__global__ void k(float *a, Box p) { a[p.nx] = p.dt; }",
+            "take int nx, int ny, float dt in its place and begin the body with: Box p{nx, ny, dt};",
+        ),
+        (
+            "typedef struct { double t; int n; } Box;\n__global__ void k(float *a, const Box p) { a[p.n] = p.t; }",
+            "take double t, int n in its place and begin the body with: Box p{t, n};",
+        ),
+        (
+            "struct Box { int n[4]; };\n__global__ void k(float *a, Box p) { a[p.n[0]] = 1; }",
+            "write a kernel that takes its members as scalars and arrays",
+        ),
+        (
+            "template <typename F> __global__ void k(float *a, F f) { a[0] = f(a[1]); }",
+            "leave 'f' out and begin the body with: TYPE f;, with its type as the host has it for TYPE",
+        ),
+    ],
+)
+def test_a_structure_that_is_passed_by_value_is_refused_with_what_to_write(tmp_path, source, instead):
+    kernel = tmp_path / "k.cu"
+    kernel.write_text(source)
+    with pytest.raises(ProblemError, match="passed by value") as caught:
+        scaffold(kernel, None)
+    assert caught.value.hint == instead
+
+
 def test_a_file_that_is_missing_or_of_no_language_is_refused(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         scaffold(tmp_path / "k.cu", None)

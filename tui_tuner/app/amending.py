@@ -12,7 +12,7 @@ from pathlib import Path
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import Trial, Trials
-from tui_tuner.problem.draft.host_program import constants_of_host
+from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
@@ -237,6 +237,8 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
+    if _NOT_FINITE.search(reason) and not made.positive:
+        return replace(made, positive=True)
     if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
         return replace(made, halvings=made.halvings + 2)
     return None

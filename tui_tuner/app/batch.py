@@ -86,10 +86,10 @@ def _is_problem(file: Path, directory: Path) -> bool:
     try:
         text = file.read_text(encoding="utf-8-sig", errors="replace")
         return isinstance(tomli.loads(text).get("kernel"), dict)
-    except (tomli.TOMLDecodeError, RecursionError):
-        return "[kernel]" in text
     except OSError:
         return True
+    except (ValueError, RecursionError):
+        return "[kernel]" in text
 
 
 def share_of(total: SessionOptions, spent: Sequence[Row], left: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ What may be mistyped is told here, before a run is begun.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tui_tuner.app.drafting import drafted
@@ -117,6 +118,11 @@ def check_kernel(kernel: Path) -> None:
             hint = f"{subject.title}? tuner-tui {subject.commands[0].name} {kernel}"
             raise ProblemError(f"{kernel} is no kernel", hint=hint)
     if kernel.suffix != ".toml" and not kernel.is_file():
+        if os.path.lexists(kernel):
+            hint = "name a .cu, .cl, .c or .py file"
+            raise ProblemError(
+                "is no file that can be read: a link to nowhere, a pipe or a device", hint=hint, file=kernel
+            )
         others = _kernels_in(kernel.parent)
         near = nearest(kernel.name, others)
         hint = "name a .cu, .cl, .c or .py file" if near is None else f"did you mean {others[near]}?"

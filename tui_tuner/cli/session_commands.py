@@ -27,7 +27,7 @@ from tui_tuner.cli.parsers import (
     with_strategy_options,
 )
 from tui_tuner.cli.run_commands import add_run, run_of
-from tui_tuner.cli.values import factor, name_and_value, seconds
+from tui_tuner.cli.values import directory, factor, name_and_value, seconds
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import __version__, project_file
@@ -50,7 +50,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     _add_choices(parser)
     host = "where the kernel is launched, if not in its file: read to draft a problem"
     parser.add_argument("--host", type=Path, metavar="FILE", help=host)
-    parser.add_argument("--run-dir", type=Path, metavar="DIR", help="where the run goes")
+    parser.add_argument("--run-dir", type=directory, metavar="DIR", help="where the run goes")
     add_front_end(parser)
     parser.set_defaults(command=tune)
 
@@ -118,7 +118,7 @@ def add_tune_all(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="every problem file (.toml) below it is tuned")
     _add_choices(parser)
     where = "where the runs go, each under the name of its problem file (default tuner-runs/all-DIR)"
-    parser.add_argument("--run-dir", type=Path, metavar="DIR", help=where)
+    parser.add_argument("--run-dir", type=directory, metavar="DIR", help=where)
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     parser.add_argument("-q", "--quiet", action="store_true", help="nothing but warnings and results on standard error")
     parser.epilog = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 
@@ -32,6 +33,13 @@ def factor(text: str) -> float:
         return float(text.removesuffix("x"))
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x") from None
+
+
+def directory(text: str) -> Path:
+    """A directory's path; none at all would be where the program was started."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("names no directory")
+    return Path(text)
 
 
 def positive(text: str) -> int:

@@ -220,10 +220,15 @@ def is_loopback(address: str) -> bool:
 
 
 def ollama_url(address: str | None) -> str:
-    """Return the URL of an Ollama server from what OLLAMA_HOST may hold, without a final slash."""
+    """Return the URL of an Ollama server from what OLLAMA_HOST may hold, without a final slash.
+
+    Raises:
+        ValueError: it is no address.
+    """
     given = (address or "").strip().rstrip("/")
     _scheme, separator, rest = given.partition("://")
     if separator:
+        _ = urlsplit(given).port  # what is no address is told where it is set
         return given
     rest = given or "127.0.0.1"
     if rest.startswith(":"):

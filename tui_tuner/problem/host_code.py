@@ -20,13 +20,19 @@ _OF_THE_DEVICE = re.compile(
 _PROTOTYPE = re.compile(r"(?:extern\s*\"[^\"]*\"\s*)?(?:[\w:<>,\[\]]+[\s*&]+)+[\w:]+\s*\([^{}]*\)\s*(?:const\s*)?")
 _HOST_ONLY = re.compile(
     r"helper_\w+\.h|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h|\w*_gl_interop\.h|GL/.*"
-    r"|nvtx\w*/?.*|nvToolsExt\w*\.h|mpi\.h|nccl\.h|opencv.*|boost/.*|sys/.*|unistd\.h"
+    r"|nvtx\w*/?.*|nvToolsExt\w*\.h|mpi\.h|nccl\.h|opencv.*|boost/.*|sys/.*|unistd\.h|pybind11/.*|Python\.h"
 )
 _KERNEL = re.compile(
     r"(?:template\s*<[^{}()<>]*>\s*)?(?:extern\s*\"[^\"]*\"\s*|static\s+)*__global__(?:\s+\w+(?:\s*\([^()]*\))?)*?"
     r"\s+(?P<name>\w+)\s*\([^(){};]*\)\s*\{"
 )
-_OF_GROUPS = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<cooperative_groups[^\n]*", re.MULTILINE)
+_LIBRARIES = {
+    r"cooperative_groups.*": r"\bcooperative_groups\b",
+    r"cub/.*": r"\bcub\s*::",
+    r"thrust/.*": r"\bthrust\s*::",
+    r"(?:torch|ATen|c10)/.*": r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
+}
+"""Headers that host code includes as well as device code does, and what device code that needs them says."""
 _LAUNCH = re.compile(r"<\s?<\s?<")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -40,8 +46,8 @@ def has_host_code(code: str) -> bool:
 def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "") -> str:
     """The source with what only the host runs blanked, line for line; a source without such code stays as it is.
 
-    That is functions and prototypes without a word of the device, headers of host libraries, and headers in quotes
-    that stand in none of the directories.
+    That is functions and prototypes without a word of the device, classes that launch kernels, headers of host
+    libraries, and headers in quotes that stand in none of the directories.
 
     Args:
         kernel: the only one that is wanted; others that nothing on the device names are left out too, and headers that
@@ -54,8 +60,8 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
         words = code_only(_INCLUDE.sub("", source))
-        if "cooperative_groups" not in words:
-            source = _OF_GROUPS.sub(lambda line: spaces(line.group()), source)
+        idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
+        source = _INCLUDE.sub(lambda found: _without(found, idle), source)
     return _INCLUDE.sub(lambda found: _kept(found, directories), source)
 
 
@@ -71,6 +77,11 @@ def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
         name = found["name"]
         if name != kernel and len(re.findall(rf"\b{name}\b", code)) == 1:
             yield found.start(), _closing_brace(code, found.end() - 1)
+
+
+def _without(include: re.Match[str], idle: str) -> str:
+    unused = re.fullmatch(idle, include["quoted"] or include["angled"]) if idle else None
+    return spaces(include.group()) if unused else include.group()
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
@@ -101,7 +112,7 @@ def _host_parts(code: str) -> Iterator[tuple[int, int]]:
             start = index + 1
         elif letter == "{":
             end = _closing_brace(code, index)
-            if _is_host_function(code[start:index]):
+            if _is_host_function(code[start:index]) or _is_class_of_host(code[start:index], code[index:end]):
                 yield _begin(code, start), end
                 start = end
             elif _is_function(code[start:index]):
@@ -130,6 +141,12 @@ def _is_function(head: str) -> bool:
 
 def _is_host_function(head: str) -> bool:
     return _is_function(head) and not _OF_THE_DEVICE.search(head) and not re.search(r"[A-Z_]*(?:KERNEL|DEVICE)\b", head)
+
+
+def _is_class_of_host(head: str, body: str) -> bool:
+    """Whether it is a class that launches kernels, which no kernel could use."""
+    is_class = re.match(r"(?:struct|class)\b", _TEMPLATE.sub("", head.strip()))
+    return bool(is_class and _LAUNCH.search(body)) and re.search(r"\b__(?:global|device)__", body) is None
 
 
 def _is_prototype(statement: str) -> bool:

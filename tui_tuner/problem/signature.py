@@ -30,6 +30,7 @@ __all__ = [
     "find_kernel",
     "find_kernels",
     "identifiers",
+    "in_namespaces",
     "same_signature",
     "strip_definitions",
 ]
@@ -105,6 +106,27 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
     if not arguments:
         return kernel
     return _instantiated(kernel, [a.strip() for a in arguments.strip().removesuffix(">").split(",")], source, language)
+
+
+def in_namespaces(name: str, source: str, language: Language) -> str:
+    """A kernel's name with the namespaces that it stands in, where it is written without; template arguments stay."""
+    code = code_only(source)
+    if "::" in name.partition("<")[0] or "namespace" not in code:
+        return name
+    for function in functions(parse(code, language), code, language):
+        if _signature(function, code, language, {}).name == name.partition("<")[0].strip():
+            return "".join(f"{space}::" for space in reversed(list(_namespaces(function, code)))) + name
+    return name
+
+
+def _namespaces(function: Node, code: str) -> Iterator[str]:
+    """The named namespaces around a function, the innermost first."""
+    parent = function.parent
+    while parent is not None:
+        named = parent.child_by_field_name("name") if parent.type == "namespace_definition" else None
+        if named is not None:
+            yield code[named.start_byte : named.end_byte]
+        parent = parent.parent
 
 
 def same_signature(ours: KernelSignature, theirs: KernelSignature) -> str | None:

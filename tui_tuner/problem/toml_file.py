@@ -12,14 +12,18 @@ import tomli
 
 from tui_tuner.errors import ProblemError
 
+_MOST_BYTES = 4 * 2**20
+
 
 def read_text(file: Path) -> str:
     """The text of a file.
 
     Raises:
-        ProblemError: it cannot be read, or is no UTF-8.
+        ProblemError: it cannot be read, is no UTF-8, or too large for what people write.
     """
     try:
+        if (size := file.stat().st_size) > _MOST_BYTES:
+            raise ProblemError(f"this has {size / 2**20:.0f} MB, at most {_MOST_BYTES >> 20} are read", file=file)
         return file.read_text("utf-8-sig")  # editors of another system put a mark before the text
     except OSError as error:
         raise ProblemError(f"{file} cannot be read: {error.strerror}", file=file) from None
@@ -43,18 +47,22 @@ def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
         raise ProblemError(not_toml(error, text), hint=hint, file=file, line=error.lineno) from None
     except RecursionError:
         raise ProblemError(TOO_DEEP, file=file) from None
+    except ValueError:
+        raise ProblemError(TOO_LONG, file=file) from None
 
 
 def toml_value(text: str) -> Any:  # noqa: ANN401 (whatever it says)
     """The value that a word stands for; one that is no TOML is text, so that words need no quotes."""
     try:
         read = tomli.loads(f"value = {text}")
-    except (tomli.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
     return read["value"] if len(read) == 1 else text
 
 
 TOO_DEEP = "its lists or tables stand in one another too deep to be read"
+
+TOO_LONG = "one of its numbers has more digits than can be read"
 
 
 def not_toml(error: tomli.TOMLDecodeError, text: str) -> str:

@@ -13,7 +13,7 @@ import tomli
 from tui_tuner.errors import SettingsError
 from tui_tuner.format import seconds_of
 from tui_tuner.options import flag_of
-from tui_tuner.problem.toml_file import TOO_DEEP, KeyPath, key_lines, not_toml, toml_value
+from tui_tuner.problem.toml_file import TOO_DEEP, TOO_LONG, KeyPath, key_lines, not_toml, toml_value
 from tui_tuner.resources import VARIABLES
 from tui_tuner.session_options import RoundOptions, SessionOptions
 from tui_tuner.settings.models import Settings
@@ -109,6 +109,8 @@ def layer_of_text(text: str, file: Path) -> Layer:
         raise SettingsError(not_toml(error, text), file=file, line=error.lineno) from error
     except RecursionError:
         raise SettingsError(TOO_DEEP, file=file) from None
+    except ValueError:
+        raise SettingsError(TOO_LONG, file=file) from None
     lines = key_lines(text)
     return Layer(content, {(): Place(file)} | {path: Place(file, line) for path, line in lines.items()})
 

@@ -33,6 +33,7 @@ _ROUNDED_UP = re.compile(r"(?:i|ceil_?|c)?div_?(?:up|ceil|round_?up)?|div_?up|ro
 _LEAST_OR_MOST = re.compile(r"(?:std\s*::\s*)?f?i?(?P<which>min|max)f?", re.IGNORECASE)
 _MOST_CHARACTERS, _MOST_INSIDE = 400, 40
 SIZEOF = "sizeof__"
+_BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
 
 
 class NotArithmetic(ValueError):
@@ -249,3 +250,9 @@ def product(nodes: Sequence[ast.expr]) -> ast.expr:
     for node in nodes:
         result = node if _is(result, 1) else ast.BinOp(result, ast.Mult(), node)
     return folded(result)
+
+
+def bytes_of(type_name: str) -> int:
+    """The bytes of a type, by its name with its words joined by underscores; 4 where it is not known."""
+    words = type_name.split("_")
+    return _BYTES.get(type_name, max((_BYTES.get(word, 4) for word in words if word in _BYTES), default=4))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from tui_tuner.problem.draft.host_program import HostProgram, constants_of_host
+from tui_tuner.problem.draft.host_program import HostProgram, closing, split_list
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of, type_aliases
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.syntax import code_only, declares_constant
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -22,6 +23,7 @@ _USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
 _EXTENT = {1: 2**20, 2: 1024, 3: 128}
 _ODD_EXTENT = {1: 2**20 - 7, 2: 1000, 3: 100}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
+_MOST_CALLS = 4
 _TEMPLATE_ARGUMENTS = {"typename": "float", "class": "float", "bool": "true"}
 
 
@@ -100,9 +102,12 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*&?\s*{re.escape(name)}\b", body)
     body = re.sub(rf"\*[^*;=]*=\s*&?\s*{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
     own = "|".join(map(re.escape, [name, *aliases]))
-    element = rf"(?:\b(?:{own})\s*\[[^;=]*\]|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+    index = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
+    element = (
+        rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+    )
     atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
-    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|&\s*{re.escape(name)}\b|{atomic}"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|(?<!&)&\s*{re.escape(name)}\b|{atomic}"
     return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
 
 
@@ -110,6 +115,12 @@ def block_values(signature: KernelSignature) -> list[list[int]]:
     """Values of the block size along each axis that `__launch_bounds__` allows."""
     most = most_threads(signature)
     return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[dimensions(signature)]]
+
+
+def extents_around(value: int) -> list[int]:
+    """The value, with halves and doubles of it that can be a block's extent."""
+    near = {value // 4, value // 2, value, value * 2}
+    return sorted(extent for extent in near if 1 <= extent <= 1024)
 
 
 def usual_block(signature: KernelSignature) -> list[int]:
@@ -162,3 +173,23 @@ def work_of(signature: KernelSignature) -> int:
     """How much a kernel seems to do: loops first, then what it says."""
     loops = len(re.findall(r"\b(?:for|while)\b", signature.body))
     return 1000 * loops + len(re.findall(r"\w+", signature.body))
+
+
+def constants_of_host(source: str) -> list[str]:
+    """Names in constant memory that the host fills."""
+    filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
+    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]
+
+
+def with_called(signature: KernelSignature, source: str) -> KernelSignature:
+    """The kernel with the bodies of the functions that it calls behind its own, in the words of the calls."""
+    code = code_only(source)
+    body = signature.body
+    for function in reversed(HostProgram(code).functions):  # who is called stands before who calls
+        for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
+            given = split_list(body[call.end() : closing(body, call.end() - 1, "()") - 1])
+            if len(given) == len(function.parameters) and function.name != signature.name:
+                meant = dict(zip(function.parameters, given, strict=True))
+                words = re.split(r"(\b[A-Za-z_]\w*)", code[function.body : function.end - 1])
+                body += "\n" + "".join(meant.get(word, word) for word in words)
+    return replace(signature, body=body)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
-from tui_tuner.problem.syntax import constant_of, declares_constant, spaces
+from tui_tuner.problem.syntax import constant_of, spaces
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
@@ -18,17 +18,17 @@ _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
-_BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
 _MOST_STEPS = 12
 _RANDOM = r"(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?"
 
 
 @dataclass(frozen=True)
 class HostFunction:
-    """A function's place in the code; `parameters` are their names in order."""
+    """A function's place in the code; `parameters` are their names in order, `defaults` what stands for each."""
 
     name: str
     parameters: tuple[str, ...]
+    defaults: tuple[str, ...]
     start: int
     body: int
     end: int
@@ -75,13 +75,15 @@ class HostProgram:
         self._code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
 
     @cached_property
-    def _functions(self) -> list[HostFunction]:
+    def functions(self) -> list[HostFunction]:
+        """Those of the file, in its order."""
         found: list[HostFunction] = []
         for one in _FUNCTION.finditer(self._code):
             if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
-                names = tuple(_declared(part) for part in split_list(one["parameters"]))
+                parts = split_list(one["parameters"])
+                names, defaults = tuple(map(_declared, parts)), tuple(part.partition("=")[2].strip() for part in parts)
                 end = closing(self._code, one.end() - 1, "{}")
-                found.append(HostFunction(one["name"], names, one.start(), one.end(), end))
+                found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
         return found
 
     def launches(self, kernel: str) -> Iterator[HostLaunch]:
@@ -102,7 +104,7 @@ class HostProgram:
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""
-        return next((one for one in self._functions if one.start <= place < one.end), None)
+        return next((one for one in self.functions if one.start <= place < one.end), None)
 
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
@@ -121,15 +123,13 @@ class HostProgram:
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
         function = self.function_at(place)
-        if function is None:
-            return False
-        return name in function.parameters or self._set_between(name, function.body, place) is not None
+        return function is not None and (
+            name in function.parameters or self._set_between(name, function.body, place) is not None
+        )
 
     def _set_between(self, name: str, start: int, end: int) -> tuple[str, int] | None:
         found = [
-            one
-            for one in _assignments(name).finditer(self._code, start, end)
-            if not one["text"].lstrip().startswith(("{", "["))
+            one for one in _assignments(name).finditer(self._code, start, end) if not re.match(r"\s*[{[]", one["text"])
         ]
         for one in reversed(found):  # what comes from outside, as by atoi(), is said only where nothing else is
             with suppress(NotArithmetic):
@@ -150,8 +150,9 @@ class HostProgram:
             if function.start <= found.start() < function.end or self.function_at(found.start()) is None:
                 continue
             given = split_list(self._code[found.end() : closing(self._code, found.end() - 1, "()") - 1])
-            if len(given) == len(function.parameters):
-                return given[position], found.start()
+            left = function.defaults[len(given) :]
+            if len(given) <= len(function.parameters) and all(left):
+                return [*given, *left][position], found.start()
         return None
 
     def expanded(self, text: str) -> str:
@@ -225,11 +226,17 @@ class HostProgram:
         function = self.function_at(place)
         start = 0 if function is None else function.body
         made = re.compile(rf"\bdim3\b[^;]*?\b{name}\s*(?:=\s*(?:dim3)?\s*)?[({{]")
-        found = list(made.finditer(self._code, start, place))
+        bare = re.compile(rf"\bdim3\s+(?:\w+\s*,\s*)*{name}\s*[,;]")
+        found = list(made.finditer(self._code, start, place)) or list(bare.finditer(self._code, start, place))
         if not found:
             return None
-        opening = found[-1].end() - 1
-        return split_list(self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]), found[-1].start()
+        opening = there = found[-1].end() - 1
+        inside = self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]
+        axes = split_list(inside) if self._code[opening] in "({" else ["1"]
+        for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(self._code, opening, place):
+            axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
+            axes["xyz".index(one[1])], there = one[2].strip(), one.start()
+        return axes, there
 
     def allocated(self, pointer: str, place: int) -> tuple[str, int] | None:
         """The bytes that memory of this name is taken with, and where; followed to the callers of a function."""
@@ -336,15 +343,3 @@ def split_list(text: str) -> list[str]:
         else:
             parts[-1] += letter
     return [" ".join(part.split()) for part in parts if part.strip()]
-
-
-def bytes_of(type_name: str) -> int:
-    """The bytes of a type, by its name with its words joined by underscores; 4 where it is not known."""
-    words = type_name.split("_")
-    return _BYTES.get(type_name, max((_BYTES.get(word, 4) for word in words if word in _BYTES), default=4))
-
-
-def constants_of_host(source: str) -> list[str]:
-    """Names in constant memory that the host fills."""
-    filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
-    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
+from tui_tuner.problem.draft.guesses import extents_around
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.launch_reading import (
     AXES,
@@ -29,6 +30,8 @@ from tui_tuner.problem.tunables import why_no_size
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
 _MOST_THREADS = 1024
+_TILE = "block_size_x"
+"""Takes the place of a number in the template's arguments that makes the block."""
 UNKNOWN = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
 
@@ -69,7 +72,7 @@ def drafted_launch(
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
-    Of several launches it is the largest, and the first of these.
+    Of several launches it is the largest, of these one whose block its template is made for, and the first of these.
 
     Args:
         file: the kernel's; headers beside it are read for the numbers they define.
@@ -85,7 +88,7 @@ def drafted_launch(
     ]
     if not drafts:
         return None
-    return max(drafts, key=lambda draft: draft.threads()).drafted()
+    return max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
 
 
 def local_headers(source: str, file: Path) -> list[Path]:
@@ -127,6 +130,11 @@ class _Drafting:
         axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
         return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
 
+    def fits(self) -> bool:
+        """Whether a number among the template's arguments is an extent of the block, if there is one."""
+        given = re.findall(r"\d+", self._template())
+        return not given or bool({str(evaluated(node, {})) for _, node in self._block if node} & set(given))
+
     def drafted(self) -> DraftedLaunch:
         template = self._template()
         block, keys = self._block_keys(template)
@@ -140,9 +148,9 @@ class _Drafting:
         keys = {key: _renamed(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
             self._launch.line,
-            template,
+            re.sub(r"\d+", _TILE, template) if _TILE in block else template,
             keys,
-            {name: _around(number) for name, number in block.items() if name in self._macros()},
+            {name: extents_around(number) for name, number in block.items() if name in (*self._macros(), _TILE)},
             self._defaults(),
             self._most_threads(),
             sizes,
@@ -182,9 +190,12 @@ class _Drafting:
                 block.append(name or str(number or 1))
                 made |= {name: number or 1} if name else {}
             return made, {"block_size": block}
-        literal = re.findall(r"\d+", template)
+        tile = self._tile(template)
+        if tile:
+            extents = [_TILE if number == tile else str(number or 1) for number in numbers]
+            return {_TILE: tile}, {"block_size": extents}
+        literal, fixed = re.findall(r"\d+", template), self._block_is_read()
         sized = [node for _, node in self._block if isinstance(node, ast.Name)]
-        fixed = self._block_is_read()
         if literal:
             return {literal[0]: int(literal[0])}, {
                 "block_size": [literal[0] if number is None else str(number) for number in numbers]
@@ -193,6 +204,12 @@ class _Drafting:
             texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
             return ({"": 1}, {"block_size": texts}) if all(texts) else ({}, {})
         return {}, {}
+
+    def _tile(self, template: str) -> int:
+        """The only number among the template's arguments, where the block is made of it; else 0."""
+        given = re.findall(r"\d+", template)
+        extents = [evaluated(node, {}) for _, node in self._block if node is not None]
+        return int(given[0]) if len(given) == 1 and int(given[0]) in extents and _TILE not in self._words else 0
 
     def _block_is_read(self) -> bool:
         """Whether the kernel has no threads to tell apart, or reads a constant that makes the block."""
@@ -205,6 +222,8 @@ class _Drafting:
         """The host's own block, where it is tunable."""
         macros = self._macros()
         found: dict[str, int] = {}
+        if not macros and (tile := self._tile(self._template())):
+            return {_TILE: tile}
         for axis, (text, node) in zip(AXES, self._block, strict=False):
             number = None if node is None else evaluated(node, {})
             name = next(
@@ -241,9 +260,12 @@ class _Drafting:
                     return {}
                 break
             size, divisor = parts
-            elements.append(self._in_block_names(size if divisor is not None else self._counted(size)))
+            said = self._in_numbers if self._tile(self._template()) else self._in_block_names
+            elements.append(said(size if divisor is not None else self._counted(size)))
             is_block = isinstance(divisor, ast.Name) and divisor.id == f"block_size_{axis}"
-            if (not is_block or is_fixed) and not (divisor is None and _is_one(size) and index and not is_fixed):
+            if (not is_block or is_fixed) and not (
+                divisor is None and ast.unparse(size) == "1" and index and not is_fixed
+            ):
                 divisors[f"grid_div_{axis}"] = ["1" if divisor is None else self._in_block_names(divisor)]
         while len(elements) > max(1, self._dimensions) and elements[-1] == "1":
             divisors.pop(f"grid_div_{AXES[len(elements) - 1]}", None)
@@ -260,11 +282,11 @@ class _Drafting:
         """An expression, with the block's extents as the draft has them."""
         text = ast.unparse(node)
         macros = self._macros()
-        fixed = bool(self._block_keys(self._template())[1])
-        for axis, (given, number) in zip(AXES, self._block, strict=False):
+        made = self._block_keys(self._template())[1].get("block_size")
+        for index, (axis, (given, number)) in enumerate(zip(AXES, self._block, strict=False)):
             name = next((one for one in self._reading.chain(given, self._launch.place) if one in macros), None)
-            if name is None and fixed and number is not None:
-                name = ast.unparse(number)
+            if name is None and made and number is not None:
+                name = made[index] if made[index] == _TILE else ast.unparse(number)
             if name is not None:
                 text = re.sub(rf"\bblock_size_{axis}\b", name, text)
         return said_again(text)
@@ -298,7 +320,7 @@ class _Drafting:
             whole = parameter.dtype is not None and "int" in parameter.dtype
             if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:
                 renamed.setdefault(node.id, name)
-            value = with_numbers(node, others)
+            value = with_numbers(ast.parse(self._in_numbers(node), mode="eval").body, others)
             if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and math.isfinite(value.value):
                 if whole or isinstance(node, ast.Constant):
                     values[name] = value.value if whole else float(value.value)
@@ -309,10 +331,6 @@ class _Drafting:
                 renamed[name] = f"{name}_of_host"
         taken = [one for one in renamed.values() if one in self._roots and one not in renamed]
         return values, {old: new for old, new in renamed.items() if new not in taken}
-
-
-def _is_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 1
 
 
 def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:
@@ -329,9 +347,3 @@ def _renamed(value: list[str] | str, names: Mapping[str, str]) -> list[str] | st
         return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), old)
 
     return text(value) if isinstance(value, str) else [text(one) for one in value]
-
-
-def _around(value: int) -> list[int]:
-    """The value, with halves and doubles of it that can be a block's extent."""
-    near = {value // 4, value // 2, value, value * 2}
-    return sorted(extent for extent in near if 1 <= extent <= _MOST_THREADS)

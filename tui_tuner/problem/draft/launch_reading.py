@@ -7,17 +7,19 @@ import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from tui_tuner.problem.draft.c_expressions import (
     SIZEOF,
     NotArithmetic,
     arithmetic,
+    bytes_of,
     factors,
     folded,
     is_quotient,
     product,
 )
-from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram, bytes_of
+from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
@@ -45,7 +47,8 @@ class LaunchReading:
         self.program = program
         self.words = words
         self.signature = signature
-        self.launch = launch
+        fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
+        self.launch = launch if fits else replace(launch, arguments=())
         self.roots: dict[str, int | None] = {}
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []

@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.guesses import (
     outputs,
     size_names,
     template_arguments,
+    with_called,
     work_of,
 )
 from tui_tuner.problem.draft.launch import DraftedLaunch, drafted_launch, local_headers
@@ -59,6 +60,7 @@ def scaffold(
         signature = find_kernel(source, language, name)
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
+    signature = with_called(signature, source)
     _refuse_unusable(signature, source_path, source)
     read = None
     if language == "cuda":
@@ -127,10 +129,30 @@ def _chosen_name(source: str, language: Language, kernel: str | None, file: Path
     return name + template_arguments(found[name]) if name in found else name
 
 
-def _is_structure(parameter: KernelParameter, source: str) -> bool:
-    """Whether a type that is no number is declared in the source as one of several members."""
-    words = "|".join(map(re.escape, type_words(parameter.type_text))) or "struct"
-    return re.search(rf"\b(?:struct|class|union)\s+(?:{words})\b|\}}\s*(?:{words})\s*;", source) is not None
+def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool:
+    """Whether the kernel calls a parameter whose type is its template's."""
+    types = [re.findall(r"\w+", text.partition("=")[0])[-1] for text in signature.template]
+    called = re.search(rf"\b{re.escape(parameter.name or '?')}\s*\(", signature.body)
+    return called is not None and not parameter.pointer and type_words(parameter.type_text)[-1] in types
+
+
+def _instead_of_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> str | None:
+    """What to write instead of a structure that is passed by value; None for what is none."""
+    kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
+    if _is_function(parameter, signature):
+        return f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE"
+    declared = rf"\b(?:struct|class|union)\s+{re.escape(kind)}\b"
+    members = r"\{([\w\s,;*]*)\}"
+    plain = re.search(rf"{declared}\s*{members}|\bstruct\b[\s\w]*{members}\s*{re.escape(kind)}\s*;", code)
+    if plain is None:
+        there = re.search(rf"{declared}|\}}\s*{re.escape(kind)}\s*;", code)
+        return "write a kernel that takes its members as scalars and arrays" if there else None
+    each: list[str] = []
+    for line in (plain[1] or plain[2] or "").split(";"):
+        first, *more = [" ".join(one.split()) for one in line.split(",")]
+        each += [first, *(f"{first.split()[0]} {one}" for one in more)] if first else []
+    values = ", ".join(re.findall(r"\w+", one)[-1] for one in each)
+    return f"take {', '.join(each)} in its place and begin the body with: {kind} {name}{{{values}}};"
 
 
 def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> None:
@@ -142,10 +164,12 @@ def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> Non
                 file=file,
                 line=signature.line,
             )
-        if not parameter.pointer and parameter.dtype is None and _is_structure(parameter, source):
+        instead = _instead_of_structure(parameter, signature, code_only(source))
+        no_number = parameter.dtype is None or _is_function(parameter, signature)
+        if not parameter.pointer and no_number and instead is not None:
             raise ProblemError(
                 f"argument '{parameter.name}' of {signature.name}() is of type {parameter.type_text}, passed by value",
-                hint="write a kernel around it that takes the members as scalars and arrays",
+                hint=instead,
                 file=file,
                 line=signature.line,
             )

@@ -31,12 +31,14 @@ class Amendments:
     Attributes:
         shapes: elements of arrays that are others than drafted.
         filled: outputs that are filled before each launch, as the kernel writes them in part.
+        positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
         halvings: how often the sizes of the emulator are halved once more.
         tested: what the sizes of the tests are to those that are timed.
     """
 
     shapes: Mapping[str, str] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
+    positive: bool = False
     halvings: int = 0
     tested: Tested = ""
 

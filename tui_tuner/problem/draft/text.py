@@ -99,7 +99,8 @@ def _launch_as_given(draft: Draft, launch: DraftedLaunch) -> Iterator[str]:
 
 def _macros(launch: DraftedLaunch) -> Iterator[str]:
     yield ""
-    yield "[tunables]  # macros of the source that make its block; each takes these values in its place"
+    what = "number of the template" if "block_size_x" in launch.template else "macros of the source"
+    yield f"[tunables]  # {what} that make{'s' if what[0] == 'n' else ''} its block; takes these values in its place"
     yield from (f"{name} = {values}{_CHECK}" for name, values in launch.tunables.items())
     yield ""
     yield "[defaults]  # the configuration of the kernel as it is"
@@ -152,12 +153,14 @@ def _arguments(draft: Draft) -> Iterator[str]:
             if proposed is not None and (in_part or written[parameter.name]):
                 yield from _proposed_fill(proposed)
             elif in_part or written[parameter.name]:
-                yield f'fill = "{_fill(parameter)}"  # {why}: its content before each launch'
+                yield f'fill = "{_fill(parameter, draft)}"  # {why}: its content before each launch'
         elif draft.launch is not None and parameter.name in draft.launch.drawn:
             low, high = draft.launch.drawn[parameter.name]
             yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         elif proposed is not None:
             yield from _proposed_fill(proposed)
+        elif _fill(parameter, draft) == "uniform":
+            yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
 
 def _constants(draft: Draft) -> Iterator[str]:
@@ -221,8 +224,10 @@ def _scalar(parameter: KernelParameter, draft: Draft) -> str:
     return f"{'1.5' if is_float else '1'}{_CHECK}"
 
 
-def _fill(parameter: KernelParameter) -> str:
-    return "normal" if parameter.dtype is None or parameter.dtype.startswith("float") else "integers"
+def _fill(parameter: KernelParameter, draft: Draft) -> str:
+    if parameter.dtype is not None and not parameter.dtype.startswith("float"):
+        return "integers"
+    return "uniform" if draft.amendments.positive else "normal"
 
 
 def _tunables(signature: KernelSignature, launch: DraftedLaunch | None) -> Iterator[str]:

@@ -36,6 +36,7 @@ from tui_tuner.evaluate.build.compilers.gnu import (
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.signature import in_namespaces
 
 SOURCE, LAUNCH, ARTIFACT = "kernel.cu", "launch.cpp", "kernel.so"
 SYMBOL = "tuner_launch"
@@ -108,7 +109,8 @@ class EmulatorCompiler:
         watched = next((option for option in options if option in _WATCHED), "")
         source = rewritten(candidate.source)
         given = [option for option in options if option.startswith("-D")]
-        launch = _launch(checked_name(candidate.kernel), source, definitions([*given, *macros(configuration)]))
+        kernel = in_namespaces(checked_name(candidate.kernel), source, "cuda")
+        launch = _launch(kernel, source, definitions([*given, *macros(configuration)]))
         files = {SOURCE: source, LAUNCH: launch}
         understood = [option for option in options if option.startswith(_UNDERSTOOD)]
         command = (
