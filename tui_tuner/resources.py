@@ -57,12 +57,12 @@ def is_named(file: Path) -> bool:
     return bool(named) and file == Path(named or "")
 
 
-def own_table(name: str) -> dict[str, Any]:
-    """A table of the user's settings file before anything checks it; empty where it cannot be read."""
+def own_table(name: str, file: Path | None = None) -> dict[str, Any]:
+    """A table of the user's settings file, or of another, before anything checks it; empty where it cannot be read."""
     import tomllib
 
     try:
-        table = tomllib.loads(settings_file().read_text(encoding="utf-8-sig")).get(name, {})
+        table = tomllib.loads((file or settings_file()).read_text(encoding="utf-8-sig")).get(name, {})
     except (OSError, ValueError):
         return {}
     return table if isinstance(table, dict) else {}

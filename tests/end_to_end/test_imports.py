@@ -64,6 +64,22 @@ def test_the_frame_of_the_screen_is_there_before_anything_of_sessions(tmp_path: 
     assert not loaded & ENGINE
 
 
+def test_the_first_picture_of_the_start_screen_waits_for_no_model_of_the_settings(tmp_path: Path) -> None:
+    program = "tui_tuner.cli.session_commands as c, tui_tuner.app.overview, tui_tuner.tui.start.start_app"
+    (tmp_path / "tuner-tui.toml").write_text('[session]\ndevice = "emulator"\n', "utf-8")
+
+    loaded = loaded_by(f"{program}; assert not c._is_recorded(None)", tmp_path)
+
+    assert loaded >= SCREENS
+    assert not loaded & ENGINE - {"tree_sitter"}  # which Textual loads for editors
+
+
+def test_a_recording_that_the_settings_name_needs_no_kernel_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "tuner-tui.toml").write_text('[session]\ndevice = "Recorded:times.json"\n', "utf-8")
+
+    loaded_by("tui_tuner.cli.session_commands as c; assert c._is_recorded(None)", tmp_path)
+
+
 def loaded_by_command(arguments: list[str], directory: Path, settings: str = "") -> set[str]:
     """Top-level packages that a fresh interpreter has after a command, and `pydantic` only where it has models."""
     if settings:

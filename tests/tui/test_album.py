@@ -129,9 +129,11 @@ async def test_start(snapshot: SnapshotAssertion, tmp_path: Path, monkeypatch: p
     write_problem(Path())
     Path("other.cu").write_text(Path("scale.cu").read_text())
     kernels = [(Path("scale.cu"), True), (Path("other.cu"), False)]
-    app = StartApp(
-        StartWorld(kernels, {"max_evaluations": "85"}, found, lambda: RUNS, drafted, lambda _: None, lambda _: Path())
-    )
+
+    async def look() -> StartWorld:
+        return StartWorld({"max_evaluations": "85"}, found, lambda: RUNS, drafted, lambda _: None, lambda _: Path())
+
+    app = StartApp(kernels, look)
     states: States = {
         "kernels": ("down",),
         "form": ("i",),

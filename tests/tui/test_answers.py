@@ -11,6 +11,7 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, screen_text
 from tests.tui.scripted import ScriptedRun
+from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.dialogs.common import EditorDialog
 from tui_tuner.tui.panes.kernel_pane import KernelPane
@@ -51,6 +52,19 @@ async def test_approve_all_answers_this_step_and_those_that_follow_until_asked_a
         await settled(pilot)
         assert len(run.decisions) == 2
         assert "step 4 awaits you" in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_nobody_is_offered_to_be_asked_again_once_the_session_is_over(started: Started, is_over: bool) -> None:
+    end = [event for event in scripted.finished() if isinstance(event, events.SessionFinished)] if is_over else []
+    run = ScriptedRun([*scripted.awaiting(), *end], stays=True)
+    async with started(run) as pilot:
+        await pilot.press("A")
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert pilot.app.session_screen._desk.approves_all
+        assert ("A ask again" in screen_text(pilot.app)) is not is_over
 
 
 async def test_a_key_pressed_at_once_does_not_answer_a_question_that_just_appeared(started: Started) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+from textual.events import Paste
 from textual.widgets import Input
 
 from tests.tui import scripted
@@ -53,6 +54,34 @@ async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_
         gate.set()
         await settled(pilot)
         assert "you> load 16 bytes [b]at once[/x]" in screen_text(pilot.app)
+
+
+LOG = "scale.cu(3): error: [b]x[/b] is undefined\n\tx[0] = 1;\n1 error\n"
+
+
+@pytest.mark.parametrize("asked", ["", "/hint "])
+async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(started: Started, asked: str) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("c", *asked, *"why ")
+        assert pilot.app.focused is not None
+        pilot.app.focused.post_message(Paste(LOG))
+        await settled(pilot)
+        assert words(pilot.app) == f"{asked}why [pasted 1: 3 lines]"
+        await pilot.press(*" then", "enter")
+        await settled(pilot)
+        assert [told.text for told in run.told if isinstance(told, Ask | Say)] == [f"why {LOG.rstrip()} then"]
+
+
+async def test_a_paste_of_one_line_is_typed_and_one_of_nothing_is_not(started: Started) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("c")
+        assert pilot.app.focused is not None
+        for text in ("one\n", "", "\n"):
+            pilot.app.focused.post_message(Paste(text))
+        await settled(pilot)
+        assert words(pilot.app) == "one"
 
 
 async def test_nothing_is_told_by_an_empty_line(started: Started) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -47,13 +48,26 @@ async def found() -> Found:
     return Found({"device": [("auto", "auto"), ("emulator  g++", "emulator")], "llm": [("auto  model", "auto")]})
 
 
-def world() -> StartWorld:
-    return replace(overview.start_world(Path()), discover=found)
+async def look() -> StartWorld:
+    return replace(await overview.start_world(Path()), discover=found)
+
+
+def start_app(keymap: dict[str, str] | None = None) -> StartApp:
+    return StartApp(overview.kernels_in(Path()), look, keymap=keymap)
+
+
+def look_at(runs: list[RunCard]) -> Callable[[], Awaitable[StartWorld]]:
+    """What finds these runs, and nothing else."""
+
+    async def look() -> StartWorld:
+        return StartWorld({}, found, lambda: runs, *[lambda *_: None] * 3)  # type: ignore[arg-type]
+
+    return look
 
 
 @asynccontextmanager
 async def shown(size: tuple[int, int] = (80, 24)) -> AsyncGenerator[Pilot[list[str]], None]:
-    app = StartApp(world())
+    app = start_app()
     async with app.run_test(size=size, notifications=True) as pilot:
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -83,6 +97,42 @@ async def test_enter_on_a_kernel_tunes_it_as_chosen() -> None:
         assert command(pilot) == "$ tuner-tui scale.cu --device emulator --max-time 20m"
         await pilot.press("enter")
     assert pilot.app.return_value == ["scale.cu", "--device", "emulator", "--max-time", "20m"]
+
+
+@pytest.mark.usefixtures("_here")
+async def test_kernels_can_be_chosen_before_the_settings_are_read() -> None:
+    read = asyncio.Event()
+
+    async def slow_look() -> StartWorld:
+        await read.wait()
+        return await look()
+
+    app = StartApp(overview.kernels_in(Path()), slow_look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("down", "i", "ctrl+s", "semicolon")
+        assert len(app.screen_stack) == 1
+        assert [line.split()[0] for line in listed(pilot, "kernels")] == ["scale.cu", "other.cu"]
+        assert command(pilot) == "$ tuner-tui other.cu"
+        assert not app.query(Select)
+        read.set()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.query_one("#device", Select).value == "auto"
+        assert len(listed(pilot, "runs")) == 2
+        assert command(pilot) == "$ tuner-tui other.cu"
+        await pilot.press("enter")
+    assert app.return_value == ["other.cu"]
+
+
+@pytest.mark.usefixtures("_here")
+async def test_settings_that_cannot_be_used_end_the_screen_and_are_told() -> None:
+    Path("mine.toml").write_text("[session]\nseed = 'x'\n")
+    app = start_app()
+    async with app.run_test(size=(80, 24)):
+        await app.workers.wait_for_complete()
+    assert isinstance(app.refusal, SettingsError)
+    assert "mine.toml:2" in str(app.refusal)
+    assert app.failure is None
 
 
 @pytest.mark.usefixtures("_here")
@@ -117,7 +167,7 @@ async def test_a_run_is_resumed_or_replayed(key: str, words: str | None) -> None
 @pytest.mark.parametrize("key", ["a", "r", "p"])
 async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: dict[str, str], key: str) -> None:
     runs = [RunCard(Path("tuner-runs/one"), "scale.cu", state)]
-    app = StartApp(StartWorld([], {}, found, lambda: runs, *[lambda *_: None] * 3))  # type: ignore[arg-type]
+    app = StartApp([], look_at(runs))
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.press(key)
@@ -208,7 +258,7 @@ def test_settings_that_would_not_load_are_not_written() -> None:
 
 @pytest.mark.usefixtures("_here")
 async def test_letters_go_to_kernels_runs_and_fields_and_keys_are_the_users() -> None:
-    app = StartApp(replace(world(), keymap={"start_jump": "g", "start_delete": "D"}))
+    app = start_app({"start_jump": "g", "start_delete": "D"})
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
         for key, focused, at in (("s", "kernels", 1), ("f", "runs", 1), ("g", "device", None)):
@@ -227,5 +277,5 @@ async def test_letters_go_to_kernels_runs_and_fields_and_keys_are_the_users() ->
 
 def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match="start_replay"):
-        StartApp(StartWorld([], {}, found, list, *[lambda *_: None] * 3, keymap={"start_resume": "p"}))  # type: ignore[arg-type]
+        StartApp([], look_at([]), keymap={"start_resume": "p"})
     assert checked_keymap({"start_resume": "j,r", "approve": "a"}), "the two screens are never there together"

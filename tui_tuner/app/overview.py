@@ -1,6 +1,6 @@
 """What a bare start shows: the kernels and runs here, and what the settings and this machine offer for a session.
 
-What looks for devices and models is imported behind the screen.
+What reads settings and looks for devices and models is imported behind the screen.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.format import seconds_of
@@ -22,32 +22,33 @@ from tui_tuner.journal.reading import FILE, RUNS, header_of
 from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
-from tui_tuner.session_options import SessionOptions
-from tui_tuner.settings import Settings, load_settings, save_settings
 from tui_tuner.text import clean
 from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+
+if TYPE_CHECKING:
+    from tui_tuner.settings import Settings
 
 _COLUMNS = 96
 """Of the comments above a draft."""
 
 
-def start_world(directory: Path) -> StartWorld:
-    """What is there in a directory.
+async def start_world(directory: Path) -> StartWorld:
+    """What there is in a directory besides its kernels.
 
     Raises:
         SettingsError: the settings cannot be used.
     """
+    await asyncio.to_thread(import_module, "tui_tuner.settings")
+    from tui_tuner.settings import load_settings
+
     settings = load_settings(beside=directory)
     return StartWorld(
-        kernels=kernels_in(directory),
         chosen=_chosen(settings),
         discover=lambda: _discover(settings),
         runs=lambda: run_cards(directory / RUNS),
         scaffold=problem_text,
         delete=delete_run,
         save=save_choices,
-        theme=settings.screen.theme,
-        keymap=settings.screen.keys,
     )
 
 
@@ -134,6 +135,8 @@ async def _drafted(kernel: Path) -> str:
     from tui_tuner.app.amending import draft_of
     from tui_tuner.app.drafting import confirmed
     from tui_tuner.problem.draft.problem_file import scaffold
+    from tui_tuner.session_options import SessionOptions
+    from tui_tuner.settings import load_settings
 
     text = scaffold(kernel, None)
     try:
@@ -192,6 +195,8 @@ def save_choices(choices: Mapping[str, str]) -> Path:
     Raises:
         SettingsError: a value cannot be, or the file cannot be written.
     """
+    from tui_tuner.settings import save_settings
+
     try:
         values = {
             "max_seconds" if name == "max_time" else name: _NUMBERS.get(name, str)(value)

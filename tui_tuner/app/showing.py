@@ -8,7 +8,8 @@ import os
 import shlex
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,16 +176,45 @@ def _app(source: EventSource, theme: str | None) -> TunerApp:
     """
     from tui_tuner.tui.app import TunerApp
 
-    try:
+    with _keys_placed():
         app = TunerApp(source, starting=True, **_look(theme))
+    app.look_file = look_file()
+    return app
+
+
+@contextmanager
+def _keys_placed() -> Iterator[None]:
+    """Name the place of a key in the settings that cannot be used."""
+    try:
+        yield
     except SettingsError as error:
         from tui_tuner.settings.layers import layer_of_file
 
         named = next((name for name in own_table("screen").get("keys", {}) if f"'{name}'" in error.message), "")
         place = layer_of_file(settings_file()).place(("screen", "keys", named))
         raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
-    app.look_file = look_file()
-    return app
+
+
+async def chosen_command(directory: Path) -> list[str]:
+    """Let the user choose on the start screen: the words of a command line, none where they leave.
+
+    Raises:
+        SettingsError: the settings cannot be used.
+        UserError: the screen broke.
+    """
+    from tui_tuner.app.overview import kernels_in, start_world
+    from tui_tuner.tui.start.start_app import StartApp
+
+    look = _look(None)
+    with _keys_placed():
+        app = StartApp(kernels_in(directory), lambda: start_world(directory), look["theme"], look.get("keymap"))
+    words = await app.run_async()
+    if app.refusal is not None:
+        raise app.refusal
+    if app.failure is not None:
+        broke = f"the start screen broke ({type(app.failure).__name__}: {app.failure}); {logged(app.failure)}"
+        raise UserError(broke, hint="`tuner-tui KERNEL` and `tuner-tui --help` do without it")
+    return words or []
 
 
 def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import shlex
 import sys
 from collections.abc import Mapping
@@ -28,9 +29,9 @@ from tui_tuner.cli.parsers import (
 )
 from tui_tuner.cli.run_commands import add_run, run_of
 from tui_tuner.cli.values import directory, factor, name_and_value, seconds
-from tui_tuner.errors import ExitCode, SettingsError, UserError
+from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.journal.reading import header_of, journal_of
-from tui_tuner.resources import __version__, project_file
+from tui_tuner.resources import VARIABLES, __version__, own_table, project_file, settings_file
 from tui_tuner.strategies import PLACES
 from tui_tuner.subjects import KERNEL, Subject, loaded, subject_of, subjects
 from tui_tuner.text import say, tell
@@ -155,15 +156,9 @@ async def tune_all(chosen: argparse.Namespace) -> int:
 
 async def _start() -> int:
     """Let the user choose on the start screen, then carry out the command that they chose."""
-    from tui_tuner.app.overview import start_world
-    from tui_tuner.app.showing import logged
-    from tui_tuner.tui.start.start_app import StartApp
+    from tui_tuner.app.showing import chosen_command
 
-    app = StartApp(start_world(Path()))
-    words = await app.run_async()
-    if app.failure is not None:
-        broke = f"the start screen broke ({type(app.failure).__name__}: {app.failure}); {logged(app.failure)}"
-        raise UserError(broke, hint="`tuner-tui KERNEL` and `tuner-tui --help` do without it")
+    words = await chosen_command(Path())
     if not words:
         return ExitCode.FINISHED
     say(f"$ {shlex.join([PROGRAM, *words])}")
@@ -174,10 +169,18 @@ async def _start() -> int:
 
 def _is_recorded(device: str | None) -> bool:
     """Whether the device, or that of the settings where none is named, is a recording."""
+    files = (settings_file(), project_file(Path()))
+    told = [device] if device else [os.environ.get(f"{VARIABLES}DEVICE"), *(_device_set_in(file) for file in files)]
+    if not any("recorded" in str(each).lower() for each in told):
+        return False  # without the models of the settings, for which the start screen would wait
     from tui_tuner.evaluate.devices.choose import is_recorded
     from tui_tuner.settings import load_settings
 
     return is_recorded(device or load_settings(beside=Path()).session.device)
+
+
+def _device_set_in(file: Path) -> object:
+    return own_table("session", file).get("device")
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from pydantic import ConfigDict
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 Value = bool | int | float | str
 """A value of a tunable parameter."""
@@ -18,7 +19,7 @@ CompiledLanguage = Literal["cuda", "opencl", "c"]
 """A language whose kernels this program builds and launches, and a model may rewrite."""
 COMPILED: tuple[CompiledLanguage, ...] = get_args(CompiledLanguage)
 
-TABLE = ConfigDict(extra="forbid", frozen=True)
+TABLE: ConfigDict = {"extra": "forbid", "frozen": True}
 """Every table is immutable and refuses unknown keys."""
 
 

@@ -152,7 +152,7 @@ class TunerApp(App[str]):
         """The panes; at the start perhaps no more than their frame."""
         return StartingScreen() if self._starting else self.session_screen
 
-    def on_mount(self) -> None:
+    def on_load(self) -> None:
         """Themes and keys as the user wants them."""
         use_themes(self, self._theme_wanted, os.environ)
         self.set_keymap(self._keymap_wanted)

@@ -319,12 +319,12 @@ class SessionScreen(AnsweringScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
+        over = self.view_model.finished is not None
         if action in ANSWERS:
-            return self._desk.allows(action)
+            return False if over and action == "ask_again" else self._desk.allows(action)
         if self.has_class("-help"):
             return action == "pane"
         if action in ("control", "pause", "tell"):
-            over = self.view_model.finished is not None
             return not over and (action != "control" or self._desk.trouble is None)  # its key answers then
         if action == "change_plan":
             return self._panes.active == 2

@@ -7,18 +7,16 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import platformdirs
+from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.resources import themes_directory
 from tui_tuner.text import suggestion
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 DEFAULT_THEME = "tuner-dark"
 
@@ -131,11 +129,18 @@ def chosen_theme(wanted: str | None, environment: Mapping[str, str], known: Iter
 
 
 def use_themes(app: App[Any], wanted: str | None, environment: Mapping[str, str]) -> None:
-    """Let an app have all themes and begin with the wanted one; faults are told in one toast."""
+    """Let an app that is about to begin have all themes and the wanted one; faults are told in one toast."""
     catalogue = load_themes(theme_directories())
     for theme in catalogue.themes.values():
         app.register_theme(theme)
-    app.theme, fault = chosen_theme(wanted, environment, app.available_themes)
+    name, fault = chosen_theme(wanted, environment, app.available_themes)
+    theme = app.available_themes[name]
+    if theme.dark and app.current_theme.dark and not theme.ansi:  # else more than colours of the styles hang on it
+        app.set_reactive(App.theme, name)
+        app.stylesheet.set_variables(app.get_css_variables())  # before the first styles; `theme = ` makes all anew
+    else:
+        app.theme = name
     faults = [*catalogue.faults, *([fault] if fault else [])]
     if faults:
-        app.notify("\n".join(faults), title="Themes", severity="warning", markup=False)
+        told = "\n".join(faults)
+        app.call_later(lambda: app.notify(told, title="Themes", severity="warning", markup=False))

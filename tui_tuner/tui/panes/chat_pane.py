@@ -5,6 +5,7 @@ They are two widgets, so that what was typed into the one can never be sent as t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,11 +15,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.events import Paste
 from textual.getters import query_one
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui_tuner.format import counted
 from tui_tuner.session import events
 from tui_tuner.session.controls import Stop
 from tui_tuner.session.plan import AddStep, Ask, Say
@@ -32,7 +35,7 @@ from tui_tuner.tui.view_model import ViewModel
 
 
 class ChatInput(Input):
-    """A line to type into; Esc leaves it and keeps what was typed."""
+    """A line to type into; Esc leaves it and keeps what was typed. Many lines that are pasted are a mark in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False, id="chat_leave", tooltip="Leave; what you typed is kept.")
@@ -45,6 +48,23 @@ class ChatInput(Input):
     def on_mount(self) -> None:
         """No blinking."""
         self.cursor_blink = False
+        self._pasted: dict[str, str] = {}
+
+    def on_paste(self, event: Paste) -> None:
+        """Textual would take the first line and leave the others out without a word."""
+        text = event.text.strip("\n")
+        if "\n" not in text:
+            return
+        event.prevent_default().stop()
+        mark = f"[pasted {len(self._pasted) + 1}: {counted(len(text.splitlines()), 'line')}]"
+        self._pasted[mark] = text
+        self.insert_text_at_cursor(mark)
+
+    @property
+    def words(self) -> str:
+        """What was typed, with all that was pasted."""
+        marks = "|".join(map(re.escape, self._pasted))
+        return re.sub(marks, lambda mark: self._pasted[mark[0]], self.value).strip() if marks else self.value.strip()
 
     def action_leave(self) -> None:
         """Say so."""
@@ -235,13 +255,14 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
     @on(Input.Submitted, "#reason")
     def _reject(self, message: Input.Submitted) -> None:
         message.stop()
+        words = self._reason.words
         self._open(self._say)
-        self.post_message(self.RejectionSubmitted(message.value.strip()))
+        self.post_message(self.RejectionSubmitted(words))
 
     @on(Input.Submitted, "#say")
     def _tell(self, message: Input.Submitted) -> None:
         message.stop()
-        words = message.value.strip()
+        words = self._say.words
         if not words.startswith("/"):
             if words:
                 self.post_message(self.WordsSubmitted(Ask(text=words)))
@@ -253,7 +274,7 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
             case "hint", hint if hint:
                 self.post_message(self.WordsSubmitted(Say(text=hint)))
             case "try", title if title:
-                self.post_message(self.WordsSubmitted(AddStep(title=title, before=self._next)))
+                self.post_message(self.WordsSubmitted(AddStep(title=" ".join(title.split()), before=self._next)))
             case _:
                 self.notify("There are /hint WORDS, /try WORDS and /stop.", severity="warning", markup=False)
 

@@ -1,11 +1,15 @@
-"""The screen of a bare `tuner-tui`: kernels here, how they are tuned, recent runs; it ends with a command to run."""
+"""The screen of a bare `tuner-tui`: kernels here, how they are tuned, recent runs; it ends with a command to run.
+
+The kernels are there at once; what the settings say and the runs come when the first picture stands.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import on, work
 from textual.app import App, ComposeResult
@@ -15,6 +19,7 @@ from textual.content import Content
 from textual.geometry import Offset
 from textual.getters import query_one
 from textual.types import CSSPathType
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
@@ -29,6 +34,7 @@ from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import one_line, plain
 from tui_tuner.tui.themes import use_themes
 
+_W = TypeVar("_W", bound=Widget)
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Fields of the screen and the options that they are."""
 _LABELS = {
@@ -48,7 +54,14 @@ class Choices(OptionList):
 class StartApp(App[list[str]]):
     """Chooses what to do; `run_async()` gives the words of a command line, or None.
 
+    Args:
+        kernels: here, with whether each has a problem file.
+        look: finds what else there is, once the screen stands.
+        theme: name of a theme.
+        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
+
     Attributes:
+        refusal: why what there is cannot be shown; None where it can.
         failure: what broke the screen; None where nothing did.
 
     Raises:
@@ -68,12 +81,22 @@ class StartApp(App[list[str]]):
     _runs = query_one("#runs", OptionList)
     _command = query_one("#command", Static)
 
-    def __init__(self, world: StartWorld) -> None:
+    def __init__(
+        self,
+        kernels: Sequence[tuple[Path, bool]],
+        look: Callable[[], Awaitable[StartWorld]],
+        theme: str | None = None,
+        keymap: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__()
-        self._world = world
-        self._keymap = checked_keymap(world.keymap)
+        self._kernels_here = list(kernels)
+        self._look = look
+        self._theme_wanted = theme
+        self._keymap_wanted = checked_keymap(keymap or {})
+        self._world: StartWorld | None = None
         self._cards: list[RunCard] = []
         self._marked: RunCard | None = None
+        self.refusal: UserError | None = None
         self.failure: Exception | None = None
 
     def _handle_exception(self, error: Exception) -> None:
@@ -83,58 +106,57 @@ class StartApp(App[list[str]]):
         self._exit_renderables.clear()
 
     def compose(self) -> ComposeResult:
-        """Kernels and how they are tuned, then runs, the command, the keys."""
+        """Kernels, the frames of what is not known yet, the command, the keys."""
         know_size(self.screen)
-        kernels, chosen = self._world.kernels, self._world.chosen
-        yield Static(f"tuner-tui │ {counted(len(kernels), 'kernel')} in {Path.cwd().name}/", id="header", markup=False)
-        with Horizontal(id="choices"):
-            lines = (Option(_kernel_line(*each)) for each in kernels)
-            yield Choices(*lines, id="kernels", compact=True, markup=False)
-            with Vertical(id="how"):
-                for name in PICKS:
-                    with Horizontal(classes="field"):
-                        yield Static({"llm": "model"}.get(name, name), classes="field-name")
-                        yield Select[str](self._options(name, self._world.first), value=chosen.get(name, "auto"),
-                                          allow_blank=False, id=name, compact=True)  # fmt: skip
-                for name, (label, empty) in _LABELS.items():
-                    with Horizontal(classes="field"):
-                        yield Static(label, classes="field-name", markup=False)
-                        yield Input(chosen.get(name, ""), id=name, compact=True, placeholder=empty)
-        yield Choices(id="runs", compact=True, markup=False)
+        here = counted(len(self._kernels_here), "kernel")
+        yield Static(f"tuner-tui │ {here} in {Path.cwd().name}/", id="header", markup=False)
+        choices = Horizontal(id="choices")
+        choices.styles.height = len(self._kernels_here) + 2  # the frame; the styles say what fits
+        with choices:
+            lines = (Option(_kernel_line(*each)) for each in self._kernels_here)
+            yield _titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
+            yield _titled(Vertical(id="how"), "How")
+        yield _titled(Choices(id="runs", compact=True, markup=False), "Runs")
         yield Static(id="command", markup=False)
         yield KeyLine()
 
-    def _options(self, name: str, found: Found) -> list[tuple[str, str]]:
-        """What a picker offers; what the settings say is always among it."""
-        offered = list(found.picks.get(name, ()))
-        now = self._world.chosen.get(name, "auto")
-        return offered if now in (value for _, value in offered) else [*offered, (now, now)]
+    def on_load(self) -> None:
+        """Themes and keys as the user wants them."""
+        use_themes(self, self._theme_wanted, os.environ)
+        self.set_keymap(self._keymap_wanted)
 
     def on_mount(self) -> None:
-        """Look around."""
-        use_themes(self, self._world.theme, os.environ)
-        self.set_keymap(self._keymap)
-        for field_input in self.query(Input):
-            field_input.cursor_blink = False
-        self.query_one("#choices").styles.height = len(self._world.kernels) + 2  # the frame; the styles say what fits
-        self.query_one("#kernels").border_title = "Kernels"
-        self.query_one("#how").border_title = "How"
-        self._list_runs()
-        self._kernels.highlighted = 0 if self._world.kernels else None
-        (self._kernels if self._world.kernels else self._runs).focus()
-        self.call_after_refresh(self._discover)  # which would have the first paint wait
+        """Begin with the first kernel."""
+        if self._kernels_here:
+            self._kernels.highlighted = 0
+            self._kernels.focus()
 
-    @work(exclusive=True, exit_on_error=False, group="discover", description="devices and models")
-    async def _discover(self) -> None:
+    def on_ready(self) -> None:
+        """Look around, for which the first picture would have had to wait."""
+        self._look_around()
+
+    @work(exclusive=True, group="look", description="settings, runs, devices and models")
+    async def _look_around(self) -> None:
         try:
-            found = await self._world.discover()
+            world = self._world = await self._look()
+        except UserError as error:
+            self.refusal = error
+            self.exit()
+            return
+        await self.query_one("#how").mount_all(_fields(world))
+        self._list_runs()
+        self.refresh_bindings()
+        if not self._kernels_here:
+            self._runs.focus()
+        try:
+            found = await world.discover()
         except UserError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
         for name in found.picks:
             picker = self.query_one(f"#{name}", Select)
             value = picker.value
-            offered = self._options(name, found)
+            offered = _offered(name, world, found)
             if value not in [each for _, each in offered]:
                 offered.append((str(value), str(value)))
             picker.set_options(offered)
@@ -144,7 +166,7 @@ class StartApp(App[list[str]]):
 
     def _list_runs(self) -> None:
         at = self._runs.highlighted
-        self._cards = self._world.runs()
+        self._cards = [] if self._world is None else self._world.runs()
         self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
         self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
@@ -155,7 +177,7 @@ class StartApp(App[list[str]]):
     @property
     def _kernel(self) -> Path | None:
         at = self._kernels.highlighted
-        return None if at is None else self._world.kernels[at][0]
+        return None if at is None else self._kernels_here[at][0]
 
     @property
     def _card(self) -> RunCard | None:
@@ -171,7 +193,9 @@ class StartApp(App[list[str]]):
     def words(self) -> list[str]:
         """The command line that tunes the selected kernel; what the settings say anyway is left out."""
         options = {**PICKS, **BUDGETS}
-        differing = {name: value for name, value in self.choices().items() if value != self._world.chosen.get(name)}
+        chosen = {} if self._world is None else self._world.chosen
+        choices = {} if self._world is None else self.choices()
+        differing = {name: value for name, value in choices.items() if value != chosen.get(name)}
         return [str(self._kernel), *(word for name, value in differing.items() for word in (options[name], value))]
 
     @on(Select.Changed)
@@ -212,7 +236,9 @@ class StartApp(App[list[str]]):
             return on_runs and self._card is not None and parameters[0] in self._card.actions
         if action in ("compare", "delete"):
             return on_runs
-        return action != "problem" or (not on_runs and bool(self._world.kernels))
+        if self._world is None:
+            return action not in ("problem", "save", "jump")
+        return action != "problem" or (not on_runs and bool(self._kernels_here))
 
     # --- actions
 
@@ -224,12 +250,12 @@ class StartApp(App[list[str]]):
     @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
     async def action_problem(self) -> None:
         """Let the user look at the problem file, and write it where they save it."""
-        kernel = self._kernel
-        if kernel is None:
+        kernel, world = self._kernel, self._world
+        if kernel is None or world is None:
             return
         self._kernels.loading = True  # a draft is run on the emulator first, which takes seconds
         try:
-            file, text = await self._world.scaffold(kernel)
+            file, text = await world.scaffold(kernel)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
@@ -238,9 +264,9 @@ class StartApp(App[list[str]]):
         from tui_tuner.tui.start.problem_form import ProblemForm
 
         if await self.push_screen_wait(ProblemForm(file, text)):
-            self._world = self._world.with_problem(kernel)
+            self._kernels_here = [(file, has or file == kernel) for file, has in self._kernels_here]
             at = self._kernels.highlighted
-            self._kernels.set_options([Option(_kernel_line(*each)) for each in self._world.kernels])
+            self._kernels.set_options([Option(_kernel_line(*each)) for each in self._kernels_here])
             self._kernels.highlighted = at
 
     def action_compare(self) -> None:
@@ -260,19 +286,21 @@ class StartApp(App[list[str]]):
     @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
     async def action_delete(self) -> None:
         """Delete the run, once the user says so."""
-        card = self._card
-        if card is None or not await self.push_screen_wait(
-            ConfirmDialog("Delete this run from the disk?", str(card.path))
-        ):
+        card, world = self._card, self._world
+        if card is None or world is None:
+            return
+        if not await self.push_screen_wait(ConfirmDialog("Delete this run from the disk?", str(card.path))):
             return
         try:
-            self._world.delete(card.path)
+            world.delete(card.path)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
         self._list_runs()
 
     def action_save(self) -> None:
         """Keep what is chosen as settings."""
+        if self._world is None:
+            return
         try:
             file = self._world.save(self.choices())
         except UserError as error:
@@ -293,7 +321,7 @@ class StartApp(App[list[str]]):
         """Show all keys."""
         from tui_tuner.tui.help import key_lines, names_of_keys
 
-        names = names_of_keys(self._keymap, self.get_key_display)
+        names = names_of_keys(self._keymap_wanted, self.get_key_display)
         lines = key_lines(START_BINDINGS, names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
@@ -303,6 +331,35 @@ class StartApp(App[list[str]]):
 
 
 _OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field", "jump", "keys")
+
+
+def _titled(widget: _W, title: str) -> _W:
+    """A widget with a title in its frame."""
+    widget.border_title = title
+    return widget
+
+
+def _fields(world: StartWorld) -> Iterator[Horizontal]:
+    """How kernels are tuned: a line for each picker and each limit."""
+    for name in PICKS:
+        value = world.chosen.get(name, "auto")
+        picker = Select(_offered(name, world, world.first), value=value, allow_blank=False, id=name, compact=True)
+        yield _field({"llm": "model"}.get(name, name), picker)
+    for name, (label, empty) in _LABELS.items():
+        limit = Input(world.chosen.get(name, ""), id=name, compact=True, placeholder=empty)
+        limit.cursor_blink = False
+        yield _field(label, limit)
+
+
+def _field(label: str, widget: Widget) -> Horizontal:
+    return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
+
+
+def _offered(name: str, world: StartWorld, found: Found) -> list[tuple[str, str]]:
+    """What a picker offers; what the settings say is always among it."""
+    offered = list(found.picks.get(name, ()))
+    now = world.chosen.get(name, "auto")
+    return offered if now in (value for _, value in offered) else [*offered, (now, now)]
 
 
 def _select(options: OptionList, index: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
@@ -46,27 +46,18 @@ class StartWorld:
     """What the screen shows, and what it can have done; none of it knows a screen.
 
     Attributes:
-        kernels: here, with whether each has a problem file.
         chosen: what the settings say, by the name of the field.
         discover: looks for devices, models and strategies; takes its time.
         runs: those that there are now, the newest first.
         scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
         delete: removes a run.
         save: keeps choices as settings; the file.
-        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
     """
 
-    kernels: Sequence[tuple[Path, bool]]
     chosen: Mapping[str, str]
     discover: Callable[[], Awaitable[Found]]
     runs: Callable[[], list[RunCard]]
     scaffold: Callable[[Path], Awaitable[tuple[Path, str]]]
     delete: Callable[[Path], None]
     save: Callable[[Mapping[str, str]], Path]
-    theme: str | None = None
-    keymap: Mapping[str, str] = field(default_factory=dict)
     first: Found = field(default_factory=lambda: Found({name: [("auto", "auto")] for name in PICKS}))
-
-    def with_problem(self, kernel: Path) -> StartWorld:
-        """It once a kernel has a problem file."""
-        return replace(self, kernels=[(file, has or file == kernel) for file, has in self.kernels])
