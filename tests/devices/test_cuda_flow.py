@@ -250,6 +250,20 @@ def test_an_error_in_our_own_code_is_not_taken_for_a_launch_failure(device, back
         device.launch(kernel, device.allocate([], frozenset()), ONE, 1.0)
 
 
+def test_other_values_are_put_where_the_inputs_are_and_restored_arrays_stay(device, backend, tmp_path):
+    backend.kernels["add"] = lambda y, x: floats(y, 3).__iadd__(floats(x, 3))
+    kernel = device.load(cubin(tmp_path), "add")
+    given = [np.ones(3, np.float32), np.arange(3, dtype=np.float32)]
+    buffers = device.allocate(given, frozenset({0}))
+    address = buffers.handle.arrays[1].address
+    others = device.rewrite(buffers, [np.zeros(3, np.float32), np.full(3, 5, np.float32)])
+    assert others.handle.arrays[1].address == address
+    device.launch(kernel, others, ONE, 1.0)
+    assert device.download(others, 0).tolist() == [6, 6, 6]
+    assert device.changed(others, [1]) is None
+    assert device.changed(buffers, [1]) == 1
+
+
 def test_a_write_beyond_an_array_names_the_argument(device, backend, tmp_path):
     backend.kernels["beyond"] = lambda _, address: floats(address, 6).__setitem__(5, 0)
     kernel = device.load(cubin(tmp_path), "beyond")

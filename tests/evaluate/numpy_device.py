@@ -38,6 +38,9 @@ class NumpyDevice(Device):
         self.alive += 1
         return Buffers(arguments, restored, [np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments])
 
+    def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
+        buffers.handle[index][...] = values
+
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
         return np.copy(buffers.handle[index])
 

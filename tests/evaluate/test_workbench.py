@@ -250,6 +250,26 @@ def test_a_challenger_that_is_wrong_on_fresh_data_fails_the_comparison(tmp_path:
     assert comparison.failure.kind is FailureKind.WRONG_RESULT
 
 
+class KeepsByAddress:
+    """Right, and for an array that it has seen it only copies what it computed then: timed launches are all alike."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        _, y[...] = self.kept.setdefault(x.ctypes.data, (x, 2 * x))
+        return 0.5
+
+
+def test_what_is_kept_of_timed_inputs_is_found_when_others_are_in_the_same_memory(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, keeps=KeepsByAddress()))
+    workbench.prepare(executable("given"))
+    assert workbench.evaluate(executable("keeps"), None).failure is None
+    comparison = workbench.compare(executable("given"), executable("keeps"), 0.01).comparison
+    assert comparison.failure is not None
+    assert "inputs with few elements changed: y[" in comparison.failure.message
+
+
 def test_a_hopeless_kernel_is_cut_short(tmp_path: Path) -> None:
     def slow(y: np.ndarray, x: np.ndarray, n: int) -> float:
         as_given(y, x, n)

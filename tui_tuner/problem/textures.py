@@ -30,12 +30,16 @@ class Texture(StrEnum):
     EQUAL = "equal values"
     ZEROS = "zeros"
     INFINITE = "infinities"
+    CHANGED = "few elements changed"
+    MOSTLY_EQUAL = "few values among equal ones"
 
 
 STRUCTURED = (Texture.SPIKES, Texture.PROFILE)
 """What is checked at the timed size beside noise."""
-ALL_BUT_NOISE = tuple(texture for texture in Texture if texture is not Texture.NOISE)
-"""What is checked at tests beside noise."""
+_COMPARED_ONLY = (Texture.CHANGED, Texture.MOSTLY_EQUAL)
+ALL_BUT_NOISE = tuple(texture for texture in Texture if texture not in (Texture.NOISE, *_COMPARED_ONLY))
+"""What is checked at tests beside noise. Two more are drawn where a kernel is about to be accepted: few elements that
+are changed where others were in the same memory just before, and, at tests, few values among equal ones."""
 
 SPIKES = 64
 """Elements that are large, of as many as there are."""
@@ -68,6 +72,8 @@ def textured(
     for index, argument in enumerate(problem.arguments):
         array = noise[index]
         if not isinstance(array, np.ndarray) or (changed and first_only):
+            continue
+        if texture is Texture.CHANGED and argument.output:
             continue
         random = np.random.Generator(np.random.SFC64([seed, index]))
         new = _textured(_domain(argument, problem.sizes), array, texture, random)
@@ -139,6 +145,8 @@ def _textured(
             return filled(noise.shape, _one_value(domain, random), noise.dtype)
         case Texture.ZEROS:
             return np.zeros_like(noise) if domain.holds_zero() else None
+        case Texture.CHANGED | Texture.MOSTLY_EQUAL:
+            return (_changed if texture is Texture.CHANGED else _mostly_equal)(noise, domain, random)
         case Texture.INFINITE:
             return _infinities(noise, random) if domain.has_infinities else None
     return _scaled_whole(noise, domain, texture)
@@ -166,6 +174,38 @@ def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: 
     if domain.is_whole:
         return np.full(count, int(domain.high) - 1).astype(dtype)
     return np.asarray(domain.origin + (domain.high - domain.origin) * shares * (1 - 2**-10)).astype(dtype)
+
+
+def _changed(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
+    """The same but for a few elements, which are large: what looks at a sample finds nothing changed."""
+    values = noise.copy()
+    places = random.integers(0, values.size, min(SPIKES, values.size // SPIKES + 1))
+    values.reshape(-1)[places] = _loud(values.dtype, domain, random, places.size)
+    return values
+
+
+def _mostly_equal(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
+    """Zeros, where there may be some, then one value over and over, but for a few: the first of a row tell nothing.
+
+    Behind the zeros all are negative, where they may be: a maximum that is begun at zero is wrong there.
+    """
+    values = filled(noise.shape, _one_of_few(domain, random, negative=True), noise.dtype)
+    flat = values.reshape(-1)
+    zeros = flat.size // 2 if domain.holds_zero() else 0
+    flat[:zeros] = 0
+    for place in random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1)):
+        flat[place] = _one_of_few(domain, random, negative=place >= zeros)
+    return values
+
+
+def _one_of_few(domain: _Domain, random: np.random.Generator, *, negative: bool) -> float:
+    """One of a few values of few bits; below zero where that is wanted and the array may hold any number."""
+    if domain.low is None or domain.high is None:
+        value = float(random.choice(EQUAL))
+        return -abs(value) if negative else value
+    if domain.is_whole:
+        return _one_value(domain, random)
+    return domain.origin + (domain.high - domain.origin) * float(random.choice((0.25, 0.5, 0.75)))
 
 
 def _profile(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +229,17 @@ class Device(ABC):
             guard_end: whether the end of every array (else its start) lies against
                 memory that must not be touched.
         """
+
+    def rewrite(self, buffers: Buffers, arguments: Sequence[KernelArgument]) -> Buffers:
+        """Put other values where the arrays are that no launch restores; the buffers as they are then."""
+        for index, (old, new) in enumerate(zip(buffers.arguments, arguments, strict=True)):
+            if isinstance(new, np.ndarray) and new is not old and new.nbytes and index not in buffers.restored:
+                self._write(buffers, index, np.ascontiguousarray(new))
+        return replace(buffers, arguments=arguments)
+
+    @abstractmethod
+    def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
+        """Copy contiguous values to where an array argument is."""
 
     @abstractmethod
     def download(self, buffers: Buffers, index: int) -> np.ndarray:

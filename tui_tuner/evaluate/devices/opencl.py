@@ -217,6 +217,10 @@ class OpenCLDevice(Device):
         record.arrays[index] = buffer
         return buffer.part
 
+    def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
+        with _faults():
+            cl.enqueue_copy(self._queue, buffers.handle.arrays[index].part, values)
+
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
         """The present content of an array argument."""
         host = np.empty_like(np.asarray(buffers.arguments[index]), order="C")

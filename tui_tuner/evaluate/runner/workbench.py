@@ -165,15 +165,17 @@ class Workbench:
         return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
 
     def _fresh_pair(self, index: int) -> list[LaunchData]:
-        """Noise and, of the other textures that are checked there, one at random."""
+        """Noise, of the other textures that are checked there one at random, and one of those for acceptance."""
         known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
         others = [texture for texture in known if texture is not Texture.NOISE]
-        return self._fresh(index, [secrets.choice(others)] if others else [])
+        also = Texture.MOSTLY_EQUAL if index < len(self._problem.tests) else Texture.CHANGED
+        return self._fresh(index, [secrets.choice(others), also] if others else [])
 
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu, (data, *structured) = self._device.info.cpu_times, fresh
+        cpu, (data, *others) = self._device.info.cpu_times, fresh
+        changed = [one for one in others if one.texture is Texture.CHANGED]
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
                 inspection = Inspection(lambda: self._check(data, buffers))
@@ -188,7 +190,8 @@ class Workbench:
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
                 said = self._determinism(new, buffers, challenger) if low > 1 + delta else None
-            self._verify(new, structured, challenger)
+                self._verify_changed(new, buffers, challenger, [data, *changed])
+            self._verify(new, [one for one in others if one not in changed], challenger)
         comparison = Comparison(
             ratio=ratio,
             low=low,
@@ -199,6 +202,18 @@ class Workbench:
             determinism=said,
         )
         return ComparisonAnswer(comparison=comparison)
+
+    def _verify_changed(
+        self, kernel: LoadedKernel, buffers: Buffers, executable: Executable, sets: Sequence[LaunchData]
+    ) -> None:
+        """Launch with one after the other in the same memory and load: what a kernel keeps of the first shows."""
+        job = buffers, executable.shapes[sets[0].index].geometry
+        with closing(self._device.launch_each(kernel, [job] * len(sets), self._limit_s)) as running:
+            for data in sets:
+                buffers = self._device.rewrite(buffers, data.arguments)
+                self._say(f"verify at {data.label}", self._limit_s)
+                next(running)
+                self._check(data, buffers)
 
     def _determinism(self, kernel: LoadedKernel, buffers: Buffers, executable: Executable) -> Determinism:
         self._say("the same inputs again", self._limit_s * LAUNCHES)

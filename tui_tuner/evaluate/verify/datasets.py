@@ -342,8 +342,8 @@ def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
     Where most of it is silent its magnitude says little of the numbers that were added up, and where inputs are equal
     or zero it may be what is left when they cancel.
     """
-    if texture in STRUCTURED:
+    if texture in (*STRUCTURED, Texture.CHANGED):
         return peak
-    if texture in (Texture.EQUAL, Texture.ZEROS):
+    if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL):
         return lambda expected: max(magnitude(expected), magnitude(noise))
     return None

@@ -160,6 +160,14 @@ class CudaDevice(Device):
             (record.digests[index],) = self._checks.digest_each([(array.address, host.nbytes)])
         return self._backend.pointer(array.address)
 
+    def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
+        record: DeviceArrays = buffers.handle
+        address = record.arrays[index].address
+        with self._faults():
+            self._driver.upload(address, values)
+            if self._checks is not None:
+                (record.digests[index],) = self._checks.digest_each([(address, values.nbytes)])
+
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
         """The present content of an array argument."""
         host = np.empty_like(np.asarray(buffers.arguments[index]), order="C")

@@ -151,6 +151,9 @@ class NativeDevice(Device):
         except MemoryError as error:
             raise DeviceError(f"not enough memory: {error}", hint="make the sizes of the problem smaller") from error
 
+    def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
+        buffers.handle.values[index].bytes_view()[:] = values.reshape(-1).view(np.uint8)
+
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
         """The present content of an array argument, as a copy."""
         original = buffers.arguments[index]
