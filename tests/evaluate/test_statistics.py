@@ -169,6 +169,18 @@ def test_noise_is_not_taken_for_a_clock_that_has_not_settled(factor: float, said
     assert median(took) < 0.6, "it took five seconds"
 
 
+def test_times_that_scatter_by_half_are_no_crash() -> None:
+    gpu, random = NoisyGpu(0), np.random.default_rng(0)
+
+    def wild(count: int) -> list[float]:
+        gpu.seconds += count * 0.0001
+        return [float(random.choice([0.01, 0.1]))] * count
+
+    pairs = interleaved(wild, gpu.kernel(0.037, 0.02), Patience(), 0.01, gpu.clock)
+    ratio, low, high = pairs.ratio
+    assert verdict(Comparison(ratio=ratio, low=low, high=high, pairs=len(pairs.times)), 0.01) == "UNCLEAR"
+
+
 def test_a_clear_verdict_takes_few_pairs_and_a_kernel_against_itself_is_never_faster() -> None:
     def noisy(alone: float, random: np.random.Generator) -> Callable[[int], list[float]]:
         return lambda count: [float(time) for time in random.normal(alone, alone / 200, count)]

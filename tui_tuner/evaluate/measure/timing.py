@@ -240,13 +240,13 @@ class _Turns:
         """How long it takes, behind whatever ran before, until its times are those that they stay at."""
         if not self._patience.settle_s:
             return 0.0
-        start, medians, ends = self._clock(), [0.0], [0.0]
+        start, medians, ends = self._clock(), list[float](), list[float]()
         unsettled_s = 0.0
-        while ends[-1] < self._patience.settle_limit_s:
+        while not ends or ends[-1] < self._patience.settle_limit_s:
             medians.append(median(self._launches(self.count)))
             ends.append(self._clock() - start)
             unsettled_s = self._unsettled_s(medians, ends)
-            if len(medians) > FEWEST and ends[-1] - unsettled_s >= self._patience.steady_s:
+            if len(medians) >= FEWEST and ends[-1] - unsettled_s >= self._patience.steady_s:
                 break
         return max(self._patience.settle_s, unsettled_s)
 
@@ -255,7 +255,8 @@ class _Turns:
         quarter = medians[-max(1, len(medians) // 4) :]
         last = median(quarter)
         same = max(self._patience.precision, 2 * max(abs(ms / last - 1) for ms in quarter))
-        return max(end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > same)
+        others = (end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > same)
+        return max(others, default=0.0)
 
     def take(self, settling_s: float) -> float:
         """The median of the next turn, ms."""
