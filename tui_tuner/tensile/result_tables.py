@@ -40,6 +40,8 @@ _KNOWN = frozenset(
 )
 LARGEST_TABLE = 512 << 20
 """Bytes; one of 13,824 solutions at 256 sizes has about 35 MiB."""
+_PACKED = b"\x1f\x8b"
+"""How a file of gzip begins."""
 _OPS_A_GFLOP_US = 1e3
 
 
@@ -60,6 +62,8 @@ def results_text(file: Path, largest: int) -> str:
         raw = file.read_bytes()
     except OSError as error:
         raise ResultsError(f"it cannot be read: {error.strerror}", file=file) from error
+    if raw.startswith(_PACKED):
+        raise ResultsError("it is packed", hint=f"unpack it: gzip -dk {file.name}", file=file)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -277,7 +281,8 @@ def _fitting(cells: list[str], columns: int, file: Path, line: int) -> list[str]
     if len(cells) == columns + 1 and not cells[-1].strip():
         cells = cells[:-1]
     if len(cells) != columns:
-        raise ResultsError(f"the row has {len(cells)} cells, the header {columns}", file=file, line=line)
+        hint = None if len(cells) > columns else "Where the run was cut off, without that row the others can be read."
+        raise ResultsError(f"the row has {len(cells)} cells, the header {columns}", hint=hint, file=file, line=line)
     return cells
 
 

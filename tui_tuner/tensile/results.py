@@ -77,6 +77,8 @@ def solutions_of(file: Path) -> list[Solution]:
         ResultsError: it cannot be read, is no list of solutions, or ends within one.
     """
     text = results_text(file, LARGEST_FILE)
+    if not text.strip():
+        raise ResultsError("it is empty: Tensile wrote no solution", file=file)
     if not text.endswith("\n"):
         raise ResultsError(_CUT_OFF, file=file, line=text.count("\n") + 1)
     entries = Entries(file)

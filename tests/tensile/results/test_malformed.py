@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tensile.results.files import HEADER, NAMES, ROW, leave, solutions, table
+from tests.tensile.results.files import HEADER, NAME, NAMES, ROW, leave, solutions, table
+from tui_tuner.errors import ProblemError
+from tui_tuner.tensile.document.reading import read_configuration
 from tui_tuner.tensile.result_tables import ResultsError
 from tui_tuner.tensile.results import read_results
 
@@ -52,7 +55,7 @@ def test_a_table_that_cannot_be_understood_says_where_and_why(
 @pytest.mark.parametrize(
     ("yaml", "words"),
     [
-        ("", "ends within a solution"),
+        ("", "it is empty: Tensile wrote no solution"),
         ("word\n", "it is no list of solutions"),
         ("- just a word\n", "not valid YAML"),
         ("- MinimumRequiredVersion: 4.33.0\n", "it names no solution"),
@@ -87,3 +90,19 @@ def test_damaged_files_give_an_error_or_a_table(tmp_path: Path, data: st.DataObj
     files[which] = good[:start] + data.draw(st.binary(max_size=20)) + good[end:]
     with suppress(ResultsError):
         assert read_results(leave(tmp_path, files["csv"], files["yaml"]))
+
+
+def test_a_packed_table_an_empty_file_of_solutions_and_a_row_cut_off_have_a_way_out(tmp_path: Path) -> None:
+    cases = (
+        (gzip.compress(table(f"{ROW}, 1, 2, 3").encode()), None, "packed", f"unpack it: gzip -dk {NAME}.csv"),
+        (table(f"{ROW}, 1, 2, 3"), "", "it is empty: Tensile wrote no solution", None),
+        (table(f"{ROW}, 1, 2, 3", ROW), None, "has 10 cells, the header 13", "Where the run was cut off, without that"),
+    )
+    for number, (csv, yaml, words, hint) in enumerate(cases):
+        with pytest.raises(ResultsError, match=words) as told:
+            read_results(leave(tmp_path / str(number), csv, yaml))
+        assert (told.value.hint or "").startswith(hint or "")
+    config = tmp_path / "gemm.yaml.gz"
+    config.write_bytes(gzip.compress(b"BenchmarkProblems:"))
+    with pytest.raises(ProblemError, match=r"unpack it: gzip -dk gemm\.yaml\.gz"):
+        read_configuration(config)

@@ -37,6 +37,8 @@ DEAD = ("InitialSolutionParameters", "BenchmarkForkParameters", "JoinParameters"
 """Keys of a protocol that Tensile no longer has: it ends at once where one of them is not empty."""
 _ARGUMENTS = ("ActivationArgs", "BiasTypeArgs", "FactorDimArgs", "ICacheFlush")
 _DEFAULT_RANGE = [64, 64, 64, 512]
+_PACKED = b"\x1f\x8b"
+"""How a file of gzip begins."""
 _PASSED_OVER = ("ProblemSizes", "InternalSupportParams")
 """Names that Tensile takes among parameters, and does not fork."""
 
@@ -180,7 +182,10 @@ def read_text(file: Path) -> str:
         ProblemError: it cannot be read.
     """
     try:
-        return file.read_bytes().decode("utf-8")
+        raw = file.read_bytes()
+        if raw.startswith(_PACKED):
+            raise ProblemError("it is packed", hint=f"unpack it: gzip -dk {file.name}", file=file)
+        return raw.decode("utf-8")
     except OSError as error:
         raise ProblemError(f"cannot be read: {error.strerror}", file=file) from error
     except UnicodeDecodeError as error:
