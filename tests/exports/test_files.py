@@ -180,3 +180,52 @@ async def test_a_run_that_found_nothing_says_how_to_go_on(tmp_path: Path) -> Non
     (run.path / "result.json").write_text('{"format": 1}')
     with pytest.raises(JournalError, match=r"result.json: cannot be read"):
         await told_run(run.path)
+
+
+HOST = """
+#include <cstdio>
+
+static void said(int n) { std::printf("%d\\n", n); }
+"""
+MAIN = """
+int main()
+{
+    scale<<<16, 256>>>(nullptr, nullptr, 1.0f, 4096);
+    said(1);
+}
+"""
+
+
+def beside_host_code(told: ToldRun, directory: Path, more: str = "") -> ToldRun:
+    """The run about a kernel whose file has a host's code around it."""
+    problem = told.run.problem
+    text = HOST + more + problem.source_text + MAIN
+    (directory / "scale.cu").write_text(text)
+    problem = problem.model_copy(update={"directory": directory, "source_text": text})
+    return dataclasses.replace(told, run=dataclasses.replace(told.run, problem=problem))
+
+
+def test_host_code_in_the_file_of_the_kernel_stays(told: ToldRun, tmp_path: Path) -> None:
+    [*apply_patch(beside_host_code(told, tmp_path))]
+
+    text = (tmp_path / "scale.cu").read_text()
+    assert HOST.strip() in text
+    assert MAIN.strip() in text
+    assert text.count("__global__") == 1
+    assert "#define work_per_thread 8" in text
+    assert "are yours to change" in text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "static int work_per_thread = 1;\n",
+        "static int width() { int work_per_thread = 1; return work_per_thread; }\n",
+        "namespace mine { static int width() { return 1; }\n__global__ void scale(float *y) { *y = 1; } }\n",
+    ],
+)
+def test_host_code_that_would_not_stay_what_it_is_is_not_touched(told: ToldRun, tmp_path: Path, more: str) -> None:
+    clashing = beside_host_code(told, tmp_path, more)
+
+    with pytest.raises(ProblemError, match=r"cannot keep[\s\S]*tuner-tui best RUN"):
+        patch_text(clashing)

@@ -13,6 +13,8 @@ from tomlkit.items import Table
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.exports import ToldRun
+from tui_tuner.exports.host_kept import with_host_code
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.report import best_text, launch_table
 from tui_tuner.resources import write_whole
 
@@ -63,7 +65,11 @@ def _tuned_source(told: ToldRun) -> str:
     if not told.problem.is_compiled:
         message = "the kernel's file stays as it is: only its configuration is tuned"
         raise ProblemError(message, hint="`tuner-tui best RUN --as configuration` prints it")
-    return best_text(told.run.problem, told.best, told.outcome)
+    problem, best = told.run.problem, told.best
+    tuned = best_text(problem, best, told.outcome)
+    if COMPILED_LANGUAGES[problem.language].kernel_mark is None:
+        return tuned
+    return with_host_code(problem.source_text, tuned, best.source, best.kernel, problem.language)
 
 
 def _tuned_problem(told: ToldRun) -> str:
