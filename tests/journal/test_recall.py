@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,34 @@ async def test_the_clock_of_a_resumed_session_runs_on_from_the_last_record(tmp_p
     assert (recall.elapsed, recall.is_live) == (7.5, False)
     await recall.once("b", {}, forty_two)
     assert (recall.elapsed, recall.is_live) == (9.5, True)
+    journal.close()
+
+
+async def test_work_is_given_up_once_the_sessions_time_is_over_and_a_pause_is_no_part_of_it(tmp_path: Path) -> None:
+    now = [0.0]
+    journal = Journal.create(tmp_path / "j", {})
+    recall = Recall(journal, SessionClock(0.0, lambda: now[0]))
+    recall.must_be_live()
+    assert await recall.in_time(forty_two(), lambda: 0.0) == {"value": 42}
+
+    looks: list[float] = []
+    looked = {1: asyncio.Event(), 4: asyncio.Event()}
+
+    def ends_s() -> float:
+        looks.append(now[0])
+        if len(looks) in looked:
+            looked[len(looks)].set()
+        return 0.001
+
+    recall.hold(True)
+    working = asyncio.create_task(recall.in_time(asyncio.Event().wait(), ends_s))
+    await looked[1].wait()
+    now[0] = 100.0
+    recall.hold(False)
+    await looked[4].wait()
+    assert not working.done()
+    now[0] = 101.0
+    assert await working is None
     journal.close()
 
 

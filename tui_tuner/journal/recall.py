@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import Record, key_of
 
+Result = TypeVar("Result")
 _READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
 
@@ -153,6 +154,26 @@ class Recall:
         result = await do()
         self.record(kind, content, result)
         return result
+
+    async def in_time(self, work: Coroutine[Any, Any, Result], ends_s: Callable[[], float]) -> Result | None:
+        """The result of `work`; None where the session's time came to an end first, and `work` was cancelled.
+
+        Args:
+            ends_s: when that is, in seconds of the session; it may become later meanwhile.
+        """
+        tasks = working, _ = asyncio.ensure_future(work), asyncio.ensure_future(self._is_at(ends_s))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return working.result() if working.done() else None
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _is_at(self, seconds: Callable[[], float]) -> None:
+        while (left := seconds() - self.elapsed) > 0:
+            await asyncio.sleep(left)
+            await self.may_begin()  # the clock stands still in a pause
 
     def record(self, kind: str, content: Mapping[str, Any], result: dict[str, Any]) -> None:
         """Record a result."""

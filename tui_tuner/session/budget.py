@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tui_tuner.format import dollar_words
@@ -25,6 +26,7 @@ class Budget:
         self.cost: float | None = 0.0
         self.raised = 0
         self._stopped = ""
+        self._announced_s = 0.0
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -41,6 +43,21 @@ class Budget:
         }
         self.raised += int(higher.get("max_evaluations", now["max_evaluations"])) - int(now["max_evaluations"])
         self._options = self._options.model_copy(update=higher)
+
+    def announce(self, seconds: float | None) -> None:
+        """Let a call under way go on for this long: `raise_to` follows where the strategy does its next thing."""
+        self._announced_s = max(self._announced_s, seconds or 0.0)
+
+    @property
+    def call_ends_s(self) -> float:
+        """When a call of the model under way is ended, in seconds of the session; infinite without a limit."""
+        limit = self._options.max_seconds
+        return math.inf if limit is None else max(limit, self._announced_s)
+
+    @property
+    def time_is_up(self) -> str:
+        """Why nothing more is done once the time is over."""
+        return f"the time is up ({self._options.max_seconds:.0f} s)"
 
     def stop(self, reason: str) -> None:
         """Allow nothing more."""
@@ -94,7 +111,7 @@ class Budget:
             raise BudgetSpent(self._stopped)
         limit = self._options.max_seconds
         if limit is not None and elapsed >= limit:
-            raise BudgetSpent(f"the time is up ({limit:.0f} s)")
+            raise BudgetSpent(self.time_is_up)
 
     def check_cost(self, worst_case: float | None) -> None:
         """Whether a call that may cost so much is allowed, US dollars; None is an unknown price.

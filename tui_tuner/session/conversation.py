@@ -324,12 +324,16 @@ class Conversation:
                     listen(chunk.text)
 
         try:
-            reply = await complete(self._backend, request, on_chunk)
+            replying = complete(self._backend, request, on_chunk)
+            reply = await self._recall.in_time(replying, lambda: self._budget.call_ends_s)
         except TransportError as error:
             partial = {"partial": "".join(heard)} if heard else {}
             return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost, **partial}
         except ModelError as error:
             return {"failed": str(error), "cost": 0.0}
+        if reply is None:
+            self._emit(events.CallFailed(call=call, reason=self._budget.time_is_up))
+            return {"stopped": self._budget.time_is_up}
         return asdict(reply)
 
 

@@ -18,7 +18,7 @@ from tui_tuner.llm import Backend
 from tui_tuner.log import fields
 from tui_tuner.session.beside import Beside
 from tui_tuner.session.budget import Budget
-from tui_tuner.session.controls import AtOnce, Controls
+from tui_tuner.session.controls import AtOnce, Controls, RaiseBudget
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.live import LiveRun
@@ -176,6 +176,8 @@ class EventStream(ABC):
             if self._recall.writable:
                 self._controls.act(instruction)
             return self._recall.writable
+        if isinstance(instruction, RaiseBudget) and self._recall.writable:
+            self._budget.announce(instruction.max_seconds)
         if isinstance(instruction, Ask):
             return self._questions.ask(instruction)
         if isinstance(instruction, Compare):
