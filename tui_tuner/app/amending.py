@@ -143,7 +143,11 @@ class Amending:
             reason = reason or trial.reason
         if _is_late(reason):
             return replace(trial_of, doubts=(f"{NOT_RUN}: the emulator takes too long ({reason})",))
-        raise self._refused(trial)
+        amended = _amended(self._made, reason, problem) if _NOT_FINITE.search(reason) else None
+        if amended is None:
+            raise self._refused(trial)
+        self._made = amended  # the first inputs had no negative number where it matters, by chance
+        return await self._at_other_sizes(self._draft(amended))
 
     async def _with_tests(self, held: Written) -> Written:
         """The draft with those of the model's tests at which the kernel as given holds too."""
