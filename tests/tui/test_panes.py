@@ -238,6 +238,7 @@ async def test_letters_go_to_panes_steps_and_rows(started: Started, size: tuple[
         other = app.session_screen.query_one("#pane-2")
         place = (other.region.x + 1, other.region.y) if other.display else (12, 1)
         await pilot.press(await letter_at(*place))
+        await settled(pilot)
         assert focused_pane(app) == 2
         steps = app.session_screen.query_one(StepList)
         await pilot.press(await letter_at(steps.content_region.x - 1, steps.content_region.y))
