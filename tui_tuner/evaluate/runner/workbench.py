@@ -108,7 +108,7 @@ class Workbench:
             with self._loaded(executable) as kernel:
                 timing, timed_error = self._measure(kernel, executable, best_ms)
                 if self._may_be_best(timing, best_ms):
-                    # In the load that was timed: what it had kept of the timed launches would be wrong for others.
+                    # On a GPU in the load that was timed: what it had kept of those launches would be wrong for others.
                     timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
@@ -175,7 +175,7 @@ class Workbench:
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
         cpu, (data, *others) = self._device.info.cpu_times, fresh
-        changed = [one for one in others if one.texture is Texture.CHANGED]
+        changed = next((one for one in others if one.texture is Texture.CHANGED), None)
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
                 inspection = Inspection(lambda: self._check(data, buffers))
@@ -190,8 +190,9 @@ class Workbench:
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
                 said = self._determinism(new, buffers, challenger) if low > 1 + delta else None
-                self._verify_changed(new, buffers, challenger, [data, *changed])
-            self._verify(new, [one for one in others if one not in changed], challenger)
+                if changed is not None:
+                    self._verify_changed(new, buffers, challenger, (data, changed))
+            self._verify(new, [one for one in others if one is not changed], challenger)
         comparison = Comparison(
             ratio=ratio,
             low=low,
