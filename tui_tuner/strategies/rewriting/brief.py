@@ -155,5 +155,5 @@ def rewrite_answer(session: Effects, evaluations: int) -> str:
     Args:
         evaluations: how many configurations of it can be measured.
     """
-    means = means_facts(session.bench.device) if is_told_all(session) else ""
+    means = means_facts(session.bench.device, session.wording) if is_told_all(session) else ""
     return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "")
