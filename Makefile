@@ -9,7 +9,6 @@ BIN := $(VENV)/bin
 WORKERS ?= 3
 TEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-
 .PHONY: demo test stress alone guards check docs clean
 
 demo: $(VENV)/demo
@@ -28,13 +27,11 @@ stress: $(VENV)/compiled
 alone: $(VENV)/dev
 	$(BIN)/python .ci/alone.py $(ONLY)
 
-
-check: $(VENV)/dev docs
 # Each attack of docs/trust.md without what holds it off, one at a time: its test must fail. `make guards ONLY="11 12"`.
 guards: $(VENV)/dev
 	$(BIN)/python .ci/guards.py $(ONLY)
 
-check: $(VENV)/dev
+check: $(VENV)/dev docs
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

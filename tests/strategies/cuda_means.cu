@@ -154,3 +154,53 @@ __global__ void bulk_copy(float *y, const float *x)
     y[threadIdx.x] = tile[threadIdx.x];
 }
 #endif
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+__device__ __align__(128) unsigned char maps[132 * 128];
+
+__global__ void tensor_map(float *y, const float *x, int inner, int outer)
+{
+    __shared__ __align__(1024) float tile[64 * 32];
+    __shared__ __align__(128) unsigned char draft[128];
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned char *map = maps + blockIdx.x * 128;
+    unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(tile));
+    unsigned in = static_cast<unsigned>(__cvta_generic_to_shared(draft));
+    unsigned on = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 128; i++) {
+            draft[i] = 0;
+        }
+        asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(in), "l"(x) : "memory");
+        asm volatile("tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], 1;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, 32;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, 64;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"r"(in), "r"(inner) : "memory");
+        asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"r"(in), "r"(outer) : "memory");
+        asm volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"r"(in), "l"(inner * 4ull) : "memory");
+        asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 0, 1;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 1, 1;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 7;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%0], 0;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 3;" ::"r"(in) : "memory");
+        asm volatile("tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%0], 0;" ::"r"(in) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(on) : "memory");
+    }
+    __syncwarp();
+    if (threadIdx.x < 32) {
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;" ::"l"(map),
+                     "r"(in)
+                     : "memory");
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 8192;" ::"r"(on) : "memory");
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                     "l"(map), "r"(0), "r"(blockIdx.x * 64), "r"(on)
+                     : "memory");
+        asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(on) : "memory");
+    }
+    y[threadIdx.x] = tile[threadIdx.x];
+}
+#endif

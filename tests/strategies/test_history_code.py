@@ -135,6 +135,8 @@ def test_the_means_of_a_cuda_device_are_those_of_its_architecture(capability, va
     assert there in said
     assert absent not in said
     assert "no tensor maps" in said
+    assert ("tensormap.replace" in said) == (variant == "sm_90a")
+    assert "tensormap.replace" not in kind_named("cuda").means(device, tensor_maps=False)
 
 
 @pytest.mark.parametrize("kind", ["emulator", "opencl", "c"])

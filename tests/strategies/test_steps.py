@@ -147,10 +147,17 @@ def test_every_cuda_means_that_a_step_names_stands_in_the_file_that_nvcc_compile
 
 
 def test_the_means_that_a_prompt_names_stand_in_the_file_that_nvcc_compiles():
-    hopper = DeviceInfo(kind="cuda", name="", backend="", architecture="sm_90", toolchain="nvcc")
-    named = set(re.findall(r"<\w+\.h>|__\w+__|mma\.sync|cp\.async(?:\.\w+)?", kind_named("cuda").means(hopper)))
-    assert {"__cluster_dims__", "cp.async.bulk", "<mma.h>"} <= named
-    assert {name for name in named if name not in MEANS.read_text("utf-8")} == set()
+    hopper = DeviceInfo(kind="cuda", name="", backend="", architecture="sm_90", toolchain="nvcc sm_90a")
+    said = kind_named("cuda").means(hopper)
+    named = set(
+        re.findall(r"<\w+\.h>|__\w+__|mma\.sync|cp\.async(?:\.\w+)*|(?:fence|mbarrier|tensormap)[\w.:]+\w", said)
+    )
+    fields = set(re.findall(r"\b[a-z]+_[a-z]+\b|\brank\b|\belemtype\b", said.partition("FIELD")[2])) - {"cp_fenceproxy"}
+    assert {"__cluster_dims__", "cp.async.bulk.tensor", "<mma.h>"} <= named
+    assert len(fields) == 10
+    compiled = MEANS.read_text("utf-8")
+    wanted = {name.replace("FIELD", "rank") for name in named} | {f"tensormap.replace.tile.{field}" for field in fields}
+    assert {name for name in wanted if name not in compiled} == set()
 
 
 def test_every_cuda_means_that_a_step_names_compiles_for_the_architectures_it_is_for(tmp_path):
@@ -158,7 +165,7 @@ def test_every_cuda_means_that_a_step_names_compiles_for_the_architectures_it_is
         nvcc = Nvcc.find("sm_90").program
     except DeviceError as error:
         pytest.skip(error.message)
-    targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90)]
+    targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in ("80", "90", "90a")]
     command = [nvcc, "-fatbin", "-std=c++17", *targets, MEANS, "-o", tmp_path / "means.fatbin"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
