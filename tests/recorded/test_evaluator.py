@@ -39,9 +39,10 @@ async def test_it_starts_with_the_first_configuration_that_was_timed_and_invents
     assert await evaluator.sized_problem() is None
 
 
-async def test_a_device_without_a_name_is_a_recorded_device(tmp_path):
-    evaluator, _ = evaluator_of(write_cache(tmp_path / "a.json", cache_text(device_name="")))
-    assert (await evaluator.start()).device.name == "a recorded device"
+async def test_of_a_device_without_a_name_a_model_is_told_the_name_of_the_file(tmp_path):
+    evaluator, _ = evaluator_of(write_cache(tmp_path / "conv_MI250X.json", cache_text(device_name="")))
+    device = (await evaluator.start()).device
+    assert device_facts(device).startswith("a recorded device (conv_MI250X.json): every configuration was built")
 
 
 async def test_a_configuration_has_its_recorded_time_with_an_interval_around_it(tmp_path):

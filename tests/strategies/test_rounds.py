@@ -164,6 +164,24 @@ async def test_a_reply_that_breaks_off_loses_nothing_that_had_arrived(tmp_path):
     assert any("the reply broke off, 1 configuration of it" in note for note in notes(told))
 
 
+async def test_a_model_whose_every_reply_breaks_off_is_of_use_as_long_as_something_complete_had_arrived(tmp_path):
+    class Breaking(Script):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            self.requests.append(request)
+            yield Chunk(text=reply(proposal(64, 2 * len(self.requests)), BEST)[:-20])
+            raise TransportError("it exited with 3", Site("scripted", "nowhere"))
+
+    options = {**rounds(seeds=0, max_rounds=2), "max_evaluations": 4}
+    run = new_run(tmp_path, LlmSearchStrategy(), **options)
+    script = Breaking([])
+    told = await tell_all(Session(run, LlmSearchStrategy(), World(run.problem), script))
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+    assert len(script.requests) == 2
+    assert {"block_size_x": 64, "matters": 4, "other": 0} in measured(told)
+    assert sum("the reply broke off, 1 configuration of it" in note for note in notes(told)) == 2
+    assert not told.finished.model_fault
+
+
 @pytest.mark.parametrize("stop", [Stop.COMPLETE, Stop.LENGTH])
 async def test_a_reply_without_its_end_loses_none_of_its_complete_configurations(tmp_path, stop):
     class Cut(Script):

@@ -30,7 +30,8 @@ their prompts: 1 had no code in the history, no inputs, no means of the device, 
 told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
 to 3 `autonomous` asked on when the best was at the roofline; up to 4 prompts that choose configurations did not tell
 how far effects disagree, of which products a tunable is a multiple, and which question is the last; up to 5 it was
-said that a kernel can have no tensor maps."""
+said that a kernel can have no tensor maps, and what had arrived of a reply that broke off was lost where the call
+before had failed as well."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal.recall import Recall
@@ -15,7 +15,7 @@ from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import estimate_messages, worst_cost
 from tui_tuner.llm.streams import complete
-from tui_tuner.llm.structured import NoUsableReply, ask
+from tui_tuner.llm.structured import CutReply, NoUsableReply, ask
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import Controls
@@ -163,7 +163,7 @@ class Conversation:
         async def call(request: Request) -> Reply:
             return await self._call(request, listener)
 
-        with self._minding_use():
+        with self._minding_use(reply_type):
             try:
                 answer = await ask(call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused)
             except NoUsableReply as refused:
@@ -171,8 +171,8 @@ class Conversation:
         return answer.value
 
     @contextmanager
-    def _minding_use(self) -> Iterator[None]:
-        """Remember whether a question was answered, and whether any was.
+    def _minding_use(self, reply_type: type[BaseModel]) -> Iterator[None]:
+        """Remember whether a question was answered, as far as a part of a reply is of use, and whether any was.
 
         Raises:
             ModelError: a model is required, and was of no use until now.
@@ -180,6 +180,7 @@ class Conversation:
         try:
             yield
         except (ModelFailed, ModelGone) as failed:
+            self._was_of_use |= issubclass(reply_type, CutReply) and reply_type.of_part(failed.partial) is not None
             self.fault = "" if self._was_of_use else str(failed)
             if self.fault and self._required:
                 hint = "start the model, or leave --require-model out: then the machine searches without one"
@@ -235,7 +236,7 @@ class Conversation:
         self._unreachable += 1
         if self._unreachable < GONE:
             return ModelFailed(reason, partial)
-        return ModelGone(f"the model is gone: {reason}")
+        return ModelGone(f"the model is gone: {reason}", partial)
 
     def _settle(self, call: int, result: dict[str, Any]) -> None:
         """Take over what became of the tries before the last one, and of the model."""

@@ -39,7 +39,15 @@ class StepSkipped(BudgetSpent):
 
 
 class ModelGone(BudgetSpent):
-    """The model cannot be reached again and again; what is known stays known."""
+    """The model cannot be reached again and again; what is known stays known.
+
+    Attributes:
+        partial: what had arrived of a reply that broke off.
+    """
+
+    def __init__(self, reason: str, partial: str = "") -> None:
+        super().__init__(reason)
+        self.partial = partial
 
 
 class ModelFailed(Exception):

@@ -21,7 +21,7 @@ from tui_tuner.problem.nearby import nearest_valid
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.prompts import configuration_facts
-from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ask_and_read
+from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ModelGone, ask_and_read
 from tui_tuner.strategies.round_prompt import Round, SearchKnowledge, first_prompt, next_prompt
 
 FIRST, MORE = "first_configurations", "more_configurations"
@@ -52,7 +52,7 @@ class RoundQuestion:
 
         Raises:
             ModelFailed: it gives no usable reply, and none of it that had arrived can be used.
-            BudgetSpent: no call is left, or the model is gone.
+            BudgetSpent: no call is left, or the model is gone and none of its reply can be used.
         """
         is_first = self.wanted.number == 1
         prompt = first_prompt if is_first else next_prompt
@@ -67,8 +67,9 @@ class RoundQuestion:
                 ),
                 self._read,
             )
-        except ModelFailed as failed:
-            arrived = self._chosen(_arrived(failed.partial))
+        except (ModelFailed, ModelGone) as failed:
+            usable = isinstance(failed, ModelFailed) or self.session.wording > 5
+            arrived = self._chosen(_arrived(failed.partial if usable else ""))
             if not arrived.chosen:
                 raise
             self._note_cut(arrived, f": {failed}")

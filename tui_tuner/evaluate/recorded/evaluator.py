@@ -15,6 +15,7 @@ from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Resources, Timing
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.text import clean
 
 _NOT_HELD = Failure(kind=FailureKind.INVALID, message="the recording does not hold it")
 _OTHER_KERNEL = Failure(
@@ -121,10 +122,13 @@ class RecordedEvaluator:
 
 
 def device_of(recording: Recording) -> DeviceInfo:
-    """The device of a recording, of which nothing but the name is known; its toolchain is the very file."""
+    """The device of a recording, of which nothing but the name is known; its toolchain is the very file.
+
+    Where the recording does not name it, the file's name stands there, since people write the device into that.
+    """
     return DeviceInfo(
         kind=RecordedKind.name,
-        name=recording.device or "a recorded device",
+        name=recording.device or f"a recorded device ({clean(recording.file.name)})",
         backend="recorded",
         toolchain=f"recording {recording.digest}",
         max_threads_per_block=None,
