@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import _amended, draft_of
+from tui_tuner.app.amending import Amending, _amended, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError, SettingsError
+from tui_tuner.evaluate.trials import Trial
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import problem_in_text
@@ -66,6 +68,49 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
         drafted(file)
     assert 'compiler_options = ["-I' in caught.value.hint
     assert f"tuner-tui init {file} --kernel k" in caught.value.hint
+
+
+GEMM = """
+void gemm(int n, int m, int k, const float *a, const float *b, float *c)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            float sum = 0;
+            for (int l = 0; l < k; l++) sum += a[i * k + l] * b[l * m + j];
+            c[i * m + j] = sum;
+        }
+}
+"""
+
+
+def test_a_function_of_c_is_run_as_given_at_two_sizes_too(tmp_path):
+    file = tmp_path / "gemm.c"
+    file.write_text(GEMM)
+    written = drafted(file)
+    assert max(written.problem.sizes.values()) <= 512
+    told = "\n".join(assumptions(written))
+    assert re.search(r"run on this processor as given at n = \d+, m = \d+, k = \d+ and n = \d+", told)
+
+
+def test_a_function_of_c_that_touches_more_than_was_drafted_has_its_arrays_grown(tmp_path):
+    file = tmp_path / "twice.c"
+    file.write_text("void twice(int n, const float *x, float *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i]; }\n")
+    shapes = {one.name: one.shape for one in drafted(file).problem.arguments}
+    assert (shapes["x"], shapes["y"]) == (["2 * n"], ["2 * n"])
+
+
+def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
+    file = tmp_path / "gemm.c"
+    file.write_text(GEMM)
+
+    class Slow:
+        where, long_s = "this processor", 0.3
+
+        async def outcome(self, problem, _):
+            return Trial(None, seconds=9.0 if problem.sizes["n"] > 100 else 0.1)
+
+    held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
+    assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
 
 
 ROOTS = """\
