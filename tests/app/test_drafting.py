@@ -10,6 +10,7 @@ import pytest
 from tui_tuner.app.amending import Amending, _amended, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
+from tui_tuner.app.sessions import what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import Trial
 from tui_tuner.llm import Chunk, Stop, Usage
@@ -280,12 +281,33 @@ def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_bel
 )
 def test_a_reply_that_cannot_be_is_put_back_once_and_never_run(gather, answers, options, said):
     model = Answers(*answers)
-    asked = _Model(model, SessionOptions(**options), 1000)
-    held, told = asyncio.run(_by_model(gather.file.with_suffix(".cu"), gather, None, asked))
+
+    async def asked():
+        return await _by_model(
+            gather.file.with_suffix(".cu"), gather, None, _Model(model, SessionOptions(**options), 1000)
+        )
+
+    held, told = asyncio.run(asked())
     assert held is None
     assert said in told[0]
     assert "drafted by rules alone" in told[0]
     assert not model.left
+
+
+def test_a_model_that_does_not_answer_is_ended_when_the_time_is_up_which_the_session_has_no_more(gather):
+    class Silent(Answers):
+        async def stream(self, request):
+            self.asked.append(request)
+            await asyncio.Event().wait()
+            yield Chunk(text="")
+
+    model = Silent()
+    written = drafted_by(model, gather, max_seconds=0.01)
+    assert len(model.asked) == 1
+    assert "the time is up (0 s)): drafted by rules alone" in "\n".join(assumptions(written))
+    assert written.calls == 1
+    assert what_is_left(SessionOptions(max_seconds=100), replace(written, seconds=30.0)).max_seconds == 70
+    assert what_is_left(SessionOptions(max_seconds=20), replace(written, seconds=30.0)).max_seconds == 1
 
 
 def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -140,7 +141,9 @@ def _others(held: Written, written: Written) -> tuple[str, ...]:
 
 
 def _paid(written: Written, model: _Model | None) -> Written:
-    return written if model is None else replace(written, calls=model.calls, cost=model.usage.cost)
+    if model is None:
+        return written
+    return replace(written, calls=model.calls, cost=model.usage.cost, seconds=model.seconds)
 
 
 class _Model:
@@ -154,13 +157,19 @@ class _Model:
         self._backend = backend
         self._options = options
         self._max_tokens = max_tokens
+        self._began = asyncio.get_running_loop().time()
+
+    @property
+    def seconds(self) -> float:
+        """Since it could be asked."""
+        return asyncio.get_running_loop().time() - self._began
 
     async def call(self, request: Request) -> Reply:
         """A complete reply.
 
         Raises:
             TransportError: there is none.
-            UserError: the budget allows no call.
+            _OverBudget: the budget allows no call, or no longer one.
         """
         request = replace(request, max_tokens=self._max_tokens)
         most, worst = self._options.max_cost, worst_cost(self.name, request)
@@ -168,7 +177,14 @@ class _Model:
         if self.calls >= self._options.max_calls or (most is not None and (worst is None or spent + worst > most)):
             raise _OverBudget("the budget allows no call")
         self.calls += 1
-        reply = await complete(self._backend, request)
+        limit = self._options.max_seconds
+        try:
+            async with asyncio.timeout_at(None if limit is None else self._began + limit) as end:
+                reply = await complete(self._backend, request)
+        except TimeoutError:
+            if not end.expired():
+                raise
+            raise _OverBudget(f"the time is up ({limit:.0f} s)") from None
         self.usage += reply.usage
         return reply
 
