@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import NoReturn
@@ -9,6 +10,7 @@ from typing import NoReturn
 
 def program() -> NoReturn:
     """Carry out the command line; an interruption while it loads or when it is done leaves no traceback."""
+    _have_streams()
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not under nohup
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -20,6 +22,13 @@ def program() -> NoReturn:
         sys.exit(main())
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was to be done is done, and leaving takes a moment
+
+
+def _have_streams() -> None:
+    """Have what was closed for us lead nowhere, so that no file of ours takes its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import _amended, draft_of
+from tui_tuner.app.amending import Amending, _amended, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
+from tui_tuner.app.sessions import what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
+from tui_tuner.evaluate.trials import Trial
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import problem_in_text
@@ -66,6 +69,49 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
         drafted(file)
     assert 'compiler_options = ["-I' in caught.value.hint
     assert f"tuner-tui init {file} --kernel k" in caught.value.hint
+
+
+GEMM = """
+void gemm(int n, int m, int k, const float *a, const float *b, float *c)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            float sum = 0;
+            for (int l = 0; l < k; l++) sum += a[i * k + l] * b[l * m + j];
+            c[i * m + j] = sum;
+        }
+}
+"""
+
+
+def test_a_function_of_c_is_run_as_given_at_two_sizes_too(tmp_path):
+    file = tmp_path / "gemm.c"
+    file.write_text(GEMM)
+    written = drafted(file)
+    assert max(written.problem.sizes.values()) <= 512
+    told = "\n".join(assumptions(written))
+    assert re.search(r"run on this processor as given at n = \d+, m = \d+, k = \d+ and n = \d+", told)
+
+
+def test_a_function_of_c_that_touches_more_than_was_drafted_has_its_arrays_grown(tmp_path):
+    file = tmp_path / "twice.c"
+    file.write_text("void twice(int n, const float *x, float *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i]; }\n")
+    shapes = {one.name: one.shape for one in drafted(file).problem.arguments}
+    assert (shapes["x"], shapes["y"]) == (["2 * n"], ["2 * n"])
+
+
+def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
+    file = tmp_path / "gemm.c"
+    file.write_text(GEMM)
+
+    class Slow:
+        where, long_s = "this processor", 0.3
+
+        async def outcome(self, problem, _):
+            return Trial(None, seconds=9.0 if problem.sizes["n"] > 100 else 0.1)
+
+    held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
+    assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
 
 
 ROOTS = """\
@@ -235,12 +281,33 @@ def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_bel
 )
 def test_a_reply_that_cannot_be_is_put_back_once_and_never_run(gather, answers, options, said):
     model = Answers(*answers)
-    asked = _Model(model, SessionOptions(**options), 1000)
-    held, told = asyncio.run(_by_model(gather.file.with_suffix(".cu"), gather, None, asked))
+
+    async def asked():
+        return await _by_model(
+            gather.file.with_suffix(".cu"), gather, None, _Model(model, SessionOptions(**options), 1000)
+        )
+
+    held, told = asyncio.run(asked())
     assert held is None
     assert said in told[0]
     assert "drafted by rules alone" in told[0]
     assert not model.left
+
+
+def test_a_model_that_does_not_answer_is_ended_when_the_time_is_up_which_the_session_has_no_more(gather):
+    class Silent(Answers):
+        async def stream(self, request):
+            self.asked.append(request)
+            await asyncio.Event().wait()
+            yield Chunk(text="")
+
+    model = Silent()
+    written = drafted_by(model, gather, max_seconds=0.01)
+    assert len(model.asked) == 1
+    assert "the time is up (0 s)): drafted by rules alone" in "\n".join(assumptions(written))
+    assert written.calls == 1
+    assert what_is_left(SessionOptions(max_seconds=100), replace(written, seconds=30.0)).max_seconds == 70
+    assert what_is_left(SessionOptions(max_seconds=20), replace(written, seconds=30.0)).max_seconds == 1
 
 
 def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):

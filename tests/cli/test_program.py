@@ -33,3 +33,24 @@ def test_an_interruption_while_it_loads_or_leaves_is_no_traceback(tmp_path: Path
     assert done.returncode == code
     assert done.stderr == ""
     assert done.stdout.startswith("tuner-tui ") == (code == 0)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_was_closed_is_none_that_a_file_takes_the_place_of(tmp_path: Path, closed: str) -> None:
+    program = (
+        "import os, sys; from tui_tuner.__main__ import _have_streams; _have_streams();"
+        "sys.stdout.write('a'); sys.stderr.write('b'); sys.stdin.read();"
+        "sys.exit(open(os.devnull).fileno() < 3)"
+    )
+    command = ["sh", "-c", f'exec "$0" -P -c "$1" {closed}', sys.executable, program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, stdin=subprocess.DEVNULL, check=False)
+    assert (done.returncode, done.stderr) == (0, "" if "2>" in closed else "b")
+
+
+def test_a_directory_that_was_deleted_is_told_in_a_line(tmp_path: Path) -> None:
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    command = ["sh", "-c", 'rmdir "$PWD"; exec "$0" -m tui_tuner runs', sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=lost, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tuner-tui: the working directory is no longer there\n")

@@ -96,6 +96,17 @@ def test_a_syntax_error_is_told_with_the_line_of_the_kernel(emulator: Bench) -> 
     assert "kernel.cu:2:" in compiled.log
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["-fplugin=/x/evil.so", "-Xcompiler=-fplugin=evil.so", "-B/x", "-specs=/x", "-wrapper", "-Wl,-plugin,/x.so", "@/x"],
+)
+def test_an_option_that_loads_code_is_refused(emulator: Bench, option: str) -> None:
+    with pytest.raises(BuildRefusal, match="load code or run a program: take it out of compiler_options") as caught:
+        emulator.compile("__global__ void k() {}", "k", {}, ["-Dok=@", "-I/a,-B", option])
+    assert caught.value.failure.message.startswith(f"'{option}' has the compiler")
+    assert caught.value.failure.kind == FailureKind.REFUSED
+
+
 def test_tunables_are_macros_of_any_name_and_options_only_nvcc_knows_are_left_out(emulator: Bench) -> None:
     source = """
     #include <cuda_fp16.h>

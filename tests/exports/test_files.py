@@ -75,11 +75,15 @@ def test_a_header_compiles_and_launches_like_the_program(launch: Launch, tmp_pat
     assert done.returncode == 0, done.stderr
 
 
-def copied(told: ToldRun, directory: Path, *, ends: bytes = b"\n", bom: bytes = b"") -> ToldRun:
-    """The same run about files that are elsewhere, with other line ends."""
+def copied(
+    told: ToldRun, directory: Path, *, ends: bytes = b"\n", bom: bytes = b"", is_drafted: bool = False
+) -> ToldRun:
+    """The same run about files that are elsewhere, with other line ends; without the problem's where it was drafted."""
     problem = told.run.problem.model_copy(update={"directory": directory})
     for name, text in (("scale.cu", problem.source_text), ("scale.toml", told.run.problem_text)):
         (directory / name).write_bytes(bom + text.encode().replace(b"\n", ends))
+    if is_drafted:
+        (directory / "scale.toml").unlink()
     return dataclasses.replace(told, run=dataclasses.replace(told.run, problem=problem))
 
 
@@ -105,6 +109,22 @@ def test_git_applies_the_patch_and_the_kernel_is_tuned_on_from_there(
     assert problem.default_configuration == told.outcome.best.configuration
     assert problem.tunables == told.best.tunables
     assert geometry(problem.launch, problem.sizes, problem.default_configuration).grid == (4, 1, 1)
+
+
+def test_a_problem_that_was_drafted_comes_with_the_patch(told: ToldRun, tmp_path: Path) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for directory in (mine, theirs):
+        directory.mkdir()
+    patch = patch_text(copied(told, theirs, is_drafted=True))
+    subprocess.run(["git", "apply", "-"], input=patch, text=True, cwd=theirs, check=True)
+
+    lines = [*apply_patch(copied(told, mine, is_drafted=True))]
+
+    assert len(lines) == 2
+    assert (mine / "scale.toml").read_bytes() == (theirs / "scale.toml").read_bytes()
+    problem = load_problem(theirs / "scale.cu")
+    assert problem.default_configuration == told.outcome.best.configuration
+    assert problem.tunables == told.best.tunables
 
 
 def test_a_last_line_without_an_end_is_patched_too(told: ToldRun, tmp_path: Path) -> None:

@@ -161,6 +161,49 @@ async def test_a_request_to_end_that_is_cancelled_kills_at_once() -> None:
     child.close()
 
 
+FAR = (
+    "import os, subprocess, sys, time\n"
+    f"child = subprocess.Popen([sys.executable, '-S', '-c', {DEAF!r}], start_new_session=True)\n"
+    "print(child.pid, flush=True)\n"
+)
+
+
+@pytest.mark.parametrize("more", ["", "time.sleep(60)", "os.abort()"])
+async def test_what_left_the_group_of_a_child_ends_with_it_where_that_is_asked(more: str) -> None:
+    async with running(python(FAR + more, ends_whole=True)) as child:
+        grandchild = int(await line(child))
+        if "sleep" in more:
+            assert await line(child) == "up"
+        else:
+            assert await child.wait() == (-signal.SIGABRT if more else 0)
+    assert not is_running(grandchild)
+    assert not Path(f"/proc/{child.pid}").exists()
+
+
+async def test_what_is_kept_cannot_be_started_either(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await start(Program((str(tmp_path / "none"),), {}, ends_whole=True))
+
+
+def test_what_left_the_group_of_a_child_dies_with_the_program_that_started_it() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from tui_tuner.processes.child import Program, start\n"
+        "async def main():\n"
+        f"    command = (sys.executable, '-S', '-c', {FAR + 'time.sleep(60)'!r})\n"
+        "    child = await start(Program(command, dict(), output=sys.stdout, ends_whole=True))\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        grandchild = int(parent.stdout.readline())
+        assert parent.stdout.readline() == "up\n"
+        assert is_running(grandchild)
+        parent.kill()
+    asyncio.run(gone(grandchild))
+
+
 def test_a_child_dies_with_the_program_that_started_it() -> None:
     program = (
         "import asyncio, sys\n"

@@ -144,6 +144,20 @@ async def test_a_session_that_is_interrupted_before_anything_was_faster_says_so(
     assert on_disk(tmp_path)["best"] == on_disk(tmp_path)["baseline"]
 
 
+async def test_a_best_that_was_timed_in_turns_with_the_kernel_as_given_is_told_as_that(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator, model = Interrupting(run.problem), Silent()
+    evaluator.at = 0
+    model.session = session_of(run, evaluator, model)
+    last = (await all_events(model.session))[-1]
+
+    assert isinstance(last, SessionFinished)
+    assert (last.status, last.confirmed, last.speedup) == ("interrupted", True, (2.0, 2.0, 2.0))
+    left = on_disk(tmp_path)
+    assert (left["confirmed"], left["comparison"]["ratio"]) == (True, 2.0)
+    assert "both timed in turns on fresh data" in (run.path / "best.cu").read_text()
+
+
 async def test_what_lost_its_comparison_is_not_left_as_the_best(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     evaluator, model = Interrupting(run.problem), Silent(reply())

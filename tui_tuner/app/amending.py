@@ -1,4 +1,4 @@
-"""One kernel's draft, run on the emulator and amended until it holds."""
+"""One kernel's draft, run on the processor and amended until it holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
-from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import array_bytes, shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
@@ -60,8 +60,6 @@ def init_command(file: Path, kernel: str | None, host: Path | None = None) -> st
 NOT_RUN = "not run before"
 _MOST_TRIALS = 14
 _MOST_HALVINGS = 8
-_LONG_S = 2.0
-"""A trial is some launches; one that takes longer makes a session on the emulator tedious."""
 _MOST_GROWN = 8
 _BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
 _UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
@@ -105,7 +103,7 @@ class Amending:
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
             trial = await self._trials.outcome(problem, [Test(sizes={})])
-            if trial.reason is None and trial.seconds > _LONG_S and self._made.halvings < _MOST_HALVINGS:
+            if trial.reason is None and trial.seconds > self._trials.long_s and self._made.halvings < _MOST_HALVINGS:
                 shorter = replace(self._made, halvings=self._made.halvings + 1)
                 smaller = self._draft(shorter)
                 if smaller.problem.on_emulator().sizes != problem.sizes:
@@ -119,7 +117,7 @@ class Amending:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
             if amended is None and _is_late(trial.reason):
-                return replace(written, doubts=(f"{NOT_RUN}: the emulator takes too long ({trial.reason})",))
+                return replace(written, doubts=(self._late(trial.reason),))
             if amended is None:
                 raise self._refused(trial)
             self._made = amended
@@ -142,7 +140,7 @@ class Amending:
                 return await self._with_tests(replace(trial_of, doubts=doubts))
             reason = reason or trial.reason
         if _is_late(reason):
-            return replace(trial_of, doubts=(f"{NOT_RUN}: the emulator takes too long ({reason})",))
+            return replace(trial_of, doubts=(self._late(reason),))
         amended = _amended(self._made, reason, problem) if _NOT_FINITE.search(reason) else None
         if amended is None:
             raise self._refused(trial)
@@ -171,15 +169,18 @@ class Amending:
             return "its arrays are too large for the emulator"
         return (await self._trials.outcome(problem, [test])).reason
 
+    def _late(self, reason: str) -> str:
+        return f"{NOT_RUN}: {self._trials.where} takes too long ({reason})"
+
     def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
-        said = f"run on the emulator as given {where}: every array is large enough, every output is written"
+        said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
         empty = _unfilled(problem)
         more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
         return (said, *more)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:
-        """The draft as it is, where the emulator is at fault; of a kernel that lacks headers nothing is to be had.
+        """The draft as it is, where the compiler is at fault; of a kernel that lacks headers nothing is to be had.
 
         Raises:
             ProblemError: what the kernel needs is not there.
@@ -202,7 +203,7 @@ class Amending:
             )
             raise ProblemError(message, hint=hint, file=self._file)
         line = next(iter(reason.splitlines()), "no reason")
-        return replace(written, doubts=(f"{NOT_RUN}: the emulator cannot build it ({line})",))
+        return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
     def _refused(self, trial: Trial) -> ProblemError:
         hint = f"write the draft with: {self._init}, correct it, and start again: {_needed(trial)}"
@@ -267,9 +268,17 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
         for times in (1, 2, 3, 4, 8)
     }
     choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
-    values = {text: int(evaluate(text, sizes)) for text in choices}
-    enough = [text for text in choices if needed <= values[text] <= _MOST_GROWN * needed and values[text] > elements]
+    values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
+    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= _MOST_GROWN * needed]
     return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
+
+
+def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
+    """The value of a product; None for one of more than 63 bits."""
+    try:
+        return int(evaluate(text, sizes))
+    except ExpressionError:
+        return None
 
 
 def _width(argument: Argument) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.draft.problem_file import ranked_kernels, text_of
 from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session_options import SessionOptions
@@ -34,6 +36,8 @@ Tell = Callable[[str], None]
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
+_TRIED = ("cuda", "c")
+"""Languages whose kernels the processor runs."""
 
 
 def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written:
@@ -76,9 +80,9 @@ async def confirmed(
 ) -> Written:
     """A draft that its kernel as given was run with, at two sizes, and amended where that said something else.
 
-    Where the session has a model, it is asked for what the rules only guess; its draft is believed where it holds.
-    Where this kernel of a file does not hold, the next one is taken. Where nothing can be tried, since the machine has
-    no emulator or that cannot build the kernel, the draft is what it was.
+    Where the session has a model, it is asked for what the rules only guess of a CUDA kernel; its draft is believed
+    where it holds. Where this kernel of a file does not hold, the next one is taken. Where nothing can be tried, since
+    the machine has no compiler or that cannot build the kernel, the draft is what it was.
 
     Args:
         given: a model that the user brings, instead of the one that the options name.
@@ -87,14 +91,15 @@ async def confirmed(
     Raises:
         UserError: no kernel of the file holds, and the hint says what to write; or there is no such model.
     """
-    if not written.is_drafted or written.problem.language != "cuda":
+    language = written.problem.language
+    if not written.is_drafted or language not in _TRIED:
         return written
     file = written.problem.directory / written.problem.kernel.source
     with tempfile.TemporaryDirectory(prefix="tuner-tui-draft-") as directory:
         there = Path(directory)
         async with (
-            Trials(local_options(options, there, there / "log", settings)) as trials,
-            _asked(options, settings, given, tell) as model,
+            Trials(local_options(options, there, there / "log", settings), language) as trials,
+            _asked(options, settings, given, tell, language) as model,
         ):
             return await _first_that_holds(file, written, trials, model)
 
@@ -121,7 +126,7 @@ async def _first_that_holds(file: Path, written: Written, trials: Trials, model:
             untried.append(held)
     except ProblemError:
         raise
-    except UserError as error:  # there is no emulator on this machine
+    except UserError as error:  # there is no compiler on this machine
         return _paid(replace(written, doubts=(f"{NOT_RUN}: {error.message}", *told)), model)
     if untried:
         return _paid(untried[0], model)
@@ -136,7 +141,9 @@ def _others(held: Written, written: Written) -> tuple[str, ...]:
 
 
 def _paid(written: Written, model: _Model | None) -> Written:
-    return written if model is None else replace(written, calls=model.calls, cost=model.usage.cost)
+    if model is None:
+        return written
+    return replace(written, calls=model.calls, cost=model.usage.cost, seconds=model.seconds)
 
 
 class _Model:
@@ -150,13 +157,19 @@ class _Model:
         self._backend = backend
         self._options = options
         self._max_tokens = max_tokens
+        self._began = asyncio.get_running_loop().time()
+
+    @property
+    def seconds(self) -> float:
+        """Since it could be asked."""
+        return asyncio.get_running_loop().time() - self._began
 
     async def call(self, request: Request) -> Reply:
         """A complete reply.
 
         Raises:
             TransportError: there is none.
-            UserError: the budget allows no call.
+            _OverBudget: the budget allows no call, or no longer one.
         """
         request = replace(request, max_tokens=self._max_tokens)
         most, worst = self._options.max_cost, worst_cost(self.name, request)
@@ -164,7 +177,14 @@ class _Model:
         if self.calls >= self._options.max_calls or (most is not None and (worst is None or spent + worst > most)):
             raise _OverBudget("the budget allows no call")
         self.calls += 1
-        reply = await complete(self._backend, request)
+        limit = self._options.max_seconds
+        try:
+            async with asyncio.timeout_at(None if limit is None else self._began + limit) as end:
+                reply = await complete(self._backend, request)
+        except TimeoutError:
+            if not end.expired():
+                raise
+            raise _OverBudget(f"the time is up ({limit:.0f} s)") from None
         self.usage += reply.usage
         return reply
 
@@ -175,11 +195,14 @@ class _OverBudget(Exception):
 
 @asynccontextmanager
 async def _asked(
-    options: SessionOptions, settings: Settings, given: Backend | None, tell: Tell | None
+    options: SessionOptions, settings: Settings, given: Backend | None, tell: Tell | None, language: Language
 ) -> AsyncIterator[_Model | None]:
-    """The model that the session will ask, if it asks one at all; a recorded one knows nothing of drafts."""
+    """The model that the session will ask, if it asks one at all; a recorded one knows nothing of drafts.
+
+    None for a function of C: nothing launches it, which is what a model is asked for.
+    """
     backend = None
-    if given is not None or _wants_model(options):
+    if language == "cuda" and (given is not None or _wants_model(options)):
         backend, _ = await model_of(options, settings, given)
     try:
         yield None if backend is None else _Model(backend, options, settings.model.max_tokens, tell)

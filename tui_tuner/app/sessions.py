@@ -44,6 +44,8 @@ from tui_tuner.text import nearest
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
 """Options that a run cannot be gone on with when they are others."""
+_LEAST_S = 1.0
+"""Of the time that is left for a session, however long its draft took: it still says that the time is up."""
 _MEMORY = ("memory", "cache_replies")
 """Options that stay as the run began: what the memory offered is in its journal."""
 
@@ -90,6 +92,9 @@ def what_is_left(options: SessionOptions, written: Written) -> SessionOptions:
     left: dict[str, object] = {"max_calls": max(0, options.max_calls - written.calls)}
     if options.max_cost is not None:
         left["max_cost"] = max(0.0, options.max_cost - (written.cost or 0.0))
+    if options.max_seconds is not None:
+        least = min(_LEAST_S, options.max_seconds)
+        left["max_seconds"] = round(max(least, options.max_seconds - written.seconds), 3)
     return options.model_copy(update=left) if written.calls else options
 
 

@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _refuse_misspelt_command(words)
         chosen = CommandLine().parse(words)
+        _refuse_lost_directory()
         done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
         return done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
     except SettingsError as error:
@@ -40,6 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if fault is None:
             raise
         return _fail(fault, ExitCode.FAILED)
+
+
+def _refuse_lost_directory() -> None:
+    """Paths are relative to the directory that we are in, which may have been deleted.
+
+    Raises:
+        UserError: it was.
+    """
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib loads slowly
+    except FileNotFoundError:
+        raise UserError("the working directory is no longer there", hint="change to one that is, as by: cd") from None
 
 
 def _show_what_cannot_be_encoded() -> None:

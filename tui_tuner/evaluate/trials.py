@@ -1,4 +1,4 @@
-"""Problems that nobody wrote, tried before a run is begun: the kernel as given on the emulator, at chosen sizes."""
+"""Problems that nobody wrote, tried before a run is begun: the kernel as given on the processor, at chosen sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import Builds
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import baseline
-from tui_tuner.problem.model import Problem, Test
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
+from tui_tuner.problem.model import Language, Problem, Test
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,19 @@ class Trials:
     """Tries drafts for the kernels of one file, one after another.
 
     Args:
-        options: where and how to build; the device is the emulator's, whatever they say.
+        options: where and how to build; the device is the processor, whatever they say.
+        language: of the file; CUDA kernels are emulated.
+
+    Attributes:
+        where: they are tried, in words.
+        long_s: what a trial, which is some launches, takes at most where sessions there are not to be tedious, seconds.
     """
 
-    def __init__(self, options: LocalOptions) -> None:
-        self._options = replace(options, device="emulator", profile=False)
+    def __init__(self, options: LocalOptions, language: Language = "cuda") -> None:
+        is_emulated = COMPILED_LANGUAGES[language].has_emulator
+        self.where = "the emulator" if is_emulated else "this processor"
+        self.long_s = 2.0 if is_emulated else 0.3
+        self._options = replace(options, device="emulator" if is_emulated else language, profile=False)
         self._site = ThisMachine(self._options)
         self._device: DeviceInfo | None = None
         self._builder: Builds | None = None
@@ -60,10 +69,10 @@ class Trials:
         """Run the kernel as given at tests, as every candidate would be, and see whether that can be checked.
 
         Args:
-            problem: at the sizes of the emulator.
+            problem: at the sizes of the emulator, where there is one.
 
         Raises:
-            UserError: this machine has no emulator.
+            UserError: this machine has no compiler for it.
         """
         builder, device = await self._ready(problem)
         trial = problem.with_tests(tests)

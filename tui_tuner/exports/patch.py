@@ -28,18 +28,20 @@ class Change:
     Attributes:
         file: where it is.
         name: how the patch calls it: its path from the directory of the problem file.
+        before: None where the file is new.
     """
 
     file: Path
     name: str
-    before: str
+    before: str | None
     after: str
 
     @property
     def patch(self) -> str:
         """The change as `git apply` and `patch -p1` take it; empty where there is none."""
-        before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
-        lines = difflib.unified_diff(before, after, f"a/{self.name}", f"b/{self.name}")
+        before, after = (self.before or "").splitlines(keepends=True), self.after.splitlines(keepends=True)
+        origin = "/dev/null" if self.before is None else f"a/{self.name}"
+        lines = difflib.unified_diff(before, after, origin, f"b/{self.name}")
         return "".join(_ended(line) for line in lines)
 
 
@@ -48,17 +50,18 @@ def _ended(line: str) -> str:
 
 
 def changes(told: ToldRun) -> list[Change]:
-    """What has to change in the user's files so that they hold the tuned kernel.
+    """What has to change in the user's files so that they hold the tuned kernel; a drafted problem becomes a file.
 
     Raises:
         ProblemError: a file is not what it was when the run began, or its kernel is in no file.
     """
     problem = told.run.problem
     kernel = _changed(problem.directory, problem.kernel.source, problem.source_text, _tuned_source(told))
-    table = problem.kernel.source.with_suffix(".toml")
-    if not (problem.directory / table).is_file():
-        return [kernel]
-    return [kernel, _changed(problem.directory, table, told.run.problem_text, _tuned_problem(told))]
+    table = Path(Path(told.run.journal.header["problem_file"]).name)  # paths are relative to where it is
+    tuned = _tuned_problem(told)
+    if not (problem.directory / table).exists():
+        return [kernel, Change(problem.directory / table, table.as_posix(), None, tuned)]
+    return [kernel, _changed(problem.directory, table, told.run.problem_text, tuned)]
 
 
 def _tuned_source(told: ToldRun) -> str:

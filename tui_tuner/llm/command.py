@@ -28,7 +28,7 @@ _LAST_WORDS = 280  # characters
 class CommandBackend:
     """A program that reads the whole prompt and writes the whole reply.
 
-    It runs in a process group of its own, which is killed when the call is cancelled or late.
+    It ends with all that it started when the call is cancelled or late, and when it has answered.
 
     Args:
         argv: program and arguments; no shell is involved.
@@ -76,7 +76,8 @@ class CommandBackend:
         yield Chunk(stop=Stop.COMPLETE, usage=estimated_usage(self.name, request, "".join(said)))
 
     async def _start(self) -> Child:
-        program = Program(self._argv, environment=whole_environment(), output=PIPE, errors=PIPE, has_input=True)
+        environment = whole_environment()
+        program = Program(self._argv, environment, output=PIPE, errors=PIPE, has_input=True, ends_whole=True)
         try:
             return await start(program)
         except OSError as error:
@@ -115,7 +116,7 @@ async def _tail(child: Child) -> str:
 
 
 async def _end(child: Child, *tasks: asyncio.Task[object]) -> None:
-    """Kill the whole group, children included, and wait until nothing of it is left."""
+    """Kill all of it, and wait until nothing of it is left."""
     try:
         await child.kill()
         await asyncio.wait(tasks, timeout=_END_S)  # a child that left the group may hold the pipes

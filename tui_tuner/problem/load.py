@@ -39,6 +39,7 @@ class Written:
         doubts: what came of trying a draft, a line each.
         calls: of a model that a draft took.
         cost: US dollars of these; None where the price is unknown.
+        seconds: that went by with them.
     """
 
     problem: Problem
@@ -50,6 +51,7 @@ class Written:
     doubts: tuple[str, ...] = ()
     calls: int = 0
     cost: float | None = 0.0
+    seconds: float = 0.0
 
 
 def written_in_file(path: Path) -> Written:

@@ -45,6 +45,7 @@ class Program:
         descriptors: that it inherits.
         dies_with_us: whether a launcher has it killed when this program is, which takes a few hundredths of a second;
             False for programs of ours, which see to that themselves.
+        ends_whole: whether what it started ends with it, and with this program, though it left the group; on Linux.
     """
 
     command: Sequence[str]
@@ -55,6 +56,12 @@ class Program:
     directory: Path | str | None = None
     descriptors: Sequence[int] = ()
     dies_with_us: bool = True
+    ends_whole: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a process stays between us and it, which sees to its end."""
+        return self.ends_whole and sys.platform == "linux"
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class Child:
     output: asyncio.StreamReader | None = None
     errors: asyncio.StreamReader | None = None
     _transports: Sequence[asyncio.BaseTransport] = field(default=(), repr=False)
+    _is_kept: bool = False
 
     @property
     def pid(self) -> int:
@@ -114,6 +122,10 @@ class Child:
 
     async def kill(self) -> int | None:
         """Kill all of it at once and reap it; its exit status, None where it does not go away."""
+        if self._is_kept:
+            self.signal_group(signal.SIGTERM)
+            if await self.wait(KILL_S) is not None:
+                return self.returncode
         self.signal_group(signal.SIGKILL)
         return await self.wait(KILL_S)
 
@@ -169,8 +181,9 @@ async def start(program: Program) -> Child:
         errors, stderr = await pipes.reader(program.errors)
         writer, stdin = await pipes.writer() if program.has_input else (None, DEVNULL)
         status, told = await pipes.reader(PIPE) if program.dies_with_us else (None, None)
+        kept = ("keep",) if program.is_kept else ()
         process = await asyncio.create_subprocess_exec(
-            *(() if told is None else (*_LAUNCHER, str(os.getpid()), str(told))),
+            *(() if told is None else (*_LAUNCHER, *kept, str(os.getpid()), str(told))),
             *program.command,
             stdin=stdin,
             stdout=stdout,
@@ -185,7 +198,7 @@ async def start(program: Program) -> Child:
         raise
     finally:
         pipes.close_theirs()
-    child = Child(process, writer, output, errors, pipes.transports)
+    child = Child(process, writer, output, errors, pipes.transports, program.is_kept)
     await _raise_unless_started(child, status, program.command[0])
     _LOG.debug("started", extra={"fields": {"pid": child.pid, "program": program.command[0]}})
     return child

@@ -205,7 +205,8 @@ class SessionEffects(Talk):
         await self._have_accepted(evaluation, comparison)
         before = self.incumbent.speedup
         speedup = (before[0] * comparison.ratio, before[1] * comparison.low, before[2] * comparison.high)
-        self.incumbent = Incumbent(candidate, evaluation, speedup)
+        is_direct = self.incumbent.evaluation == self.bench.given
+        self.incumbent = Incumbent(candidate, evaluation, speedup, comparison if is_direct else None)
         if candidate.id == self.baseline.id:
             self.tuned_baseline = self.incumbent
             self._emit(events.BaselineMeasured(given=self.bench.given, tuned=evaluation))

@@ -48,9 +48,9 @@ def outcome_so_far(
         **_of_session(effects, run, strategy, reason),
         **_of_best(best, best.speedup),
         status="interrupted",
-        confirmed=False,
+        confirmed=best.comparison is not None,
         speedup_over_tuned=None,
-        comparison=None,
+        comparison=best.comparison,
     )
 
 

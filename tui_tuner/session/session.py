@@ -244,9 +244,13 @@ class Session(EventStream):
         given, best = outcome.baseline.timing, outcome.best.timing
         if given is None or best is None or outcome.best == outcome.baseline:
             return self._finished("interrupted", reason, result=result)
-        times = given.median, best.median
         return self._finished(
-            "interrupted", reason, speedup=outcome.speedup, times=times, confirmed=False, result=result
+            "interrupted",
+            reason,
+            speedup=outcome.speedup,
+            times=outcome.paired_times or (given.median, best.median),
+            confirmed=outcome.confirmed,
+            result=result,
         )
 
     async def _remember(self, effects: SessionEffects, outcome: SessionOutcome) -> None:

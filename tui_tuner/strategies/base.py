@@ -105,11 +105,13 @@ class Incumbent:
 
     Attributes:
         speedup: how much faster it is than the kernel as given, with the ends of the interval.
+        comparison: in turns with the kernel as given; None where it was timed in turns with another, or not at all.
     """
 
     candidate: Candidate
     evaluation: Evaluation
     speedup: Factor
+    comparison: Comparison | None = None
 
 
 class Dialogue(Protocol):

@@ -169,10 +169,14 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
     return found
 
 
+def loops_of(signature: KernelSignature) -> int:
+    """How many loops a kernel has, within each other or not."""
+    return len(re.findall(r"\b(?:for|while)\b", signature.body))
+
+
 def work_of(signature: KernelSignature) -> int:
     """How much a kernel seems to do: loops first, then what it says."""
-    loops = len(re.findall(r"\b(?:for|while)\b", signature.body))
-    return 1000 * loops + len(re.findall(r"\w+", signature.body))
+    return 1000 * loops_of(signature) + len(re.findall(r"\w+", signature.body))
 
 
 def constants_of_host(source: str) -> list[str]:

@@ -12,6 +12,7 @@ from tui_tuner.problem.draft.guesses import (
     dimensions,
     drafted_constants,
     extents_of,
+    loops_of,
     outputs,
     size_names,
     template_arguments,
@@ -23,7 +24,7 @@ from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.draft.text import Draft, lines_of
 from tui_tuner.problem.host_code import device_code
-from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels, type_words
 from tui_tuner.problem.syntax import code_only
@@ -68,7 +69,7 @@ def scaffold(
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
     launch = completed(read, facts)
-    sizes = _sizes_of(signature, launch, amendments)
+    sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
     constants = _constants(source + "\n" + (text_of(host) if host else ""), source_path, name, language)
     draft = Draft(source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants)
@@ -108,14 +109,21 @@ def text_of(file: Path) -> str:
         raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
 
 
-def _sizes_of(signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments) -> DraftedSizes:
+def _sizes_of(
+    signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments, language: Language
+) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
         return drafted_sizes(launch, signature, amendments)
     extents = extents_of(signature)
     names = [*size_names(signature), *(() if launch is None else launch.sizes)]
     given = {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
+    timed, tested = extents.timed, extents.tested
     emulated = max(16, extents.emulated >> amendments.halvings)
-    values = (extents.timed, extents.tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
+    if not COMPILED_LANGUAGES[language].has_emulator:  # what takes long does so at the sizes that are timed
+        halvings = amendments.halvings + max(0, loops_of(signature) - 2)
+        timed = max(16, timed >> halvings)
+        tested = timed if amendments.tested == "same" else max(15, tested >> halvings)
+    values = (timed, tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
     return DraftedSizes(*({name: min(value, given.get(name, value)) for name in names} for value in values))
 
 

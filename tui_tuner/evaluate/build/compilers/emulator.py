@@ -72,6 +72,8 @@ _WITHOUT_THEIR_RUNTIME = ("-nodefaultlibs", "-lstdc++", "-lm", "-lgcc", "-lc")
 _COMPILING = tuple(option for option in _OPTIONS if option != "-shared" and not option.startswith("-Wl,"))
 _UNDERSTOOD = ("-I", "-std=c++", "-O")
 """Beginnings of the options, beside `-D`, that mean the same to nvcc and to g++; the others are left out."""
+_LOADING = re.compile(r"(?:^|[,=])(?:-f(?:pass-)?plugin|-plugin|-load|--?specs|-wrapper|-B|@)")
+"""An option that does so, alone or behind another, as in `-Xcompiler=-fplugin=x.so` and `-Wl,-plugin,x.so`."""
 _OWN_HEADERS = ("tuner_emulator/device.h", "tuner_emulator/launch.h")
 _HEADER = "emulator.h"
 _HEADER_TEXT = "".join(f"#include <{name}>\n" for name in _OWN_HEADERS)
@@ -104,8 +106,9 @@ class EmulatorCompiler:
         """Compile the kernel, the runtime and the launch of this one kernel to a shared object.
 
         Raises:
-            Refused: the source uses what the emulator cannot run.
+            Refused: the source uses what the emulator cannot run, or an option loads code.
         """
+        _refuse_loading(options)
         watched = next((option for option in options if option in _WATCHED), "")
         source = rewritten(candidate.source)
         given = [option for option in options if option.startswith("-D")]
@@ -257,6 +260,18 @@ _SHARED, _CONSTANT, _STATIC = b"__shared__", b"__constant__", b"static"
 _NOINLINE = re.compile(rb"(?<![\w(])__noinline__(?!\w)")
 SourceEdit = tuple[int, int, bytes]
 """First byte, byte after the last, and what takes their place."""
+
+
+def _refuse_loading(options: Sequence[str]) -> None:
+    """Refuse what would have the compiler run somebody's code, instead of leaving it out like what it cannot mean.
+
+    Raises:
+        BuildRefusal: there is such an option.
+    """
+    for option in options:
+        if _LOADING.search(option) and not option.startswith(("-D", "-I")):
+            message = f"'{option}' has the compiler load code or run a program: take it out of compiler_options"
+            raise BuildRefusal(Failure(kind=FailureKind.REFUSED, message=message))
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
