@@ -107,6 +107,8 @@ class Copy:
         """Exit status of tests (None where they took too long), what they printed, and what they left."""
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"TMPDIR": str(self.scratch), "HOME": str(self.scratch)}
+        # Otherwise examples are kept in the working directory: a warning, and so a failure, where it is not ours.
+        environment |= {"HYPOTHESIS_STORAGE_DIRECTORY": str(self.scratch / ".hypothesis")}
         command = [*PYTEST, *tests]
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen(
@@ -124,7 +126,8 @@ class Copy:
 
     def _left_files(self) -> list[str]:
         left = [path for path in self.scratch.iterdir() if not path.name.startswith(("pytest-of-", "."))]
-        shutil.rmtree(self.scratch / "pytest-of-root", ignore_errors=True)
+        for path in self.scratch.glob("pytest-of-*"):
+            shutil.rmtree(path, ignore_errors=True)
         for path in left:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return [path.name for path in left]

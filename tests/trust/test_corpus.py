@@ -34,6 +34,9 @@ extern "C" __attribute__((visibility("default"))) int {name}_launch(
 }}
 """
 
+FOR_TOOLS = "race or wrong result"
+"""Expected of what shows by luck only: no tool watches here, but in benchmarks/trust.py they all do."""
+
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -105,7 +108,8 @@ def test_every_cheat_is_caught_for_the_right_reason_and_nothing_honest_refused(
     name: str, tmp_path: Path, runtime: Path
 ) -> None:
     made = family(name, tmp_path, runtime)
-    expected = {variant: verdict for verdict, variant in VARIANT.findall((CORPUS / f"{name}.cu").read_text())}
+    found = VARIANT.findall((CORPUS / f"{name}.cu").read_text())
+    expected = {variant: verdict for verdict, variant in found if verdict != FOR_TOOLS}
     verdicts = {variant: made.verdict(variant) for variant in ("given", *expected)}
     wrong = {
         variant: verdict
@@ -117,5 +121,5 @@ def test_every_cheat_is_caught_for_the_right_reason_and_nothing_honest_refused(
 
 def test_the_corpus_holds_enough_of_either() -> None:
     verdicts = [verdict for name in FAMILIES for verdict, _ in VARIANT.findall((CORPUS / f"{name}.cu").read_text())]
-    assert sum(verdict != "accepted" for verdict in verdicts) >= 47
-    assert verdicts.count("accepted") >= 26
+    assert sum(verdict != "accepted" for verdict in verdicts) >= 128
+    assert verdicts.count("accepted") >= 50

@@ -145,10 +145,11 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 import ctypes, resource
-libc, (until_the_end, held) = ctypes.CDLL(None, use_errno=True), os.pipe()
+libc, (until_the_end, held), (begun, begins) = ctypes.CDLL(None, use_errno=True), os.pipe(), os.pipe()
 other = os.fork()
 if other == 0:
-    os.close(held); os.close(1); os.close(2); os.read(until_the_end, 1); os._exit(0)
+    os.close(held); os.close(1); os.close(2); os.write(begins, b"."); os.read(until_the_end, 1); os._exit(0)
+os.read(begun, 1)  # one that is stopped while it holds the output would keep the test from its end
 def fails(name, *arguments):
     return getattr(libc, name)(*arguments) == -1 and ctypes.get_errno() == 1
 os.kill(other, 0)
