@@ -278,7 +278,9 @@ class SessionScreen(AnsweringScreen):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         started, given = self.view_model.started, self.view_model.baseline
         language = "" if started is None else started.language
-        self.app.push_screen(RowDialog(message.title, message.text, message.source, given, language), self._propose)
+        goes_on = self.view_model.finished is None and not self.clock_stands
+        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=goes_on)
+        self.app.push_screen(dialog, self._propose)
 
     def _propose(self, step: AddStep | None) -> None:
         """Have a step of the user's own that starts from a row's kernel."""
