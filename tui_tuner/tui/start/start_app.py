@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -16,6 +17,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.geometry import Offset
 from textual.getters import query_one
 from textual.types import CSSPathType
@@ -43,6 +45,10 @@ _LABELS = {
     "max_cost": ("cost in $", "no limit; or as in 2.5"),
 }
 """What stands before each, and in it while it is empty."""
+_SIDE_BY_SIDE = 70
+"""From so many cells on there is room for the fields beside the kernels."""
+_FEW_KERNELS = 6
+"""Lines of their list above the fields at most."""
 
 
 class Choices(OptionList):
@@ -96,6 +102,7 @@ class StartApp(App[list[str]]):
         self._world: StartWorld | None = None
         self._cards: list[RunCard] = []
         self._marked: RunCard | None = None
+        self._unseen = ExitStack()
         self.refusal: UserError | None = None
         self.failure: Exception | None = None
 
@@ -111,7 +118,7 @@ class StartApp(App[list[str]]):
         here = counted(len(self._kernels_here), "kernel")
         yield Static(f"tuner-tui │ {here} in {Path.cwd().name}/", id="header", markup=False)
         choices = Horizontal(id="choices")
-        choices.styles.height = len(self._kernels_here) + 2  # the frame; the styles say what fits
+        self._stack(choices, self.size.width)
         with choices:
             lines = (Option(_kernel_line(*each)) for each in self._kernels_here)
             yield _titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
@@ -120,19 +127,32 @@ class StartApp(App[list[str]]):
         yield Static(id="command", markup=False)
         yield KeyLine()
 
+    def on_resize(self, event: Resize) -> None:
+        """Lay out anew."""
+        self._stack(self.query_one("#choices"), event.size.width)
+
+    def _stack(self, choices: Widget, width: int) -> None:
+        """Have the kernels above how they are tuned where there is no room beside it."""
+        stacked, height = width < _SIDE_BY_SIDE, len(self._kernels_here) + 2  # the frame; the styles say what fits
+        choices.set_class(stacked, "-stacked")
+        choices.styles.height = min(height, _FEW_KERNELS) + len(PICKS) + len(BUDGETS) + 2 if stacked else height
+
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""
         use_themes(self, self._theme_wanted, os.environ)
         self.set_keymap(self._keymap_wanted)
 
     def on_mount(self) -> None:
-        """Begin with the first kernel."""
+        """Begin with the first kernel; what changes until all is in its place is not drawn."""
+        self._unseen.enter_context(self.batch_update())
         if self._kernels_here:
             self._kernels.highlighted = 0
             self._kernels.focus()
 
     def on_ready(self) -> None:
-        """Look around, for which the first picture would have had to wait."""
+        """Draw, and look around, for which the first picture would have had to wait."""
+        self.screen._repaint_required = False  # all of it is laid out anew; Textual 8.2 would draw it a second time
+        self._unseen.close()
         self._look_around()
 
     @work(exclusive=True, group="look", description="settings, runs, devices and models")
