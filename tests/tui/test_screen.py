@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from tests.tui import scripted

@@ -327,7 +327,8 @@ class SessionScreen(AnsweringScreen):
         if self.has_class("-help"):
             return action == "pane"
         if action in ("control", "pause", "tell"):
-            return not over and not self.is_replay and (action != "control" or self._desk.trouble is None)  # its key answers then
+            answers = action == "control" and self._desk.trouble is not None  # its key does then
+            return not (over or self.is_replay or answers)
         if action == "change_plan":
             return self._panes.active == 2
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:

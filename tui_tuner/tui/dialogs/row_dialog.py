@@ -139,4 +139,3 @@ def _behind_gutter(line: Content) -> Content:
     """A line of a diff that goes on behind its number and sign where it is broken."""
     gutter = re.match(r" *\d+ [-+ ] ", line.plain)
     return line if gutter is None else hanging(line[: gutter.end()]) + line[gutter.end() :].rstrip()
-

@@ -26,14 +26,6 @@ def one_line(text: str, style: str = "") -> Content:
     return plain(" ".join(clean(text).split()), style)
 
 
-def told_line(text: str, style: str = "") -> Content:
-    """What went wrong in one line: a hint, which stands in a line of its own, is set off from it."""
-    first, *more = (" ".join(line.split()) for line in clean(text).splitlines() if line.strip())
-    for line in more:
-        first += f" {line}" if first.endswith((".", ":", ";", ",", "!", "?")) else f"; {line}"
-    return plain(first, style)
-
-
 def cut(text: str, space: int) -> str:
     """The text, or as much of it as fits with a sign that there is more."""
     return text if len(text) <= space else f"{text[: max(0, space - 1)]}…"
