@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -31,20 +31,13 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
-from tui_tuner.tui.start.start_world import PICKS, Found, RunCard, StartWorld
+from tui_tuner.tui.start.how import BUDGETS, fields, offered
+from tui_tuner.tui.start.start_world import PICKS, RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import one_line, plain
 from tui_tuner.tui.themes import use_themes
 
 _W = TypeVar("_W", bound=Widget)
-BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
-"""Fields of the screen and the options that they are."""
-_LABELS = {
-    "max_evaluations": ("evaluations", "as many as it takes"),
-    "max_time": ("time", "no limit; or as in 20m"),
-    "max_cost": ("cost in $", "no limit; or as in 2.5"),
-}
-"""What stands before each, and in it while it is empty."""
 _SIDE_BY_SIDE = 70
 """From so many cells on there is room for the fields beside the kernels."""
 _FEW_KERNELS = 6
@@ -163,7 +156,7 @@ class StartApp(App[list[str]]):
             self.refusal = error
             self.exit()
             return
-        await self.query_one("#how").mount_all(_fields(world))
+        await self.query_one("#how").mount_all(fields(world))
         self._list_runs()
         self.refresh_bindings()
         if not self._kernels_here:
@@ -176,10 +169,10 @@ class StartApp(App[list[str]]):
         for name in found.picks:
             picker = self.query_one(f"#{name}", Select)
             value = picker.value
-            offered = _offered(name, world, found)
-            if value not in [each for _, each in offered]:
-                offered.append((str(value), str(value)))
-            picker.set_options(offered)
+            options = offered(name, world, found)
+            if value not in [each for _, each in options]:
+                options.append((str(value), str(value)))
+            picker.set_options(options)
             picker.value = value
         for note in found.notes:
             self.notify(note, markup=False)
@@ -357,29 +350,6 @@ def _titled(widget: _W, title: str) -> _W:
     """A widget with a title in its frame."""
     widget.border_title = title
     return widget
-
-
-def _fields(world: StartWorld) -> Iterator[Horizontal]:
-    """How kernels are tuned: a line for each picker and each limit."""
-    for name in PICKS:
-        value = world.chosen.get(name, "auto")
-        picker = Select(_offered(name, world, world.first), value=value, allow_blank=False, id=name, compact=True)
-        yield _field({"llm": "model"}.get(name, name), picker)
-    for name, (label, empty) in _LABELS.items():
-        limit = Input(world.chosen.get(name, ""), id=name, compact=True, placeholder=empty)
-        limit.cursor_blink = False
-        yield _field(label, limit)
-
-
-def _field(label: str, widget: Widget) -> Horizontal:
-    return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
-
-
-def _offered(name: str, world: StartWorld, found: Found) -> list[tuple[str, str]]:
-    """What a picker offers; what the settings say is always among it."""
-    offered = list(found.picks.get(name, ()))
-    now = world.chosen.get(name, "auto")
-    return offered if now in (value for _, value in offered) else [*offered, (now, now)]
 
 
 def _select(options: OptionList, index: int) -> None:
