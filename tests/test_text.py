@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tuner.text import clean, redact
+from tui_tuner.text import clean, in_line, redact
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,19 @@ def test_environment_assignments_bearer_headers_and_given_secrets_are_masked() -
     assert redact("OPENAI_API_KEY=hunter2hunter2 make") == "OPENAI_API_KEY=[key] make"
     assert redact("Authorization: Bearer abc.def-ghi") == "Authorization: Bearer [key]"
     assert redact("echo plain-but-secret", secrets=["plain-but-secret"]) == "echo [key]"
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        ("nobody answers\n  start the model", "nobody answers; start the model"),
+        ("the program failed:\n\n  no such file.\n  try another", "the program failed: no such file. try another"),
+        ("one  line", "one line"),
+        ("", ""),
+    ],
+)
+def test_a_hint_is_set_off_from_what_went_wrong(told: str, line: str) -> None:
+    assert in_line(told) == line
 
 
 def test_kernel_source_is_left_alone() -> None:

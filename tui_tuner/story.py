@@ -22,6 +22,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.report import how_timed
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.text import in_line
 
 _LONGEST = 500
 """Characters of a rationale in a line of the story; the journal and `--output json` have all of it."""
@@ -77,7 +78,7 @@ class Story:
         """The result in words."""
         lines = [f"{event.status.replace('_', ' ')}: {event.reason}", *self._subject.result(event)]
         if event.model_fault:
-            lines.append(f"model     was of no use: {' '.join(event.model_fault.split())}")
+            lines.append(f"model     was of no use: {in_line(event.model_fault)}")
         calls = counted_in_lines(event.model_calls, "model call")
         lines.append(f"effort    {self._subject.effort(event)}, {calls}{cost_in_lines(event.cost)}")
         if event.result is not None:

@@ -63,6 +63,14 @@ def clean(text: str) -> str:
     return _SUSPECT.sub(_visible, text)
 
 
+def in_line(text: str) -> str:
+    """What went wrong in one line: a hint, which an error has in a line of its own, is set off from it."""
+    told = ""
+    for line in filter(None, (" ".join(line.split()) for line in clean(text).splitlines())):
+        told += ("; " if told and told[-1] not in ".:;,!?" else " ") + line
+    return told.strip()
+
+
 def _visible(match: re.Match[str]) -> str:
     character = match.group()
     category = unicodedata.category(character)

@@ -96,6 +96,17 @@ async def test_a_journal_alone_is_enough_and_a_roofline_is_drawn_where_its_ceili
     assert roofline_of(bare) is None
 
 
+def test_evaluations_are_counted_in_whole_numbers_below_their_plot(told: ToldRun) -> None:
+    """Of few evaluations as well, of which matplotlib would write halves."""
+    measured = [event for event in told.told if isinstance(event, events.EvaluationFinished)]
+    for few in (1, 2, 3):
+        left = [event for event in told.told if event not in measured[few:]]
+        svg = plots_of(dataclasses.replace(told, told=left))[0].svg
+        ticks = re.findall(r'<g id="best-xtick_\d+">.*?<text[^>]*>([^<]+)</text>', svg, flags=re.DOTALL)
+        assert len(ticks) > 1
+        assert [tick for tick in ticks if not tick.removeprefix("\N{MINUS SIGN}").isdigit()] == []
+
+
 def test_what_was_read_from_a_recording_is_not_called_verified(told: ToldRun) -> None:
     device = told.device.model_copy(update={"kind": "recorded"})
     read = dataclasses.replace(told, outcome=told.outcome.model_copy(update={"device": device}))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from textual.app import App
+
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.panes.plan_pane import StepList
@@ -9,7 +13,7 @@ from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 from tui_tuner.tui.view_model import ViewModel
 
 
-def screen_text(app: TunerApp) -> str:
+def screen_text(app: App[Any]) -> str:
     """Everything that the terminal shows."""
     width, height = app.size
     lines = app.screen._compositor.render_strips()[:height]

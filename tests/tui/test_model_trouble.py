@@ -19,7 +19,7 @@ from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.approval import ApprovalDesk
+from tui_tuner.tui.approval import ApprovalDesk, QuestionLine
 from tui_tuner.tui.dialogs.common import ModelDialog
 from tui_tuner.tui.keys import checked_keymap
 
@@ -123,3 +123,14 @@ async def test_the_shell_is_told_of_a_model_that_was_of_no_use_after_the_screen_
 
 async def _never() -> SessionSetup:
     raise AssertionError
+
+
+async def test_a_hint_is_set_off_from_what_failed_in_the_question_and_at_the_end(started: Started) -> None:
+    told = "nobody answers\n  start the model"
+    trouble = ModelTrouble(purpose="plan", model="m", reason=told)
+    line = QuestionLine()
+    line.ask(trouble, "")
+    assert "nobody answers; start the model" in str(line.render())
+    end = events.SessionFinished(status="failed", reason=told, evaluations=0, model_calls=0)
+    async with started(ScriptedRun([*scripted.opening(), end])) as pilot:
+        assert "nobody answers; start the model" in screen_text(pilot.app)

@@ -10,17 +10,19 @@ from textual.widgets import Static, TextArea
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text, table_text
+from tests.tui.looking import focused_pane, notices, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep
 from tui_tuner.strategies.steps import Proposal, Step, StepState
+from tui_tuner.tui.dialogs.common import MessageDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.panes.chat_entries import Fold
 from tui_tuner.tui.panes.chat_pane import ChatLog
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.panes.plan_pane import StepList
+from tui_tuner.tui.player import Player
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 
 
@@ -95,6 +97,25 @@ async def test_a_row_shows_its_result_source_and_diff_to_copy_and_to_go_on_from(
         await pilot.press("p")
         await settled(pilot)
         assert run.told == [AddStep(title="Go on from Tile through shared memory", base=scripted.TILES.id)]
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+async def test_no_step_is_offered_from_a_row_of_a_session_that_takes_none(started: Started, replayed: bool) -> None:
+    run = ScriptedRun(scripted.running() if replayed else scripted.finished(), stays=not replayed)
+    async with started(Player(run) if replayed else run, size=(120, 50)) as pilot:
+        if isinstance(pilot.app.screen, MessageDialog):
+            await pilot.press("escape")
+        await pilot.press("3", "enter")
+        await settled(pilot)
+        dialog = pilot.app.screen
+        assert isinstance(dialog, RowDialog)
+        assert "next view" in screen_text(pilot.app)
+        assert "a step from here" not in screen_text(pilot.app)
+        await pilot.press("p")
+        await settled(pilot)
+        assert pilot.app.screen is dialog
+        assert run.told == []
+        assert notices(pilot.app) == []
 
 
 async def test_control_characters_of_a_model_do_not_reach_the_terminal(started: Started) -> None:

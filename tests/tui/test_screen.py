@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from tests.tui import scripted
@@ -16,6 +17,7 @@ from tui_tuner.tui.dialogs.common import QuitDialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
 from tui_tuner.tui.panes.common import Pane, PaneGrid
 from tui_tuner.tui.panes.kernel_pane import KernelPane
+from tui_tuner.tui.player import Player
 
 
 async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(started: Started) -> None:
@@ -241,3 +243,44 @@ async def test_the_app_is_readable_without_colour(started: Started, monkeypatch:
         text = screen_text(pilot.app)
         for part in ("✓  1 Tile", "○  2 Vectorised", "awaiting you", "9 + ", "9 - ", "★30", "[diff]"):
             assert part in text
+
+
+async def test_the_last_line_has_the_keys_of_the_dialog_that_is_open(started: Started) -> None:
+    def last_line(pilot: Pilot[str]) -> str:
+        return screen_text(pilot.app).splitlines()[-1].strip()
+
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        panes = last_line(pilot)
+        await pilot.press("3", "j", "enter")
+        await settled(pilot)
+        assert "d next view" in last_line(pilot)
+        assert "pause" not in last_line(pilot)
+        await pilot.press("escape", "1", "m")
+        await settled(pilot)
+        assert last_line(pilot) == "esc cancel"
+        await pilot.press("escape", "q")
+        await settled(pilot)
+        assert last_line(pilot) == "l leave  n stay"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert last_line(pilot) == panes
+
+
+async def test_all_tabs_and_answers_fit_into_forty_columns(started: Started) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), size=(40, 20)) as pilot:
+        lines = screen_text(pilot.app).splitlines()
+        assert lines[1].strip() == "[1 Kernel] 2 Plan○ 3 Benchmarks 4 Chat"
+        assert lines[-1].strip() == "a approve e edit s skip r reject A all"
+        await pilot.click("#tabs", offset=(lines[1].index("4 Chat"), 0))
+        await settled(pilot)
+        assert focused_pane(pilot.app) == 4
+        await pilot.resize_terminal(30, 20)
+        await settled(pilot)
+        assert screen_text(pilot.app).splitlines()[1].strip() == "1 2○ 3 [4 Chat]"
+
+
+async def test_a_replay_offers_nothing_that_only_a_session_can_do(started: Started) -> None:
+    async with started(Player(ScriptedRun(scripted.running()))) as pilot:
+        line = screen_text(pilot.app).splitlines()[-1]
+        assert "space play" in line
+        assert not [words for words in ("pause", "control", "ask") if words in line]

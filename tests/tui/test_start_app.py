@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from tests.session.fakes import new_run, write_problem
+from tests.tui.looking import screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.errors import JournalError, SettingsError
@@ -279,3 +280,35 @@ def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match="start_replay"):
         StartApp([], look_at([]), keymap={"start_resume": "p"})
     assert checked_keymap({"start_resume": "j,r", "approve": "a"}), "the two screens are never there together"
+
+
+@pytest.mark.usefixtures("_here")
+async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
+    async with shown((40, 20)) as pilot:
+        for part in ("scale.cu", "other.cu", "device", "time", "cost in $", "▼", "$ tuner-tui"):
+            assert part in screen_text(pilot.app), part
+        assert all(widget.region in pilot.app.screen.region for widget in pilot.app.query(Select))
+        await pilot.resize_terminal(120, 36)
+        await pilot.pause()
+        assert pilot.app.query_one("#how").region.y == pilot.app.query_one("#kernels").region.y
+
+
+LONG = "opencl:0.0  a device whose name is longer than the field that it is picked in"
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(("columns", "seen"), [(120, LONG), (40, LONG[:39] + "…")])
+async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) -> None:
+    async def discover() -> Found:
+        return Found({"device": [("auto", "auto"), (LONG, "opencl:0.0")]})
+
+    async def look() -> StartWorld:
+        return replace(await overview.start_world(Path()), discover=discover)
+
+    app = StartApp(overview.kernels_in(Path()), look)
+    async with app.run_test(size=(columns, 30)) as pilot:
+        await app.workers.wait_for_complete()
+        app.query_one("#device", Select).focus()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert seen in screen_text(app)

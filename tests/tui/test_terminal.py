@@ -63,3 +63,15 @@ def _written(child: pexpect.spawn[bytes]) -> int:
     child.logfile_read = read = io.BytesIO()
     child.expect(pexpect.TIMEOUT, timeout=WINDOW_S)
     return len(read.getvalue())
+
+
+def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
+    """Over a slow line every picture more is a second of waiting."""
+    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    child = pexpect.spawn(
+        sys.executable, ["-m", "tui_tuner"], cwd=str(tmp_path), env=environment, dimensions=(36, 120), timeout=LIMIT_S
+    )
+    child.expect("Runs: none yet")
+    before = child.before or b""
+    child.close(force=True)
+    assert before.count(b"kernels in") == 1

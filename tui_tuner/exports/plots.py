@@ -57,8 +57,11 @@ def _best_so_far(told: ToldRun) -> Plot | None:
     timed = [(number, time) for number, time in enumerate(times) if time is not None]
     if not timed:
         return None
+    from matplotlib.ticker import MaxNLocator
+
     figure = _figure(8, 3.6)
     axes = figure.subplots()
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     numbers, values = zip(*timed, strict=True)
     axes.scatter(numbers, values, s=14, color=_OTHER, label="evaluation", zorder=2)
     failed = [number for number, time in enumerate(times) if time is None]

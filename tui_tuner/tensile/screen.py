@@ -34,6 +34,7 @@ from tui_tuner.tensile.screen_table import (
     size_rows,
     visible_sizes,
 )
+from tui_tuner.text import in_line
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.panes.chat_entries import Fold, note_entry
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
@@ -138,7 +139,7 @@ def tensile_result(finished: SessionFinished, started: SessionStarted | None, mo
     runs = f"{counted(len(model.ended), 'run')}, {duration(model.seconds)}"
     pairs = [
         ("gain", f"{gain} in GFLOP/s over the configuration as given{of}" if gain else ""),
-        ("reason", finished.reason),
+        ("reason", in_line(finished.reason)),
         ("measured", f"{counted(finished.evaluations, 'permutation')} in {runs}"),
         ("model", model_effort(finished)),
         ("result", finished.result or ""),

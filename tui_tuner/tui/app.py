@@ -127,7 +127,7 @@ class TunerApp(App[str]):
         view: SubjectView = loaded(self.subject.screen)()
         tell = self._run_shown.tell
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file)
-        screen.clock_stands = self._player is not None
+        screen.is_replay = self._player is not None
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
 

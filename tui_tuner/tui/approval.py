@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
-from tui_tuner.text import clean
+from tui_tuner.text import clean, in_line
 from tui_tuner.tui.plan_lines import MARKS
 from tui_tuner.tui.text.plain import one_line
 
@@ -58,7 +58,7 @@ class QuestionLine(Widget):
     def render(self) -> Content:
         """One line; the keys that answer are in the line of keys."""
         if isinstance(self._question, ModelTrouble):
-            return Content.styled("✗ the model failed: ", "bold") + one_line(self._question.reason)
+            return Content.styled("✗ the model failed: ", "bold") + one_line(in_line(self._question.reason))
         if self._question is not None:
             step = self._question.step
             title = f"{step.title}: {self._words}" if self._words else step.title
@@ -196,7 +196,7 @@ def call_attention(app: App[Any], question: Proposal | ModelTrouble | None, bell
     """
     waiting = ""
     if isinstance(question, ModelTrouble):
-        waiting = f"the model failed: {question.reason}"
+        waiting = f"the model failed: {in_line(question.reason)}"
     elif question is not None:
         waiting = f"step {question.step.id} awaits you: {question.step.title}"
     if waiting and (bell == "always" or (bell == "unfocused" and not app.app_focus)):

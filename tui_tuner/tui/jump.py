@@ -47,9 +47,7 @@ def option_targets(options: OptionList, go: Callable[[int], object]) -> Iterable
 class JumpScreen(ModalScreen[Target | None]):
     """The letters over what is there; the result is the place whose letter was pressed, None for any other key."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "Leave", show=False, tooltip="Stay where you are.")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave", tooltip="Stay where you are.")]
 
     def __init__(self, targets: Iterable[Target]) -> None:
         super().__init__()

@@ -40,13 +40,14 @@ def commands_of(screen: Screen[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 class KeyLine(Widget):
-    """The keys that act now, as many as fit; each can be clicked."""
+    """The keys that act now, as many as fit; each can be clicked. Those of an open dialog while there is one."""
 
     auto_links = False
 
     def on_mount(self) -> None:
-        """Follow the screen's bindings."""
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+        """Follow the bindings of the screen, and of what is opened over it."""
+        for signal in (self.screen.bindings_updated_signal, self.app.screen_change_signal):
+            signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> Content:
         """One line; help, commands and quit are always there."""
@@ -55,7 +56,7 @@ class KeyLine(Widget):
     def _entries(self) -> list[KeyEntry]:
         """What acts now; of several keys the shortest."""
         shown: dict[str, KeyEntry] = {}
-        for active in self.screen.active_bindings.values():
+        for active in self.app.screen.active_bindings.values():
             binding = active.binding
             if not (binding.show and active.enabled):
                 continue
@@ -63,7 +64,8 @@ class KeyLine(Widget):
             if binding.action not in shown or len(key) < len(shown[binding.action].key):
                 place = "app" if active.node is self.app else "screen"
                 action, rank = f"{place}.{binding.action}", _rank(binding)
-                shown[binding.action] = KeyEntry(key, binding.description, action, rank)
+                words = binding.description[:1].lower() + binding.description[1:]
+                shown[binding.action] = KeyEntry(key, words, action, rank)
         return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
 
 
@@ -88,13 +90,23 @@ def _rank(binding: Binding) -> int:
 
 def key_line(entries: list[KeyEntry], width: int) -> Content:
     """The keys that fit into `width` cells."""
-    shown = list(entries)
-    while shown and len("  ".join(f"{entry.key} {entry.description}" for entry in shown)) > width:
+    shown, gap = list(entries), "  "
+    while _too_long(shown, gap, width):
         worst = max(entry.rank for entry in shown)
         if worst == _ANSWER:
+            shown = [entry._replace(description=_SHORTER.get(entry.description, entry.description)) for entry in shown]
+            gap = " "
             break
         shown.remove([entry for entry in shown if entry.rank == worst][-1])
-    return Content("  ").join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
+    return Content(gap).join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
+
+
+_SHORTER = {"approve all": "all", "other model": "model", "skip call": "skip", "search only": "search"}
+"""What answers a question, where there is little room for it."""
+
+
+def _too_long(entries: list[KeyEntry], gap: str, width: int) -> bool:
+    return len(gap.join(f"{entry.key} {entry.description}" for entry in entries)) > width
 
 
 def _key_item(entry: KeyEntry) -> Content:

@@ -11,6 +11,7 @@ from tui_tuner.format import factor_interval, tunable_value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.text import in_line
 from tui_tuner.tui.text.markdown import markdown_text
 from tui_tuner.tui.text.plain import one_line
 
@@ -93,7 +94,7 @@ def step_lines(step: Step, width: int) -> Content:
     title = (_OF_USER + words if step.by_user else words).wrap(space)
     lines = [*title[:-1], *_beside(title[-1], _outcome(step), space)]
     if step.reason:
-        lines += one_line(step.reason, "$foreground-muted").wrap(space)
+        lines += one_line(in_line(step.reason), "$foreground-muted").wrap(space)
     indent = Content(" " * gutter.cell_length)
     return Content("\n").join([gutter + lines[0], *(indent + line for line in lines[1:])])
 

@@ -52,11 +52,11 @@ class SessionScreen(AnsweringScreen):
         look_file: where is kept how it was left; None to keep nothing.
 
     Attributes:
-        clock_stands: whether it does not, as in a replay.
+        is_replay: whether the clock stands, and nothing can be told to the session.
         keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
-    clock_stands = False
+    is_replay = False
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
@@ -126,7 +126,7 @@ class SessionScreen(AnsweringScreen):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.is_live and not self.clock_stands
+        live = self.view_model.is_live and not self.is_replay
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model)
         spin = None if self.app.animation_level == "none" else self._clock()
@@ -278,7 +278,9 @@ class SessionScreen(AnsweringScreen):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         started, given = self.view_model.started, self.view_model.baseline
         language = "" if started is None else started.language
-        self.app.push_screen(RowDialog(message.title, message.text, message.source, given, language), self._propose)
+        goes_on = self.view_model.finished is None and not self.is_replay
+        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=goes_on)
+        self.app.push_screen(dialog, self._propose)
 
     def _propose(self, step: AddStep | None) -> None:
         """Have a step of the user's own that starts from a row's kernel."""
@@ -325,7 +327,8 @@ class SessionScreen(AnsweringScreen):
         if self.has_class("-help"):
             return action == "pane"
         if action in ("control", "pause", "tell"):
-            return not over and (action != "control" or self._desk.trouble is None)  # its key answers then
+            answers = action == "control" and self._desk.trouble is not None  # its key does then
+            return not (over or self.is_replay or answers)
         if action == "change_plan":
             return self._panes.active == 2
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -70,19 +70,33 @@ class TabLine(Widget):
 
     def render(self) -> Content:
         """The active one in brackets; a mark at the plan while a step awaits the user."""
-        return Content("").join(self._tab(number, title) for number, title in enumerate(self.titles, start=1))
+        return Content("").join(self._tabs())
 
     def targets(self, numbers: Sequence[int], go: Callable[[int], object]) -> Iterator[Target]:
         """For jump mode: the tabs of these panes."""
         x = self.content_region.x
-        for number, title in enumerate(self.titles, start=1):
+        for number, tab in enumerate(self._tabs(), start=1):
             if number in numbers:
                 yield Target(Offset(x, self.content_region.y), lambda number=number: go(number))  # type: ignore[misc]
-            x += self._tab(number, title).cell_length
+            x += tab.cell_length
 
-    def _tab(self, number: int, title: str) -> Content:
-        mark = " ○" if self.awaiting and title == "Plan" else ""
-        label = f"{number} {title}{mark}"
+    def _tabs(self) -> list[Content]:
+        """All of them, with as much space and as many names as there is room for."""
+        for room in _ROOMS:
+            tabs = [self._tab(number, title, room) for number, title in enumerate(self.titles, start=1)]
+            if sum(tab.cell_length for tab in tabs) <= self.content_size.width + 1:  # a blank at the end may be cut
+                break
+        return tabs
+
+    def _tab(self, number: int, title: str, room: Room) -> Content:
         active = number == self.active
-        content = Content.styled(f"[{label}]", "bold reverse") if active else Content(f" {label} ")
+        mark = "○" if self.awaiting and title == "Plan" else ""
+        named = f"{number} {title}" if active or room != "numbers" else f"{number}"
+        label = f"{named} {mark}".rstrip() if room == "wide" else named + mark
+        around = " " if room == "wide" else ""
+        content = Content.styled(f"[{label}]", "bold reverse") if active else Content(f"{around}{label}{around}")
         return clickable(content, f"screen.pane({number})") + " "
+
+
+Room = Literal["wide", "tight", "numbers"]
+_ROOMS: tuple[Room, ...] = get_args(Room)

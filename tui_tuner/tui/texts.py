@@ -11,6 +11,7 @@ from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.session.events import SessionFinished, SessionStarted
+from tui_tuner.text import in_line
 from tui_tuner.tui.text.plain import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
@@ -98,7 +99,7 @@ def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
         speedup += f", in {unit}"
     pairs: Pairs = [
         ("speed-up", speedup),
-        ("reason", finished.reason),
+        ("reason", in_line(finished.reason)),
         ("evaluations", f"{finished.evaluations:,}"),
         ("model", model_effort(finished) if finished.model_calls else ""),
         ("result", finished.result or ""),

@@ -21,7 +21,7 @@ from textual.widgets.option_list import Option
 from tui_tuner.format import tunable_value
 from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
-from tui_tuner.text import clean
+from tui_tuner.text import clean, in_line
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import Paragraphs, keys_shown, one_line, plain
 
@@ -237,7 +237,7 @@ class ModelDialog(ModalScreen[str | None]):
 
         with Vertical(classes="dialog"):
             yield Static("Another model", classes="dialog-title")
-            yield Static(one_line(f"{self._trouble.model}: {self._trouble.reason}"), markup=False)
+            yield Static(one_line(f"{self._trouble.model}: {in_line(self._trouble.reason)}"), markup=False)
             yield Input(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
             yield Static(one_line(", ".join(SPECS)), markup=False, classes="field-name")
             yield Static(_CHOOSE_KEYS, classes="dialog-keys")

@@ -32,6 +32,7 @@ class RowDialog(ModalScreen[AddStep | None]):
         source: what it is about; None where that is nothing of its own, and there is the result only.
         given: what the diff is against.
         language: of both.
+        proposes: whether the session can still have such a step.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,7 +46,14 @@ class RowDialog(ModalScreen[AddStep | None]):
     ]
 
     def __init__(
-        self, title: Content, text: Content, source: Source | None, given: Source | None, language: str
+        self,
+        title: Content,
+        text: Content,
+        source: Source | None,
+        given: Source | None,
+        language: str,
+        *,
+        proposes: bool,
     ) -> None:
         super().__init__()
         self._title = title
@@ -53,6 +61,7 @@ class RowDialog(ModalScreen[AddStep | None]):
         self._source = source
         self._given = given
         self._language = language
+        self._proposes = proposes
         self._view = 0
 
     @property
@@ -65,7 +74,19 @@ class RowDialog(ModalScreen[AddStep | None]):
             yield Static(id="row-title", markup=False, classes="dialog-title")
             with VerticalScroll(classes="dialog-body"):
                 yield Paragraphs(self._text)
-            yield Static(_keys(len(self._views) > 1), markup=False, classes="dialog-keys")
+            yield Static(self._keys(), markup=False, classes="dialog-keys")
+
+    def _keys(self) -> Content:
+        keys = {"esc": ("back to the panes", "close"), "y": ("copy", "copy")}
+        if len(self._views) > 1:
+            keys["d"] = ("next view", "turn(1)")
+        if self.check_action("propose", ()):
+            keys["p"] = ("a step from here", "propose")
+        return keys_shown(keys)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A step can start from a source, in a session that goes on."""
+        return action != "propose" or (self._proposes and len(self._views) > 1)
 
     def on_mount(self) -> None:
         """Begin with the result."""
@@ -105,7 +126,7 @@ class RowDialog(ModalScreen[AddStep | None]):
 
     def action_propose(self) -> None:
         """Close with a step that starts from the source."""
-        if self._source is not None and self._source.source:
+        if self._source is not None:
             title = plain(self._source.title or "the kernel as given").plain
             self.dismiss(AddStep(title=f"Go on from {title}", base=self._source.id))
 
@@ -118,10 +139,3 @@ def _behind_gutter(line: Content) -> Content:
     """A line of a diff that goes on behind its number and sign where it is broken."""
     gutter = re.match(r" *\d+ [-+ ] ", line.plain)
     return line if gutter is None else hanging(line[: gutter.end()]) + line[gutter.end() :].rstrip()
-
-
-def _keys(has_source: bool) -> Content:
-    keys = {"esc": ("back to the panes", "close"), "y": ("copy", "copy")}
-    if has_source:
-        keys |= {"d": ("next view", "turn(1)"), "p": ("a step from here", "propose")}
-    return keys_shown(keys)

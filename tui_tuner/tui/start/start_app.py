@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -16,6 +17,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.geometry import Offset
 from textual.getters import query_one
 from textual.types import CSSPathType
@@ -29,20 +31,17 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
-from tui_tuner.tui.start.start_world import PICKS, Found, RunCard, StartWorld
+from tui_tuner.tui.start.how import BUDGETS, fields, offered
+from tui_tuner.tui.start.start_world import PICKS, RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import one_line, plain
 from tui_tuner.tui.themes import use_themes
 
 _W = TypeVar("_W", bound=Widget)
-BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
-"""Fields of the screen and the options that they are."""
-_LABELS = {
-    "max_evaluations": ("evaluations", "as many as it takes"),
-    "max_time": ("time", "no limit; or as in 20m"),
-    "max_cost": ("cost in $", "no limit; or as in 2.5"),
-}
-"""What stands before each, and in it while it is empty."""
+_SIDE_BY_SIDE = 70
+"""From so many cells on there is room for the fields beside the kernels."""
+_FEW_KERNELS = 6
+"""Lines of their list above the fields at most."""
 
 
 class Choices(OptionList):
@@ -96,6 +95,7 @@ class StartApp(App[list[str]]):
         self._world: StartWorld | None = None
         self._cards: list[RunCard] = []
         self._marked: RunCard | None = None
+        self._unseen = ExitStack()
         self.refusal: UserError | None = None
         self.failure: Exception | None = None
 
@@ -111,7 +111,7 @@ class StartApp(App[list[str]]):
         here = counted(len(self._kernels_here), "kernel")
         yield Static(f"tuner-tui │ {here} in {Path.cwd().name}/", id="header", markup=False)
         choices = Horizontal(id="choices")
-        choices.styles.height = len(self._kernels_here) + 2  # the frame; the styles say what fits
+        self._stack(choices, self.size.width)
         with choices:
             lines = (Option(_kernel_line(*each)) for each in self._kernels_here)
             yield _titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
@@ -120,19 +120,32 @@ class StartApp(App[list[str]]):
         yield Static(id="command", markup=False)
         yield KeyLine()
 
+    def on_resize(self, event: Resize) -> None:
+        """Lay out anew."""
+        self._stack(self.query_one("#choices"), event.size.width)
+
+    def _stack(self, choices: Widget, width: int) -> None:
+        """Have the kernels above how they are tuned where there is no room beside it."""
+        stacked, height = width < _SIDE_BY_SIDE, len(self._kernels_here) + 2  # the frame; the styles say what fits
+        choices.set_class(stacked, "-stacked")
+        choices.styles.height = min(height, _FEW_KERNELS) + len(PICKS) + len(BUDGETS) + 2 if stacked else height
+
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""
         use_themes(self, self._theme_wanted, os.environ)
         self.set_keymap(self._keymap_wanted)
 
     def on_mount(self) -> None:
-        """Begin with the first kernel."""
+        """Begin with the first kernel; what changes until all is in its place is not drawn."""
+        self._unseen.enter_context(self.batch_update())
         if self._kernels_here:
             self._kernels.highlighted = 0
             self._kernels.focus()
 
     def on_ready(self) -> None:
-        """Look around, for which the first picture would have had to wait."""
+        """Draw, and look around, for which the first picture would have had to wait."""
+        self.screen._repaint_required = False  # all of it is laid out anew; Textual 8.2 would draw it a second time
+        self._unseen.close()
         self._look_around()
 
     @work(exclusive=True, group="look", description="settings, runs, devices and models")
@@ -143,7 +156,7 @@ class StartApp(App[list[str]]):
             self.refusal = error
             self.exit()
             return
-        await self.query_one("#how").mount_all(_fields(world))
+        await self.query_one("#how").mount_all(fields(world))
         self._list_runs()
         self.refresh_bindings()
         if not self._kernels_here:
@@ -156,10 +169,10 @@ class StartApp(App[list[str]]):
         for name in found.picks:
             picker = self.query_one(f"#{name}", Select)
             value = picker.value
-            offered = _offered(name, world, found)
-            if value not in [each for _, each in offered]:
-                offered.append((str(value), str(value)))
-            picker.set_options(offered)
+            options = offered(name, world, found)
+            if value not in [each for _, each in options]:
+                options.append((str(value), str(value)))
+            picker.set_options(options)
             picker.value = value
         for note in found.notes:
             self.notify(note, markup=False)
@@ -337,29 +350,6 @@ def _titled(widget: _W, title: str) -> _W:
     """A widget with a title in its frame."""
     widget.border_title = title
     return widget
-
-
-def _fields(world: StartWorld) -> Iterator[Horizontal]:
-    """How kernels are tuned: a line for each picker and each limit."""
-    for name in PICKS:
-        value = world.chosen.get(name, "auto")
-        picker = Select(_offered(name, world, world.first), value=value, allow_blank=False, id=name, compact=True)
-        yield _field({"llm": "model"}.get(name, name), picker)
-    for name, (label, empty) in _LABELS.items():
-        limit = Input(world.chosen.get(name, ""), id=name, compact=True, placeholder=empty)
-        limit.cursor_blink = False
-        yield _field(label, limit)
-
-
-def _field(label: str, widget: Widget) -> Horizontal:
-    return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
-
-
-def _offered(name: str, world: StartWorld, found: Found) -> list[tuple[str, str]]:
-    """What a picker offers; what the settings say is always among it."""
-    offered = list(found.picks.get(name, ()))
-    now = world.chosen.get(name, "auto")
-    return offered if now in (value for _, value in offered) else [*offered, (now, now)]
 
 
 def _select(options: OptionList, index: int) -> None:
