@@ -33,7 +33,7 @@ def _table_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 async def broken(run: ScriptedRun, **options: object) -> TunerApp:
     app = TunerApp(run, **options)  # type: ignore[arg-type]
     with pytest.raises(ScreenBroken, match="ZeroDivisionError"):
-        await app.run_async(headless=True)
+        await app.run_async(headless=True, size=(80, 24))
     return app
 
 
@@ -99,7 +99,7 @@ async def test_a_line_and_a_log_say_so_and_the_result_is_printed(
 
 def headless(run_async: object) -> object:
     async def run(app: TunerApp, **options: object) -> object:
-        return await run_async(app, headless=True, **options)  # type: ignore[operator]
+        return await run_async(app, headless=True, size=(80, 24), **options)  # type: ignore[operator]
 
     return run
 
@@ -139,7 +139,7 @@ async def test_without_its_terminal_a_session_goes_on_and_its_question_waits_for
 
     run = ScriptedRun([*scripted.opening(), scripted.PROPOSAL, *LATE, scripted.finished()[-1]])
     app = TunerApp(run)
-    shown = asyncio.create_task(app.run_async(headless=True))
+    shown = asyncio.create_task(app.run_async(headless=True, size=(80, 24)))
     await reached(lambda: app._desk.awaits, shown)
     app.leave_terminal()
     with pytest.raises(ScreenBroken, match="the terminal is gone"):

@@ -92,7 +92,7 @@ async def test_a_start_that_fails_ends_the_app_and_is_raised_when_the_terminal_i
 
     app = TunerApp(StartingSession(begin, "gone.cu"), starting=starting)
     with pytest.raises(ProblemError, match=r"gone\.cu"):
-        await app.run_async(headless=True)
+        await app.run_async(headless=True, size=(80, 24))
     assert not app.is_running
 
 
