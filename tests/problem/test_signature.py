@@ -134,6 +134,19 @@ def test_a_missing_kernel_is_told_with_what_is_there():
         find_kernel("void f() {}", "cuda", "f")
 
 
+@pytest.mark.parametrize(
+    "between",
+    [
+        "\n#if CLUSTER > 1\n__cluster_dims__(CLUSTER, 1, 1)\n#endif\n",
+        "\n#ifdef SMALL\n  __launch_bounds__(64)\n#elif SIZE > 2\n__launch_bounds__(128)\n\n# else\n#endif // SMALL\n",
+    ],
+)
+def test_qualifiers_may_stand_in_conditionals(between: str) -> None:
+    source = f"__global__ void{between}__launch_bounds__(384, 1)\nk(float *y, int n) {{ }}\n"
+    kernel = find_kernel(source, "cuda", "k")
+    assert [parameter.name for parameter in kernel.parameters] == ["y", "n"]
+
+
 def test_text_that_does_not_compile_or_is_no_text_at_all_does_not_crash():
     broken = "__global__ void k(float* a, int n) { int x = 1 \n a[] = ;\n"
     assert [kernel.name for kernel in find_kernels(broken, "cuda")] == ["k"]

@@ -17,6 +17,10 @@ from tui_tuner.problem.tunables import keywords
 _ATTRIBUTES = re.compile(
     r"\b(?:__launch_bounds__|__cluster_dims__|__maxnreg__|__attribute__|__block_size__|__align__|alignas)\s*(?=\()"
 )
+_EMPTY_CONDITIONAL = re.compile(
+    r"^[ \t]*#[ \t]*if(?:[^\n]*\\\n)*[^\n]*\n(?:[ \t]*(?:#[ \t]*el(?:se|if)[^\n]*)?\n)*[ \t]*#[ \t]*endif[^\n]*",
+    re.MULTILINE,
+)
 _LAUNCH_BOUNDS = re.compile(r"\b__launch_bounds__\s*(?=\()")
 _PREPROCESSOR_BLOCKS = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef")
 _SCOPES = ("linkage_specification", "declaration_list", "namespace_definition", "template_declaration")
@@ -31,7 +35,7 @@ def _parser(language: Language) -> Parser:
 def parse(code: str, language: Language) -> Node:
     """The syntax tree of code without comments; every offset in it is an index into the code.
 
-    Qualifiers that the grammars do not know or stumble over are blanked first.
+    Qualifiers that the grammars do not know or stumble over are blanked first, with the conditionals around them.
     """
     traits = COMPILED_LANGUAGES[language]
     code = re.sub(r"[^\x00-\x7f]", "_", code)
@@ -39,6 +43,7 @@ def parse(code: str, language: Language) -> Node:
     for match in reversed(list(_ATTRIBUTES.finditer(code))):
         end = _closing(code, match.end())
         code = code[: match.start()] + spaces(code[match.start() : end]) + code[end:]
+    code = _EMPTY_CONDITIONAL.sub(lambda match: spaces(match.group()), code)
     if traits.kernel_mark is not None and traits.mark_is_unknown:
         code = traits.kernel_mark.sub(lambda match: "extern".ljust(len(match.group())), code)
     return _parser(language).parse(code.encode()).root_node
