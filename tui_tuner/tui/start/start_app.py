@@ -31,7 +31,7 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
-from tui_tuner.tui.start.how import BUDGETS, fields, offered
+from tui_tuner.tui.start.pickers import BUDGETS, fields, offered
 from tui_tuner.tui.start.start_world import PICKS, RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import one_line, plain
