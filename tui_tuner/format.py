@@ -135,6 +135,11 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
+def time_is_up_words(seconds: float) -> str:
+    """Why nothing more is done once the time that was allowed, seconds, is over."""
+    return f"the time is up ({seconds:.0f} s)"
+
+
 def cost(dollars: float | None) -> str:
     """The screen's price in US dollars."""
     if dollars is None:

@@ -1,4 +1,4 @@
-"""The program itself: its name, its version, where files lie, and how one is written whole."""
+"""The program itself: its name, its version, where files lie, how one is written whole and how a packed one begins."""
 
 from __future__ import annotations
 
@@ -81,6 +81,16 @@ def write_whole(file: Path, text: str) -> None:
     except OSError:
         new.unlink(missing_ok=True)
         raise
+
+
+def is_packed(content: bytes) -> bool:
+    """Whether a file that begins like this was packed by gzip."""
+    return content.startswith(b"\x1f\x8b")
+
+
+def how_to_unpack(file: Path) -> str:
+    """A hint for a packed file where only an unpacked one is read."""
+    return f"unpack it: gzip -dk {file.name}"
 
 
 def look_file() -> Path:

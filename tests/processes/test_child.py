@@ -9,7 +9,10 @@ import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, STDOUT
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -185,40 +188,39 @@ async def test_what_is_kept_cannot_be_started_either(tmp_path: Path) -> None:
         await start(Program((str(tmp_path / "none"),), {}, ends_whole=True))
 
 
-def test_what_left_the_group_of_a_child_dies_with_the_program_that_started_it() -> None:
+@contextmanager
+def killed_in_the_end(begins: str) -> Iterator[IO[str]]:
+    """What a program prints that begins a child by this code and waits; it is killed behind the block."""
     program = (
         "import asyncio, sys\n"
         "from tui_tuner.processes.child import Program, start\n"
         "async def main():\n"
-        f"    command = (sys.executable, '-S', '-c', {FAR + 'time.sleep(60)'!r})\n"
-        "    child = await start(Program(command, dict(), output=sys.stdout, ends_whole=True))\n"
+        f"    {begins}\n"
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
     with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        grandchild = int(parent.stdout.readline())
-        assert parent.stdout.readline() == "up\n"
+        try:
+            yield parent.stdout
+        finally:
+            parent.kill()
+
+
+def test_what_left_the_group_of_a_child_dies_with_the_program_that_started_it() -> None:
+    command = f"(sys.executable, '-S', '-c', {FAR + 'time.sleep(60)'!r})"
+    with killed_in_the_end(f"await start(Program({command}, dict(), output=sys.stdout, ends_whole=True))") as printed:
+        grandchild = int(printed.readline())
+        assert printed.readline() == "up\n"
         assert is_running(grandchild)
-        parent.kill()
     asyncio.run(gone(grandchild))
 
 
 def test_a_child_dies_with_the_program_that_started_it() -> None:
-    program = (
-        "import asyncio, sys\n"
-        "from tui_tuner.processes.child import Program, start\n"
-        "async def main():\n"
-        f"    child = await start(Program((sys.executable, '-S', '-c', {DEAF!r}), dict()))\n"
-        "    print(child.pid, flush=True)\n"
-        "    await asyncio.sleep(60)\n"
-        "asyncio.run(main())\n"
-    )
-    with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        child = int(parent.stdout.readline())
+    begun = f"await start(Program((sys.executable, '-S', '-c', {DEAF!r}), dict()))"
+    with killed_in_the_end(f"child = {begun}; print(child.pid, flush=True)") as printed:
+        child = int(printed.readline())
         assert is_running(child)
-        parent.kill()
     asyncio.run(gone(child))
 
 

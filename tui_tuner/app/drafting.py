@@ -14,6 +14,7 @@ from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, init_command
 from tui_tuner.app.choosing import local_options, model_of
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
+from tui_tuner.format import time_is_up_words
 from tui_tuner.journal.reading import FILE, header_of
 from tui_tuner.llm import Backend, Message, Reply, Request, Usage
 from tui_tuner.llm.choose import parse_spec
@@ -182,9 +183,9 @@ class _Model:
             async with asyncio.timeout_at(None if limit is None else self._began + limit) as end:
                 reply = await complete(self._backend, request)
         except TimeoutError:
-            if not end.expired():
+            if limit is None or not end.expired():
                 raise
-            raise _OverBudget(f"the time is up ({limit:.0f} s)") from None
+            raise _OverBudget(time_is_up_words(limit)) from None
         self.usage += reply.usage
         return reply
 

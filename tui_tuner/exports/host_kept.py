@@ -116,8 +116,8 @@ def _names(node: Node) -> list[str]:
     if node.type in ("function_definition", "declaration", "type_definition"):
         for inner in node.children_by_field_name("declarator"):
             name = declared_name(inner)
-            is_prototype = node.type == "declaration" and name.parent is not None
-            if not (is_prototype and name.parent and name.parent.type == "function_declarator"):
+            is_function = name.parent is not None and name.parent.type == "function_declarator"
+            if node.type != "declaration" or not is_function:  # a prototype defines nothing
                 names += _text(name)
         kind = node.child_by_field_name("type")
         names += [] if kind is None or node.type == "function_definition" else _names(kind)

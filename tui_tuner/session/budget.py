@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tui_tuner.format import dollar_words
+from tui_tuner.format import dollar_words, time_is_up_words
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent
 
@@ -57,7 +57,7 @@ class Budget:
     @property
     def time_is_up(self) -> str:
         """Why nothing more is done once the time is over."""
-        return f"the time is up ({self._options.max_seconds:.0f} s)"
+        return time_is_up_words(self._options.max_seconds or 0.0)
 
     def stop(self, reason: str) -> None:
         """Allow nothing more."""

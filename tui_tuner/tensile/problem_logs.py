@@ -21,6 +21,7 @@ import yaml
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.format import counted
+from tui_tuner.resources import is_packed
 from tui_tuner.text import clean
 
 Arguments = dict[str, str]
@@ -42,8 +43,6 @@ _TYPES = {
     "c_f32": "c", "c_f64": "z", "f32_c": "c", "f64_c": "z",
 }  # fmt: skip
 _NARROW = frozenset({"h", "b", "I8", "F8", "B8", "F8N", "B8N"})
-_PACKED = b"\x1f\x8b"
-"""How a file of gzip begins."""
 _MOST_TOLD = 5
 _REMEMBERED = 4096
 """Calls that are read once: a log has the same ones again and again."""
@@ -130,7 +129,7 @@ def read_problems(file: Path) -> LoggedProblems:
     """
     try:
         with file.open("rb") as raw:
-            packed = raw.read(4).startswith(_PACKED)
+            packed = is_packed(raw.read(4))
         with (
             gzip.open(file, "rt", encoding="utf-8", errors="replace")
             if packed

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tui_tuner.errors import UserError
+from tui_tuner.resources import how_to_unpack, is_packed
 from tui_tuner.text import clean
 
 _LONGEST_NAME = 80
@@ -40,8 +41,6 @@ _KNOWN = frozenset(
 )
 LARGEST_TABLE = 512 << 20
 """Bytes; one of 13,824 solutions at 256 sizes has about 35 MiB."""
-_PACKED = b"\x1f\x8b"
-"""How a file of gzip begins."""
 _OPS_A_GFLOP_US = 1e3
 
 
@@ -62,8 +61,8 @@ def results_text(file: Path, largest: int) -> str:
         raw = file.read_bytes()
     except OSError as error:
         raise ResultsError(f"it cannot be read: {error.strerror}", file=file) from error
-    if raw.startswith(_PACKED):
-        raise ResultsError("it is packed", hint=f"unpack it: gzip -dk {file.name}", file=file)
+    if is_packed(raw):
+        raise ResultsError("it is packed", hint=how_to_unpack(file), file=file)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

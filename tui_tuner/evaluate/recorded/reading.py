@@ -21,6 +21,7 @@ from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.tunables import exact
+from tui_tuner.resources import is_packed
 from tui_tuner.text import clean
 
 LOWER_IS_BETTER = frozenset({"time", "energy", "cost", "loss"})
@@ -131,7 +132,6 @@ def _word(given: object) -> str:
 
 ENDINGS = (".json", ".json.gz")
 """How the names of cache files end."""
-_PACKED = b"\x1f\x8b"
 _NO_CACHE = "give a cache file of kernel_tuner, as tune_kernel(..., cache=FILE) writes it; it may be packed with gzip"
 
 
@@ -166,7 +166,7 @@ def read_bytes(file: Path) -> bytes:
     check_file(file)
     try:
         content = file.read_bytes()
-        return gzip.decompress(content) if content.startswith(_PACKED) else content
+        return gzip.decompress(content) if is_packed(content) else content
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         hint = "the file is cut or damaged: fetch or pack it again"
         raise DeviceError(f"it cannot be unpacked: {error}", hint=hint, file=file) from None

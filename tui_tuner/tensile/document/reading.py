@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.resources import how_to_unpack, is_packed
 from tui_tuner.tensile.document.configuration import (
     Alternative,
     BenchmarkConfiguration,
@@ -37,8 +38,6 @@ DEAD = ("InitialSolutionParameters", "BenchmarkForkParameters", "JoinParameters"
 """Keys of a protocol that Tensile no longer has: it ends at once where one of them is not empty."""
 _ARGUMENTS = ("ActivationArgs", "BiasTypeArgs", "FactorDimArgs", "ICacheFlush")
 _DEFAULT_RANGE = [64, 64, 64, 512]
-_PACKED = b"\x1f\x8b"
-"""How a file of gzip begins."""
 _PASSED_OVER = ("ProblemSizes", "InternalSupportParams")
 """Names that Tensile takes among parameters, and does not fork."""
 
@@ -183,8 +182,8 @@ def read_text(file: Path) -> str:
     """
     try:
         raw = file.read_bytes()
-        if raw.startswith(_PACKED):
-            raise ProblemError("it is packed", hint=f"unpack it: gzip -dk {file.name}", file=file)
+        if is_packed(raw):
+            raise ProblemError("it is packed", hint=how_to_unpack(file), file=file)
         return raw.decode("utf-8")
     except OSError as error:
         raise ProblemError(f"cannot be read: {error.strerror}", file=file) from error
