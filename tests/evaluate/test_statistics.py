@@ -138,6 +138,23 @@ def test_that_times_stay_the_same_is_soon_known() -> None:
     assert gpu.seconds < 2 * 0.15 + 0.03 * len(pairs.times), "200 ms for each kernel before"
 
 
+def test_two_kernels_that_take_in_turns_what_they_take_alone_are_compared_at_once() -> None:
+    gpu = HotGpu()
+    old, new = gpu.kernel(0.05, 1.0), gpu.kernel(0.04, 1.0)
+    pairs = interleaved(old, new, Patience(), 0.01, gpu.clock, alone_ms=(0.05, 0.04))
+    assert pairs.ratio[0] == pytest.approx(1.25, rel=0.01)
+    assert len(pairs.times) == Patience().clear_pairs
+    assert gpu.seconds < 0.03 * len(pairs.times), "nothing had to settle"
+
+
+def test_a_kernel_that_takes_longer_behind_the_other_than_alone_is_settled_first() -> None:
+    gpu = HotGpu()
+    kernels = gpu.kernel(30.0, 1.2), gpu.kernel(0.198, 1.0)
+    pairs = interleaved(*kernels, Patience(), 0.01, gpu.clock, alone_ms=(30.0, 0.198))
+    assert pairs.timing(1, cpu=False).median == pytest.approx(0.198, rel=0.01)
+    assert pairs.ratio[0] == pytest.approx(30 / 0.198, rel=0.01)
+
+
 class NoisyGpu:
     """A GPU whose times scatter upwards by some percent, and that a launch keeps busy for longer than its kernel."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.verify import datasets
+from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.problem.load import load_problem
 
 KEPT = 2 * 7 + 3
@@ -290,12 +292,14 @@ def test_a_slow_reference_or_check_is_not_held_against_the_launch_before_it(
 
     def noting(function: Callable[..., Any]) -> Callable[..., Any]:
         def noted(*arguments: Any) -> Any:
-            on_the_host.append(said[-1])
+            if threading.current_thread() is threading.main_thread():
+                on_the_host.append(said[-1])
             return function(*arguments)
 
         return noted
 
-    monkeypatch.setattr(datasets, "call_reference", noting(datasets.call_reference))
+    soon = Drafts._soon
+    monkeypatch.setattr(Drafts, "_soon", lambda made, make: noting(soon(made, make)))
     monkeypatch.setattr(datasets.LaunchData, "check", noting(datasets.LaunchData.check))
     device = NumpyDevice(given=as_given, fast=twice_as_fast)
     work = bench(tmp_path, device, say=lambda _, limit_s: said.append(limit_s))

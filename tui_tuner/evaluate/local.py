@@ -204,7 +204,7 @@ class LocalEvaluator:
         if self._profiler is None:
             return NO_PROFILE
         executable = await self._must_build(candidate, configuration)
-        opening = self._opening.model_copy(update={"device": self._first})
+        opening = self._opening.model_copy(update={"device": self._first, "problem": None})
         return await self._profiler.profile(executable, self._problem, opening)
 
     async def close(self) -> None:
@@ -220,7 +220,9 @@ class LocalEvaluator:
     def _opening(self) -> OpenRequest:
         """What a runner is told first; the device is filled in."""
         options = self._options
-        return OpenRequest(device="", allow_unconfined=options.policy.allow_unconfined, run=options.run)
+        return OpenRequest(
+            device="", allow_unconfined=options.policy.allow_unconfined, run=options.run, problem=self._problem
+        )
 
     async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:

@@ -46,18 +46,25 @@ class Executable(Frame):
     symbol: str
     shapes: list[LaunchShape]
 
+    @property
+    def timed(self) -> tuple[str, str, LaunchShape]:
+        """What is launched at the timed size."""
+        return self.artifact, self.symbol, self.shapes[-1]
+
 
 class OpenRequest(Frame):
     """Take the device; `allow_unconfined` says whether native code may run where it cannot be confined.
 
     Attributes:
         run: what others are told that wait for the device.
+        problem: whose inputs are drawn meanwhile, if it is the one that is prepared next.
     """
 
     type: Literal["open"] = "open"
     device: str
     allow_unconfined: bool = False
     run: str = ""
+    problem: Problem | None = None
 
 
 class ChecksRequest(Frame):

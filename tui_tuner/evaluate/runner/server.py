@@ -51,6 +51,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.inputs import constants_of, make_arguments
 from tui_tuner.processes.parent import die_with_parent
@@ -74,6 +75,7 @@ class Runner:
         self._connection = connection
         self._device: Device | None = None
         self._workbench: Workbench | None = None
+        self._drafts: Drafts | None = None
         self._lock: DeviceLock | None = None
         self._heard_at = 0.0
         self._waited_for: set[str] = set()
@@ -139,7 +141,7 @@ class Runner:
             case RehearsalRequest():
                 return Rehearsal(self._opened, request.problem, self._say).run(request.baseline)
             case PreparationRequest():
-                self._workbench = Workbench(self._opened, request.problem, self._say, draws=request.draws)
+                self._workbench = self._workbench_for(request)
                 return self._workbench.prepare(request.baseline)
             case EvaluationRequest():
                 return self._bench.evaluate(request.executable, request.best_ms)
@@ -147,6 +149,12 @@ class Runner:
                 return self._launch_only(request) if isinstance(request, ProfileRequest) else self._sanitize(request)
             case ComparisonRequest():
                 return self._bench.compare(request.incumbent, request.challenger, request.delta)
+
+    def _workbench_for(self, request: PreparationRequest) -> Workbench:
+        drafts, self._drafts = self._drafts, None
+        if drafts is not None and drafts.problem != request.problem:
+            drafts = None
+        return Workbench(self._opened, request.problem, self._say, draws=request.draws, drafts=drafts)
 
     def _sanitize(self, request: SanitizeRequest) -> SanitizeAnswer:
         """Launch at the tests, the smallest first, as far as there is time; under several tools at once."""
@@ -204,6 +212,9 @@ class Runner:
             self._lock = DeviceLock(self._device.unit, request.run)
         if not self._device.info.is_cpu:
             keep_threads()
+        if request.problem is not None:
+            self._drafts = Drafts(request.problem, beside=not self._device.info.cpu_times)
+            self._drafts.announce_checks()
 
         def surely(named: DeviceChoice, unit: str) -> str:
             return spelled(replace(named, unit=unit, backend=choice.backend))

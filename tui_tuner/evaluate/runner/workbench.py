@@ -20,9 +20,10 @@ from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers, ResultMismatch
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
-from tui_tuner.problem.inputs import array_bytes, constants_of, poisoned
+from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
+from tui_tuner.problem.textures import Texture
 
 FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
@@ -33,8 +34,6 @@ DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 5
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
-MOST_BYTES = 8 * 2**30
-"""Of the arrays at the timed size that are kept, on the host and on the device."""
 
 
 class Workbench:
@@ -42,9 +41,12 @@ class Workbench:
 
     Args:
         draws: how often the data of a test are drawn before it is given up.
+        drafts: of the problem, where some are begun.
     """
 
-    def __init__(self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1) -> None:
+    def __init__(
+        self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1, drafts: Drafts | None = None
+    ) -> None:
         self._device = device
         device.constants = constants_of(problem)
         self._problem = problem
@@ -55,13 +57,15 @@ class Workbench:
         self._fastest_ms = math.inf
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
-        self._datasets = DataSets(problem, self._run_baseline, draws=draws)
+        self._drafts = drafts or Drafts(problem, beside=not device.info.cpu_times)
+        self._datasets = DataSets(self._drafts, self._run_baseline, draws=draws)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
         self._structured: list[LaunchData] = []
         self._memory = KeptBuffers(device, frozenset(self._outputs), len(problem.tests))
         self._baseline: Executable | None = None
         self._left_out_told = 0
+        self._alone_ms: dict[tuple[str, str, LaunchShape], float] = {}
 
     def prepare(self, baseline: Executable) -> EvaluationAnswer:
         """Check the kernel as given, keep data and tolerances for all candidates, and time it.
@@ -71,29 +75,24 @@ class Workbench:
         """
         self._baseline = baseline
         last = len(self._problem.tests)
+        self._datasets.left_out += self._drafts.without_room()
+        textures = self._drafts.textures
         try:
-            self._tests = [data for index in range(last) for data in self._fresh(index, self._textures(index))]
-            self._timed, *self._structured = self._fresh(last, self._textures(last))
+            self._tests = [data for index in range(last) for data in self._fresh(index, textures(index))]
+            self._timed, *self._structured = self._fresh(last, textures(last))
             self._pin((*self._tests, self._timed, *self._structured))
         except DeviceFault as fault:
             return _failed(fault)
         outcome = self.evaluate(baseline, None)
         if outcome.timing is not None:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
+        self._announce_pairs()
         return outcome
 
-    def _textures(self, index: int) -> Sequence[Texture]:
-        """All at tests, and where there are none; those with structure at the timed size; as far as there is room."""
-        tests = self._problem.tests
-        wanted = ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
-        nbytes = array_bytes(self._problem, tests[index].sizes if index < len(tests) else {})
-        room = max(0, MOST_BYTES // (len(tests) + 1) // max(1, nbytes) - 1)
-        if room < len(wanted):
-            words = " and ".join(wanted[room:])
-            self._datasets.left_out.append(
-                f"inputs with {words}: there is no room for so many arrays of {nbytes} bytes"
-            )
-        return wanted[:room]
+    def _announce_pairs(self) -> None:
+        """Begin to draw what the next comparison needs."""
+        for index in range(len(self._problem.tests) + 1):
+            self._drafts.announce(index, self._unseen(index))
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
@@ -124,6 +123,11 @@ class Workbench:
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
+        answer = self._compared(incumbent, challenger, delta)
+        self._announce_pairs()
+        return answer
+
+    def _compared(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         try:
             tests = [data for index in range(len(self._problem.tests)) for data in self._fresh_pair(index)]
             with self._loaded(challenger) as kernel:
@@ -131,7 +135,7 @@ class Workbench:
             return self._interleaved(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
-                return self.compare(incumbent, challenger, delta)
+                return self._compared(incumbent, challenger, delta)
             failed = _failed(fault)
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
             return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
@@ -165,11 +169,15 @@ class Workbench:
         return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
 
     def _fresh_pair(self, index: int) -> list[LaunchData]:
-        """Noise, of the other textures that are checked there one at random, and one of those for acceptance."""
+        """Noise, and others as `_unseen` says."""
+        return self._fresh(index, self._drafts.announce(index, self._unseen(index)))
+
+    def _unseen(self, index: int) -> list[Texture]:
+        """Of the textures that are checked at a test one at random, and one of those for acceptance."""
         known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
         others = [texture for texture in known if texture is not Texture.NOISE]
         also = Texture.MOSTLY_EQUAL if index < len(self._problem.tests) else Texture.CHANGED
-        return self._fresh(index, [secrets.choice(others), also] if others else [])
+        return [secrets.choice(others), also] if others else []
 
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
@@ -185,6 +193,7 @@ class Workbench:
                     self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection),
                     self._patience,
                     delta,
+                    alone_ms=[self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)],
                 )
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
@@ -250,6 +259,7 @@ class Workbench:
             timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
             self._timed_at = time.monotonic()
             self._fastest_ms = min(self._fastest_ms, timing.median)
+            self._alone_ms[executable.timed] = timing.median
             warm = self._warm(kernel, buffers, shape, timing)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,23 +24,13 @@ from tui_tuner.evaluate.tolerance import (
     peak,
     wrong_elements,
 )
+from tui_tuner.evaluate.verify.drafts import Draft, Drafts
 from tui_tuner.evaluate.verify.pattern import pattern
 from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.inputs import (
-    array_bytes,
-    call_reference,
-    label_of,
-    make_arguments,
-    poisoned,
-    repoisoned,
-    untouched,
-)
+from tui_tuner.problem.inputs import label_of, poisoned, repoisoned, untouched
 from tui_tuner.problem.model import Problem, Test
-from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture, textured
-
-QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
-"""A reference that would take longer at the timed size is not called there; and where there is a doubt."""
+from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
@@ -99,14 +87,9 @@ class LaunchData:
 
 @dataclass
 class _OwnErrors:
-    """Largest relative errors of the kernel as given by texture, and what its reference costs.
-
-    Attributes:
-        largest_call: how much work the largest launch was that the reference computed, and how many seconds it took.
-    """
+    """Largest relative errors of the kernel as given by texture."""
 
     relative: dict[Texture, float] = field(default_factory=dict)
-    largest_call: tuple[float, float] = (0.0, 0.0)
 
     def note(self, texture: Texture, error: OwnError) -> None:
         self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
@@ -117,7 +100,7 @@ class _OwnErrors:
 
 
 class DataSets:
-    """Makes data sets, always on a fresh secret seed; the kernel as given sets the allowed error.
+    """Makes data sets of drafts; the kernel as given sets the allowed error.
 
     Args:
         draws: how often the data of a test are drawn before it is given up.
@@ -126,12 +109,12 @@ class DataSets:
         left_out: a line for each test and texture at which the kernel as given fails, so that none is checked there.
     """
 
-    def __init__(self, problem: Problem, run_baseline: RunBaseline, *, draws: int = 1) -> None:
-        self._problem = problem
+    def __init__(self, drafts: Drafts, run_baseline: RunBaseline, *, draws: int = 1) -> None:
+        self._drafts = drafts
+        self._problem = drafts.problem
         self._run_baseline = run_baseline
         self._draws = draws
         self._own = _OwnErrors()
-        self._in_doubt = False
         self.left_out: list[str] = []
 
     def make(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
@@ -143,8 +126,17 @@ class DataSets:
                 noise could not fail.
             DeviceFault: the kernel as given fails while it runs.
         """
-        noise = self._noise(index)
-        return [noise, *filter(None, (self._textured(noise, texture) for texture in textures))]
+        drawn = 1
+        while True:
+            noise, *others = self._drafts.take(index, textures)
+            try:
+                data = self._drawn(index, noise)
+            except ProblemError as error:
+                if drawn >= max(self._draws, REDRAWS if isinstance(error, ConstantByChance) else 1):
+                    raise
+                drawn += 1
+            else:
+                return [data, *filter(None, (self._textured(data, other) for other in others))]
 
     def doubt(self, data: LaunchData) -> bool:
         """Whether a result that differs there may be the better one, as only the kernel as given says what to expect.
@@ -152,27 +144,19 @@ class DataSets:
         Its error is not known where its reference was not asked: it may have lost in a large sum what others keep.
         From then on the reference is asked, so that this is true once.
         """
-        if self._problem.reference is None or data.texture not in STRUCTURED or self._asks_reference(data):
+        asked = self._drafts.asks_reference(data.index, data.texture)
+        if self._problem.reference is None or data.texture not in STRUCTURED or asked:
             return False
-        self._in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
-        return self._in_doubt
+        self._drafts.doubt()
+        return self._drafts.in_doubt
 
-    def _noise(self, index: int) -> LaunchData:
-        drawn = 1
-        while True:
-            try:
-                return self._drawn(index)
-            except ProblemError as error:
-                if drawn >= max(self._draws, REDRAWS if isinstance(error, ConstantByChance) else 1):
-                    raise
-            drawn += 1
-
-    def _drawn(self, index: int) -> LaunchData:
+    def _drawn(self, index: int, draft: Draft) -> LaunchData:
         at, label = self._at(index)
-        arguments = make_arguments(at, {}, secrets.randbits(63))
+        arguments = draft.arguments() or []
         outputs = self._run_baseline(arguments, index, label)
         self._refuse_unwritten(label, index, arguments, outputs)
-        data = self._judged(LaunchData(index, label, arguments, outputs, {}), at.sizes, dict.fromkeys(outputs))
+        drawn = LaunchData(index, label, arguments, outputs, {})
+        data = self._judged(drawn, draft, at.sizes, dict.fromkeys(outputs))
         refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
         return data
 
@@ -181,32 +165,31 @@ class DataSets:
         at = self._problem.at(test)
         return at, label_of(at.sizes, test.inputs)
 
-    def _is_timed(self, index: int) -> bool:
-        return index == len(self._problem.tests)
-
-    def _textured(self, noise: LaunchData, texture: Texture) -> LaunchData | None:
+    def _textured(self, noise: LaunchData, draft: Draft) -> LaunchData | None:
         """None where it changes no argument, or the kernel as given cannot do it."""
         at, label = self._at(noise.index)
-        reason = ""
-        for first_only in (False, True) if texture in SCALES else (False,):
-            arguments = textured(at, noise.arguments, texture, secrets.randbits(63), first_only=first_only)
+        reason, texture = "", draft.texture
+        for again in (False, True) if texture in SCALES else (False,):
+            one = self._drafts.again(noise.arguments, noise.index, texture) if again else draft
+            arguments = one.arguments()
             if arguments is None:
                 return None
             try:
-                return self._with_texture(noise, arguments, texture, at.sizes)
+                return self._with_texture(noise, one, arguments, at.sizes)
             except LeftOut as left_out:
                 reason = reason or str(left_out)
         self.left_out.append(f"{label}, inputs with {texture}: {reason}")
         return None
 
     def _with_texture(
-        self, noise: LaunchData, arguments: list[KernelArgument], texture: Texture, sizes: Mapping[str, int]
+        self, noise: LaunchData, draft: Draft, arguments: list[KernelArgument], sizes: Mapping[str, int]
     ) -> LaunchData:
+        texture = draft.texture
         label = f"{noise.label}, inputs with {texture}"
         try:
             outputs = self._run_baseline(arguments, noise.index, label)
             drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
-            data = self._judged(drawn, sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+            data = self._judged(drawn, draft, sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
         except ProblemError as error:
             raise LeftOut(error.message) from None
         except DeviceFault as fault:
@@ -221,52 +204,32 @@ class DataSets:
                 raise LeftOut(f"{name}{mismatch}")
         return data
 
-    def _judged(self, data: LaunchData, sizes: Mapping[str, int], sizes_of: Mapping[int, SizeOf | None]) -> LaunchData:
+    def _judged(
+        self, data: LaunchData, draft: Draft, sizes: Mapping[str, int], sizes_of: Mapping[int, SizeOf | None]
+    ) -> LaunchData:
         """What to expect, and what is allowed; the data come with what the kernel as given computed."""
-        outputs = data.expected
-        if self._problem.reference is None or not self._asks_reference(data):
+        outputs, by_name = data.expected, draft.expected()
+        if by_name is None:
             bounds = {i: self._scaled_bound(data, i, sizes, sizes_of[i]) for i in outputs}
             return replace(data, bounds=bounds)
-        expected, errors = self._from_reference(data, sizes)
+        expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
+        errors = self._own_errors(data, expected, sizes)
         bounds = {i: self._bound(i, expected[i], sizes, errors[i], MARGIN, sizes_of[i]) for i in outputs}
         return replace(data, expected=expected, bounds=bounds)
 
-    def _asks_reference(self, data: LaunchData) -> bool:
-        """At every test; at the timed size where there is none, or for structured inputs where it is quick."""
-        if not self._is_timed(data.index) or not self._problem.tests:
-            return True
-        return data.texture in STRUCTURED and (self._in_doubt or self._timed_reference_s < QUICK_REFERENCE_S)
-
-    @property
-    def _timed_reference_s(self) -> float:
-        """What a call of the reference takes at the timed size at most, as far as is known."""
-        work, spent_s = self._own.largest_call
-        return spent_s * self._work(self._problem.sizes) / work if work else 0.0
-
-    def _work(self, sizes: Mapping[str, int]) -> float:
-        """The work of a launch, in operations where the problem says how many, else in bytes."""
-        work = self._problem.work
-        flops = 0.0 if work is None else float(evaluate(work.flops, sizes))
-        return max(flops or float(array_bytes(self._problem, sizes)), 1.0)
-
-    def _from_reference(
-        self, data: LaunchData, sizes: Mapping[str, int]
-    ) -> tuple[dict[int, np.ndarray], dict[int, OwnError]]:
-        outputs, began = data.expected, time.perf_counter()
-        by_name = call_reference(self._problem, data.arguments)
-        # A view, as of a transpose, would be gone through against the grain at every check.
-        expected = {i: np.ascontiguousarray(by_name[self._problem.arguments[i].name]) for i in outputs}
-        spent_s = time.perf_counter() - began
-        self._own.largest_call = max(self._own.largest_call, (self._work(sizes), spent_s))
-        errors = {i: own_error(outputs[i], expected[i]) for i in outputs}
-        for i, output in outputs.items():
+    def _own_errors(
+        self, data: LaunchData, expected: Mapping[int, np.ndarray], sizes: Mapping[str, int]
+    ) -> dict[int, OwnError]:
+        """Those of the kernel as given, which the data hold, beside the reference."""
+        errors = {i: own_error(output, expected[i]) for i, output in data.expected.items()}
+        for i, output in data.expected.items():
             loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
             allowed = loosest if np.issubdtype(output.dtype, np.floating) else Bound(0.0, 0.0)
             if not self._has_own_tolerance:
                 self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
             if np.issubdtype(output.dtype, np.floating):
                 self._own.note(data.texture, errors[i])
-        return expected, errors
+        return errors
 
     @property
     def _has_own_tolerance(self) -> bool:

@@ -1,0 +1,114 @@
+"""Inputs and what the reference says of them: on a GPU made ahead, and the same as when they are made on demand."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.evaluate.numpy_device import NumpyDevice
+from tests.evaluate.test_workbench import KEPT, as_given, bench, executable, twice_as_fast
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.evaluate.runner.workbench import Workbench
+from tui_tuner.evaluate.verify import drafts
+from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Problem
+from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
+
+TIMED = 2
+"""The index of the timed size, behind those of the two tests."""
+
+
+def problem(directory: Path, reference: str = "2 * x") -> Problem:
+    bench(directory, NumpyDevice(), reference)
+    return load_problem(directory / "scale.toml")
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_draft_has_the_inputs_of_its_texture_and_what_the_reference_says(tmp_path: Path, beside: bool) -> None:
+    noise, spikes = Drafts(problem(tmp_path), beside=beside).take(0, [Texture.SPIKES])
+    for draft in (noise, spikes):
+        arguments, expected = draft.arguments(), draft.expected()
+        assert arguments is not None
+        assert expected is not None
+        x = arguments[1]
+        assert isinstance(x, np.ndarray)
+        np.testing.assert_array_equal(expected["y"], 2 * x.astype(np.float64))
+    assert np.max(np.abs((spikes.arguments() or [])[1])) > np.max(np.abs((noise.arguments() or [])[1]))
+
+
+def test_what_is_announced_is_what_is_taken_and_once_only(tmp_path: Path) -> None:
+    made = Drafts(problem(tmp_path), beside=True)
+    assert made.announce(0, [Texture.SPIKES]) == [Texture.SPIKES]
+    assert made.announce(0, [Texture.ZEROS]) == [Texture.SPIKES], "what is begun is taken"
+    (first, _), (second, _) = made.take(0, [Texture.SPIKES]), made.take(0, [Texture.SPIKES])
+    assert first.arguments() is not second.arguments()
+    made.announce(0, [Texture.SPIKES])
+    assert [draft.texture for draft in made.take(0, [Texture.ZEROS])] == [Texture.NOISE, Texture.ZEROS]
+
+
+def test_where_kernels_run_on_the_same_processors_nothing_is_made_ahead(tmp_path: Path) -> None:
+    made = Drafts(problem(tmp_path))
+    before = threading.active_count()
+    made.announce_checks()
+    made.take(0, ())
+    assert threading.active_count() == before
+
+
+def test_large_arrays_are_not_made_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Drafts(problem(tmp_path), beside=True)
+    monkeypatch.setattr(drafts, "AHEAD_BYTES", 8 * 8 * 1000)
+    made.announce_checks()
+    assert tuple(made.announce(0, ())) == ALL_BUT_NOISE, "eight drafts of 1000 elements have room"
+    assert made.announce(TIMED, ()) == ()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_reference_that_fails_says_so_where_the_result_is_needed(tmp_path: Path, beside: bool) -> None:
+    made = Drafts(problem(tmp_path, "1 / 0"), beside=beside)
+    made.announce_checks()
+    (noise,) = made.take(0, ())
+    assert noise.arguments() is not None
+    with pytest.raises(ProblemError, match="ZeroDivisionError"):
+        noise.expected()
+
+
+def test_after_a_doubt_what_was_made_without_the_reference_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "QUICK_REFERENCE_S", -1.0)
+    monkeypatch.setattr(drafts, "PATIENT_REFERENCE_S", float("inf"))
+    made = Drafts(problem(tmp_path), beside=True)
+    made.announce_checks()
+    made.doubt()
+    assert made.announce(TIMED, ()) == (), "nothing is begun"
+    assert made.take(TIMED, STRUCTURED)[1].expected() is not None
+
+
+def test_a_workbench_takes_what_was_begun_before_there_was_a_kernel(tmp_path: Path) -> None:
+    given = problem(tmp_path)
+    begun = Drafts(given, beside=True)
+    begun.announce_checks()
+    (noise, *_) = begun._announced[0]
+    device = NumpyDevice(given=as_given, fast=twice_as_fast)
+    work = Workbench(device, given, lambda *_: None, drafts=begun)
+    assert work.prepare(executable("given")).failure is None
+    assert work.small_data[0].arguments is noise.arguments()
+    assert device.alive == KEPT
+
+
+@pytest.mark.parametrize(("is_cpu", "ahead"), [(False, {0, 1, TIMED}), (True, set())])
+def test_between_comparisons_the_inputs_of_the_next_are_made(tmp_path: Path, is_cpu: bool, ahead: set[int]) -> None:
+    device = NumpyDevice(given=as_given, fast=twice_as_fast)
+    device.info = DeviceInfo(kind="cuda", name="NumPy", backend="numpy", is_cpu=is_cpu)
+    work = bench(tmp_path, device)
+    work.prepare(executable("given"))
+    begun = dict(work._drafts._announced)
+    assert set(begun) == ahead
+    assert work.compare(executable("given"), executable("fast"), 0.01).comparison.failure is None
+    assert set(work._drafts._announced) == ahead
+    assert all(work._drafts._announced[index] is not drafts_ for index, drafts_ in begun.items()), "each once only"

@@ -1,0 +1,183 @@
+"""What the host makes of a launch before a device sees it: inputs, and what the reference computes of them.
+
+Both take longer than the launch. So on a GPU a thread makes them, ahead of when they are asked for: while kernels are
+built, and between two comparisons. Elsewhere they are made when they are asked for, as kernels run on the same
+processors.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TypeVar
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
+from tui_tuner.problem.model import Problem, Test
+from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture, textured
+
+QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
+"""A reference that would take longer at the timed size is not called there; and where there is a doubt."""
+
+MOST_BYTES = 8 * 2**30
+"""Of the arrays at the timed size that are kept, on the host and on the device."""
+AHEAD_BYTES = 2**30
+"""Of the arrays at a size that are made ahead of when they are asked for."""
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Inputs of a launch that no kernel has seen; both wait until they are made.
+
+    Attributes:
+        arguments: of the launch, outputs poisoned; None where the texture changes none. Raises `ProblemError` where
+            they cannot be made.
+        expected: outputs by argument name; None where the reference is not asked. Raises `ProblemError` where it fails.
+    """
+
+    texture: Texture
+    arguments: Callable[[], list[KernelArgument] | None]
+    expected: Callable[[], Mapping[str, np.ndarray] | None]
+
+
+@dataclass
+class Drafts:
+    """Makes drafts, always on fresh secret seeds.
+
+    Args:
+        problem: whose tests and timed size they are for.
+        beside: whether a thread makes them; one only, as the user's functions need not bear several.
+
+    Attributes:
+        in_doubt: whether the reference is asked at the timed size even if it takes long.
+    """
+
+    problem: Problem
+    beside: bool = False
+    in_doubt: bool = False
+    _largest_call: tuple[float, float] = (0.0, 0.0)
+    """How much work the largest launch was that the reference computed, and how many seconds it took."""
+    _announced: dict[int, tuple[Draft, ...]] = field(default_factory=dict)
+    _worker: ThreadPoolExecutor | None = None
+
+    def textures(self, index: int) -> Sequence[Texture]:
+        """Those that are checked beside noise at a test, or at the timed size; as far as there is room."""
+        room = max(0, MOST_BYTES // (len(self.problem.tests) + 1) // max(1, self._bytes(index)) - 1)
+        return self._wanted(index)[:room]
+
+    def without_room(self) -> list[str]:
+        """A line for each test, and for the timed size, at which textures are left out for want of room."""
+        missing = {i: self._wanted(i)[len(self.textures(i)) :] for i in range(len(self.problem.tests) + 1)}
+        return [
+            f"inputs with {' and '.join(some)}: there is no room for so many arrays of {self._bytes(index)} bytes"
+            for index, some in missing.items()
+            if some
+        ]
+
+    def _wanted(self, index: int) -> Sequence[Texture]:
+        """All at tests, and where there are none; those with structure at the timed size."""
+        tests = self.problem.tests
+        return ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
+
+    def _bytes(self, index: int) -> int:
+        return array_bytes(self.problem, self._at(index).sizes)
+
+    def announce(self, index: int, textures: Sequence[Texture]) -> Sequence[Texture]:
+        """Begin what `take` will want next at an index, unless it is large or something is begun already.
+
+        Returns:
+            The textures to take: those of what is begun, else those given.
+        """
+        if index in self._announced:
+            return [draft.texture for draft in self._announced[index][1:]]
+        if self.beside and self._bytes(index) * (1 + len(textures)) <= AHEAD_BYTES:
+            self._announced[index] = tuple(self._begin(index, textures))
+        return textures
+
+    def announce_checks(self) -> None:
+        """Begin all that every candidate is checked with."""
+        for index in range(len(self.problem.tests) + 1):
+            self.announce(index, self.textures(index))
+
+    def take(self, index: int, textures: Sequence[Texture]) -> tuple[Draft, ...]:
+        """Noise for a test, or for the timed size at the last index, and one draft for each texture."""
+        begun = self._announced.pop(index, ())
+        if tuple(draft.texture for draft in begun) == (Texture.NOISE, *textures):
+            return begun
+        return tuple(self._begin(index, textures))
+
+    def again(self, noise: Sequence[KernelArgument], index: int, texture: Texture) -> Draft:
+        """Another draft with a texture, which only the first array has that can."""
+        return self._textured(index, texture, lambda: list(noise), first_only=True)
+
+    def doubt(self) -> None:
+        """Ask the reference at the timed size from now on, unless it takes far too long."""
+        self.in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
+        self._announced.clear()
+
+    def asks_reference(self, index: int, texture: Texture) -> bool:
+        """At every test; at the timed size where there is none, or for structured inputs where it is quick."""
+        if self.problem.reference is None:
+            return False
+        if index < len(self.problem.tests) or not self.problem.tests:
+            return True
+        return texture in STRUCTURED and (self.in_doubt or self._timed_reference_s < QUICK_REFERENCE_S)
+
+    def _begin(self, index: int, textures: Sequence[Texture]) -> Iterator[Draft]:
+        at = self._at(index)
+        noise = self._soon(partial(make_arguments, at, {}, secrets.randbits(63)))
+        yield Draft(Texture.NOISE, noise, self._soon(partial(self._expected, index, Texture.NOISE, noise)))
+        for texture in textures:
+            yield self._textured(index, texture, noise)
+
+    def _textured(
+        self, index: int, texture: Texture, noise: Callable[[], list[KernelArgument]], *, first_only: bool = False
+    ) -> Draft:
+        at, seed = self._at(index), secrets.randbits(63)
+        arguments = self._soon(lambda: textured(at, noise(), texture, seed, first_only=first_only))
+        return Draft(texture, arguments, self._soon(partial(self._expected, index, texture, arguments)))
+
+    def _expected(
+        self, index: int, texture: Texture, arguments: Callable[[], list[KernelArgument] | None]
+    ) -> Mapping[str, np.ndarray] | None:
+        values = arguments()
+        if values is None or not self.asks_reference(index, texture):
+            return None
+        began = time.perf_counter()
+        outputs = call_reference(self.problem, values)
+        # A view, as of a transpose, would be gone through against the grain at every check.
+        outputs = {name: np.ascontiguousarray(output) for name, output in outputs.items()}
+        work = self._work(self._at(index).sizes)
+        self._largest_call = max(self._largest_call, (work, time.perf_counter() - began))
+        return outputs
+
+    def _at(self, index: int) -> Problem:
+        tests = self.problem.tests
+        return self.problem.at(tests[index] if index < len(tests) else Test(sizes={}))
+
+    @property
+    def _timed_reference_s(self) -> float:
+        """What a call of the reference takes at the timed size at most, as far as is known."""
+        work, spent_s = self._largest_call
+        return spent_s * self._work(self.problem.sizes) / work if work else 0.0
+
+    def _work(self, sizes: Mapping[str, int]) -> float:
+        """The work of a launch, in operations where the problem says how many, else in bytes."""
+        work = self.problem.work
+        flops = 0.0 if work is None else float(evaluate(work.flops, sizes))
+        return max(flops or float(array_bytes(self.problem, sizes)), 1.0)
+
+    def _soon(self, make: Callable[[], Made]) -> Callable[[], Made]:
+        if not self.beside:
+            return cache(make)
+        self._worker = self._worker or ThreadPoolExecutor(1, "drafts")
+        return self._worker.submit(make).result
