@@ -39,6 +39,7 @@ class Measured:
         is_finished: whether the session came to its end; else the figures are those so far, timed apart.
         fault: why no reply of the model could be used; empty where one could, or none was asked for.
         baseline: the kernel as given with its own block size tuned.
+        alone: the best without another kernel beside it, as a library is timed.
         gain: how much faster the best is than the baseline, timed in turns with it.
         limits: the roofline of the timed launch; None without measured ceilings.
         library: None where it was not timed.
@@ -56,6 +57,7 @@ class Measured:
     fault: str
     baseline: Interval
     best: Interval
+    alone: Interval
     gain: Interval
     limits: Roofline | None
     library: LibraryTime | None
@@ -75,8 +77,8 @@ class Measured:
 
     @property
     def library_share(self) -> float | None:
-        """The library's time over the best's: above 1 the best is faster."""
-        return None if self.library is None else self.library.median / self.best[0]
+        """The library's time over the best's, both alone: above 1 the best is faster."""
+        return None if self.library is None else self.library.median / self.alone[0]
 
 
 async def measured(run: Path) -> Measured:
@@ -104,6 +106,7 @@ async def measured(run: Path) -> Measured:
         fault=outcome.model_fault,
         baseline=baseline,
         best=best,
+        alone=best if outcome.best.timing is None else _interval(outcome.best.timing),
         gain=gain,
         limits=roofline(told.problem, outcome.device),
         library=outcome.library,

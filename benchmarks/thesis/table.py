@@ -58,7 +58,7 @@ def blocks(runs: Sequence[Measured], unread: Sequence[Unread]) -> Iterator[Block
         "size tuned. Baseline and best, with 95 % intervals, were timed in turns on fresh data, and gain is the median "
         "of their ratio, unless a row says that they were timed apart. Ceiling: share of the roofline of the declared "
         "work, at the measured bandwidths or the peak of the data type. Library: time of the library over that of the "
-        "best, above 100 % the best is faster."
+        "best, each alone on the device, above 100 % the best is faster."
     )
     for device, model, strategy, own in _sections([run for run in runs if run.kernel in (*EIGHT, *ELEVEN, *MORE)]):
         yield Heading(f"{strategy}, {model or 'no model'}, {device}")

@@ -21,7 +21,8 @@ from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.measure.intervals import median_interval
+from tui_tuner.evaluate.measure.timing import Patience, measure
+from tui_tuner.evaluate.results import Timing
 from tui_tuner.evaluate.runner.device_lock import DeviceLock
 from tui_tuner.evaluate.tolerance import bound, compare
 from tui_tuner.problem.expressions import evaluate
@@ -30,7 +31,8 @@ from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_library, load_function, outputs_of
 from tui_tuner.processes.parent import die_with_parent
 
-_WARM_UP, _SAMPLES = 5, 30
+_WARM_UP = 5
+"""Calls in which a library chooses among its kernels."""
 _FLUSH_BYTES = 2**28
 """More than any L2 cache: what is in it when a call begins is none of its arrays."""
 
@@ -83,21 +85,25 @@ class TorchLibrary:
                 raise ProblemError(f"it computes something else at {label_of(at.sizes)}: {name}{mismatch}")
         return True
 
-    def times(self) -> list[float]:
-        """Of so many calls at the timed size, ms, each with a cold cache."""
+    def timing(self) -> Timing:
+        """Of calls at the timed size, each with a cold cache, once their times have settled as a kernel's must."""
         cuda = self._torch.cuda
         named = self._on_device(make_arguments(self._problem, {}, seed=1))
         flush = self._torch.empty(_FLUSH_BYTES, dtype=self._torch.uint8, device="cuda")
-        events = [(cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)) for _ in range(_SAMPLES)]
         for _ in range(_WARM_UP):
             self._function(**named)
-        for begin, end in events:
-            flush.zero_()
-            begin.record()
-            self._function(**named)
-            end.record()
-        cuda.synchronize()
-        return [float(begin.elapsed_time(end)) for begin, end in events]
+
+        def calls(count: int) -> list[float]:
+            events = [(cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)) for _ in range(count)]
+            for begin, end in events:
+                flush.zero_()
+                begin.record()
+                self._function(**named)
+                end.record()
+            cuda.synchronize()
+            return [float(begin.elapsed_time(end)) for begin, end in events]
+
+        return measure(calls, Patience(), best_ms=None, cpu=False)
 
     def _on_device(self, arguments: list[np.ndarray | np.generic]) -> dict[str, Any]:
         return {
@@ -119,9 +125,10 @@ def _measured(problem: Problem, place: str, run: str) -> LibraryTime:
     library = TorchLibrary(problem)
     with library.on(device_named(place), run):
         checked = library.check()
-        median, low, high = median_interval(library.times())
+        timing = library.timing()
     function = "" if problem.library is None else problem.library.python
-    return LibraryTime(name=library.name, function=function, median=median, low=low, high=high, checked=checked)
+    interval = {"median": timing.median, "low": timing.low, "high": timing.high}
+    return LibraryTime(name=library.name, function=function, checked=checked, **interval)
 
 
 def main() -> None:

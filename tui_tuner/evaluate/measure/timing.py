@@ -26,6 +26,8 @@ FEWEST = 5
 """Samples of a contender that takes long."""
 FIRST_PAIRS = 3
 """Turns of each that show whether two kernels disturb each other."""
+SAME_FOR_BOTH = 0.02
+"""How far times may be from those of other arrays, relative, where they are so for both kernels."""
 
 
 @dataclass(frozen=True)
@@ -310,10 +312,12 @@ def interleaved(
 
 
 def _are_undisturbed(times: Sequence[tuple[float, float]], alone_ms: Sequence[float], patience: Patience) -> bool:
-    """Whether both take in turns what they take alone."""
-    medians = [median(turns) for turns in zip(*times, strict=True)]
-    return bool(times) and all(
-        abs(now / ms - 1) <= patience.precision for now, ms in zip(medians, alone_ms, strict=True)
+    """Whether both take in turns what they take alone, but for what is the same for both, as where arrays lie."""
+    shares = [median(turns) / ms for turns, ms in zip(zip(*times, strict=True), alone_ms, strict=False)]
+    return (
+        len(shares) == 2
+        and abs(shares[0] / shares[1] - 1) <= patience.precision
+        and all(abs(share - 1) <= SAME_FOR_BOTH for share in shares)
     )
 
 

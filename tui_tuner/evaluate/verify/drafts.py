@@ -7,6 +7,7 @@ processors.
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
 
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
-AHEAD_BYTES = 2**30
+AHEAD_BYTES = min(MOST_BYTES // 2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16)
 """Of the arrays at a size that are made ahead of when they are asked for."""
 
 Made = TypeVar("Made")
