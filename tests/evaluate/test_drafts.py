@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
 
-TIMED = 2
-"""The index of the timed size, behind those of the two tests."""
+TIMED, TIMED_SIZE = 2, 4096
+"""The index of the timed size, behind those of the two tests, and its elements."""
 
 
 def problem(directory: Path, reference: str = "2 * x") -> Problem:
@@ -112,3 +113,48 @@ def test_between_comparisons_the_inputs_of_the_next_are_made(tmp_path: Path, is_
     assert work.compare(executable("given"), executable("fast"), 0.01).comparison.failure is None
     assert set(work._drafts._announced) == ahead
     assert all(work._drafts._announced[index] is not drafts_ for index, drafts_ in begun.items()), "each once only"
+
+
+def test_what_is_being_made_is_waited_for_and_nothing_more_is_made_at_rest(tmp_path: Path) -> None:
+    made = Drafts(problem(tmp_path), beside=True)
+    began, may_end = threading.Event(), threading.Event()
+    seen: list[str] = []
+
+    def slow() -> None:
+        began.set()
+        may_end.wait()
+        seen.append("made")
+
+    first = made._soon(slow)
+    began.wait()
+    second = made._soon(lambda: seen.append("made next"))
+
+    def let_it_end() -> None:
+        while made._may_work.is_set():
+            time.sleep(0.001)
+        may_end.set()
+
+    ending = threading.Thread(target=let_it_end)
+    ending.start()
+    with made.at_rest():
+        seen.append("rested")
+    second()
+    first()
+    ending.join()
+    assert seen == ["made", "rested", "made next"]
+
+
+def test_times_are_taken_while_nothing_is_made(tmp_path: Path) -> None:
+    device, resting = NumpyDevice(), list[bool]()
+    work = bench(tmp_path, device)
+
+    def noting(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        if n == TIMED_SIZE:
+            resting.append(not work._drafts._may_work.is_set())
+        return as_given(y, x, n)
+
+    device.kernels = {"given": noting, "fast": noting}
+    work.prepare(executable("given"))
+    work.compare(executable("given"), executable("fast"), 0.01)
+    assert resting.count(True) > 2 * 10
+    assert resting.count(False) < 20, "launches that are checked and not timed"

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -231,7 +231,8 @@ class Runner:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
-        return DeviceAnswer(device=measure_ceilings(self._opened, Path(request.artifact), request.bytes))
+        with nullcontext() if self._drafts is None else self._drafts.at_rest():
+            return DeviceAnswer(device=measure_ceilings(self._opened, Path(request.artifact), request.bytes))
 
     def _launch_only(self, request: ProfileRequest) -> ProfileAnswer:
         self._say("the launch that is profiled", PROFILE_LIMIT_S)

@@ -188,13 +188,13 @@ class Workbench:
             with self._buffers(data) as buffers:
                 inspection = Inspection(lambda: self._check(data, buffers))
                 alike = Inspection(lambda: None, beside=inspection)
-                pairs = interleaved(
-                    self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike),
-                    self._timer(new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection),
-                    self._patience,
-                    delta,
-                    alone_ms=[self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)],
+                old_launches = self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike)
+                new_launches = self._timer(
+                    new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection
                 )
+                alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
+                with self._drafts.at_rest():
+                    pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
@@ -256,11 +256,12 @@ class Workbench:
             cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
             # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
             best_ms = best_ms and min(best_ms, self._fastest_ms)
-            timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
-            self._timed_at = time.monotonic()
-            self._fastest_ms = min(self._fastest_ms, timing.median)
-            self._alone_ms[executable.timed] = timing.median
-            warm = self._warm(kernel, buffers, shape, timing)
+            with self._drafts.at_rest():
+                timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
+                self._timed_at = time.monotonic()
+                self._fastest_ms = min(self._fastest_ms, timing.median)
+                self._alone_ms[executable.timed] = timing.median
+                warm = self._warm(kernel, buffers, shape, timing)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._check(data, buffers)
 

@@ -1,17 +1,19 @@
 """What the host makes of a launch before a device sees it: inputs, and what the reference computes of them.
 
 Both take longer than the launch. So on a GPU a thread makes them, ahead of when they are asked for: while kernels are
-built, and between two comparisons. Elsewhere they are made when they are asked for, as kernels run on the same
-processors.
+built, and between two comparisons. While something is timed it rests, as it would hold the interpreter's lock between
+an event and the launch behind it. Elsewhere they are made when they are asked for: kernels run on the same processors.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TypeVar
@@ -69,6 +71,21 @@ class Drafts:
     """How much work the largest launch was that the reference computed, and how many seconds it took."""
     _announced: dict[int, tuple[Draft, ...]] = field(default_factory=dict)
     _worker: ThreadPoolExecutor | None = None
+    _working: threading.Lock = field(default_factory=threading.Lock)
+    _may_work: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._may_work.set()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Wait for what is being made, and begin nothing more meanwhile; nothing must be waited for in there."""
+        self._may_work.clear()
+        try:
+            with self._working:
+                yield
+        finally:
+            self._may_work.set()
 
     def textures(self, index: int) -> Sequence[Texture]:
         """Those that are checked beside noise at a test, or at the timed size; as far as there is room."""
@@ -181,4 +198,9 @@ class Drafts:
         if not self.beside:
             return cache(make)
         self._worker = self._worker or ThreadPoolExecutor(1, "drafts")
-        return self._worker.submit(make).result
+        return self._worker.submit(self._made, make).result
+
+    def _made(self, make: Callable[[], Made]) -> Made:
+        self._may_work.wait()
+        with self._working:
+            return make()
