@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.measure.intervals import median_interval
 from tui_tuner.evaluate.runner.device_lock import DeviceLock
