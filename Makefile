@@ -46,11 +46,11 @@ $(VENV)/bin/python:
 	$(PYTHON) .ci/make_venv.py $(VENV)
 
 $(VENV)/demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable .
+	$(BIN)/python .ci/install.py --editable .
 	touch $@
 
 $(VENV)/dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --group dev --editable '.[openai,anthropic]'
+	$(BIN)/python .ci/install.py --group dev --editable '.[openai,anthropic]'
 	touch $@
 
 # What the tests import is compiled once, and not by each worker that begins.

@@ -15,7 +15,7 @@ from dataclasses import is_dataclass
 from pathlib import Path
 
 import tui_tuner
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, PROGRAM, TUNE, CommandLine
+from tui_tuner.cli import COMMANDS_BY_NAME, PROGRAM, TUNE, CommandLine
 from tui_tuner.errors import ExitCode
 
 HERE = Path(__file__).parent

@@ -20,8 +20,7 @@ from pydantic import BaseModel
 
 from docs.make_reference import PAGES
 from tests.documents import DEVICES, DOCUMENTS, ROOT, TUTORIAL, blocks, code, command_lines
-from tui_tuner.cli import COMMANDS, main
-from tui_tuner.cli.parsers import CommandLine
+from tui_tuner.cli import COMMANDS, CommandLine, main
 from tui_tuner.evaluate.devices.cuda.backends import BACKENDS
 from tui_tuner.journal.reading import header_of
 from tui_tuner.llm import Message, Request

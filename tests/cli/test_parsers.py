@@ -12,8 +12,7 @@ import pytest
 
 from tests.recorded.caches import write_cache
 from tui_tuner import subjects
-from tui_tuner.cli import COMMANDS, main
-from tui_tuner.cli.parsers import TUNE, CommandLine
+from tui_tuner.cli import COMMANDS, TUNE, CommandLine, main
 from tui_tuner.cli.tools import default_settings_text
 from tui_tuner.options import Option
 from tui_tuner.search import ROUND_OPTIONS

@@ -14,7 +14,7 @@ import os, signal, sys
 
 class Interrupts:
     def find_spec(self, name, *_):
-        if name == "tui_tuner.cli.parsers":
+        if name == "tui_tuner.cli":
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupts())

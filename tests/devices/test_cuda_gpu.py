@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE
 from tui_tuner.evaluate.devices.cuda.checks import SOURCE as CHECKS_SOURCE
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem

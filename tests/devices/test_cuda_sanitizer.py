@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from tests.devices.fake_cuda import FakeDriver
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceChoice, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer
 from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, launch_under
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.toolkit import toolkit_program

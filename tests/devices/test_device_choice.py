@@ -4,7 +4,6 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
-from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.choose import (
     choose_device,
     compiler_for,
@@ -13,6 +12,7 @@ from tui_tuner.evaluate.devices.choose import (
     spelled,
     titles_of,
 )
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem

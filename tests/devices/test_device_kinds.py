@@ -7,9 +7,8 @@ import pytest
 
 import tui_tuner
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, device_named, open_device, spelled
-from tui_tuner.evaluate.devices.kind import Address, DeviceKind
+from tui_tuner.evaluate.devices.kind import Address, DeviceChoice, DeviceKind, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import KINDS, kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo

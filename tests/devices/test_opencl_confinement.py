@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import DeviceError, SandboxError
-from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.local import LocalEvaluator

@@ -5,8 +5,9 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.opencl import OpenCLCompiler
-from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceFault
+from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.choose import open_device
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Launch

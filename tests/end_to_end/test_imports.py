@@ -141,3 +141,9 @@ def test_no_room_imports_the_root_that_offers_them_all() -> None:
     files = [file for file in root.rglob("*.py") if re.search(r"^\s*from tui_tuner import\b", file.read_text(), re.M)]
 
     assert files == []
+
+
+def test_a_file_holds_one_idea_of_350_lines_at_most() -> None:
+    lengths = {file: len(file.read_text().splitlines()) for file in Path(tui_tuner.__file__).parent.rglob("*.py")}
+
+    assert {str(file): lines for file, lines in lengths.items() if lines > 350} == {}

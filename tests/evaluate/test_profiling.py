@@ -10,7 +10,7 @@ import pytest
 
 from tests.evaluate.test_bottleneck import COPY, H200, PRODUCT, kernel, measured
 from tests.evaluate.test_local import evaluator_for, problem_in
-from tui_tuner.evaluate.devices.base import DeviceChoice
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.profiling import Profile, profile_facts
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis

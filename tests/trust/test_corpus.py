@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.evaluate.build.compilers.emulator import LAUNCH, EmulatorCompiler
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.native.code import EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.launch_shapes import launch_shapes
@@ -25,7 +26,7 @@ from tui_tuner.problem.load import load_problem
 
 CORPUS = Path(__file__).parent / "corpus"
 VARIANT = re.compile(r"// expect: (.+)\n__global__ void (\w+)\(")
-QUICK = replace(CPU_PATIENCE, samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=8, most_pairs=8)
+QUICK = replace(CPU_PATIENCE, samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=4, most_pairs=4)
 _EXPORT = """
 static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}
 extern "C" __attribute__((visibility("default"))) int {name}_launch(
@@ -78,7 +79,7 @@ def built_runtime(directory: Path) -> Path:
 
 
 def family(name: str, directory: Path, runtime: Path) -> Family:
-    problem = load_problem(CORPUS / f"{name}.toml")
+    problem = kind_named(EMULATED.kind).sized(load_problem(CORPUS / f"{name}.toml"))
     names = ["given", *(variant for _, variant in VARIANT.findall(problem.source_text))]
     recipe = EmulatorCompiler.find().recipe(baseline(problem), {}, [])
     for file, text in recipe.files.items():

@@ -8,7 +8,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.cli.parsers import add_unconfined
+from tui_tuner.cli.flags import add_unconfined
 from tui_tuner.cli.values import positive, share
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine
+from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
 from tui_tuner.errors import ExitCode
 from tui_tuner.text import tell
 

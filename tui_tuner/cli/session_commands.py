@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_tuner.cli.parsers import (
-    PROGRAM,
-    CommandLine,
+from tui_tuner.cli import PROGRAM, CommandLine, command_list
+from tui_tuner.cli.flags import (
     add_budget,
     add_front_end,
     add_memory,
@@ -23,7 +22,6 @@ from tui_tuner.cli.parsers import (
     add_unconfined,
     changed,
     changes,
-    command_list,
     front_end_of,
     with_strategy_options,
 )

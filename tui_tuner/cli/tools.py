@@ -9,7 +9,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tui_tuner.cli.parsers import COMMANDS_BY_NAME, TUNE, CommandLine, changed
+from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
+from tui_tuner.cli.flags import changed
 from tui_tuner.cli.values import name_and_value
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError
 from tui_tuner.journal.reading import RUNS
@@ -253,7 +254,7 @@ def _print_settings(words: Sequence[str]) -> None:
     is_variable_set = any(name.startswith(VARIABLES) and name != f"{VARIABLES}CONFIG" for name in os.environ)
     text = default_settings_text()
     if words or own.exists() or project.exists() or is_variable_set:
-        from tui_tuner.cli.parsers import told_by
+        from tui_tuner.cli.flags import told_by
         from tui_tuner.settings import layered_settings, settings_text
 
         layered = layered_settings(own, beside=beside, told=told_by(chosen))

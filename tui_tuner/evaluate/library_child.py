@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import DeviceChoice
 from tui_tuner.evaluate.devices.choose import device_named
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.measure.timing import Patience, measure
 from tui_tuner.evaluate.results import Timing

@@ -8,10 +8,11 @@ from contextlib import nullcontext
 from typing import TypeVar
 
 from tui_tuner.errors import DeviceError, MachineError
-from tui_tuner.evaluate.devices.base import POWER_CAP, DeviceSelection
+from tui_tuner.evaluate.devices.base import POWER_CAP
 from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import ceilings_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
+from tui_tuner.evaluate.devices.kind import DeviceSelection
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.results import Build, DeviceInfo
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, RunnerAnswer, RunnerRequest

@@ -12,8 +12,8 @@ from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers.base import Compiler
 from tui_tuner.evaluate.build.compilers.cuda import Nvcc, nvrtc_script
 from tui_tuner.evaluate.build.kept_builds import KeptBuilds
-from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, titles_of
+from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.profiling.profiler import Profiler

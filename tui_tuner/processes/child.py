@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +64,51 @@ class Program:
         return self.ends_whole and sys.platform == "linux"
 
 
+class Pipes:
+    """The pipes of a child."""
+
+    def __init__(self) -> None:
+        self._ours: list[asyncio.BaseTransport] = []
+        self._theirs: list[int] = []
+
+    async def reader(self, stream: Stream) -> tuple[asyncio.StreamReader | None, Stream]:
+        """What we read, None where the stream is no pipe, and what the child writes to."""
+        if stream != PIPE:
+            return None, stream
+        ours, theirs = os.pipe()
+        self._theirs.append(theirs)
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", 0)
+        )
+        self._ours.append(transport)
+        return reader, theirs
+
+    async def writer(self) -> tuple[asyncio.StreamWriter, int]:
+        """What we write to and what the child reads."""
+        theirs, ours = os.pipe()
+        self._theirs.append(theirs)
+        loop = asyncio.get_running_loop()
+        protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
+        transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(ours, "wb", 0))
+        self._ours.append(transport)
+        return asyncio.StreamWriter(transport, protocol, None, loop), theirs
+
+    def close_theirs(self) -> None:
+        """Close what only the child holds from now on."""
+        for descriptor in self._theirs:
+            os.close(descriptor)
+        self._theirs.clear()
+
+    def close(self) -> None:
+        """Close what is ours."""
+        for transport in self._ours:
+            if isinstance(transport, asyncio.WriteTransport) and transport.get_write_buffer_size():
+                transport.abort()  # closing would wait for somebody to read what is left
+            else:
+                transport.close()
+
+
 @dataclass(frozen=True)
 class Child:
     """A program that was started with `start` or `running`.
@@ -78,7 +123,7 @@ class Child:
     input: asyncio.StreamWriter | None = None
     output: asyncio.StreamReader | None = None
     errors: asyncio.StreamReader | None = None
-    _transports: Sequence[asyncio.BaseTransport] = field(default=(), repr=False)
+    _pipes: Pipes = field(default_factory=Pipes, repr=False)
     _is_kept: bool = False
 
     @property
@@ -149,7 +194,7 @@ class Child:
 
     def close(self) -> None:
         """Close our ends of its pipes, whatever was not read or written yet."""
-        _close(self._transports)
+        self._pipes.close()
 
 
 @asynccontextmanager
@@ -198,7 +243,7 @@ async def start(program: Program) -> Child:
         raise
     finally:
         pipes.close_theirs()
-    child = Child(process, writer, output, errors, pipes.transports, program.is_kept)
+    child = Child(process, writer, output, errors, pipes, program.is_kept)
     await _raise_unless_started(child, status, program.command[0])
     _LOG.debug("started", extra={"fields": {"pid": child.pid, "program": program.command[0]}})
     return child
@@ -219,55 +264,6 @@ async def _raise_unless_started(child: Child, status: asyncio.StreamReader | Non
         finally:
             child.close()
         raise
-
-
-class Pipes:
-    """The pipes of a child that is being started."""
-
-    def __init__(self) -> None:
-        self.transports: list[asyncio.BaseTransport] = []
-        self._theirs: list[int] = []
-
-    async def reader(self, stream: Stream) -> tuple[asyncio.StreamReader | None, Stream]:
-        """What we read, None where the stream is no pipe, and what the child writes to."""
-        if stream != PIPE:
-            return None, stream
-        ours, theirs = os.pipe()
-        self._theirs.append(theirs)
-        reader = asyncio.StreamReader()
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", 0)
-        )
-        self.transports.append(transport)
-        return reader, theirs
-
-    async def writer(self) -> tuple[asyncio.StreamWriter, int]:
-        """What we write to and what the child reads."""
-        theirs, ours = os.pipe()
-        self._theirs.append(theirs)
-        loop = asyncio.get_running_loop()
-        protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
-        transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(ours, "wb", 0))
-        self.transports.append(transport)
-        return asyncio.StreamWriter(transport, protocol, None, loop), theirs
-
-    def close_theirs(self) -> None:
-        """Close what only the child holds from now on."""
-        for descriptor in self._theirs:
-            os.close(descriptor)
-        self._theirs.clear()
-
-    def close(self) -> None:
-        """Close what is ours."""
-        _close(self.transports)
-
-
-def _close(transports: Iterable[asyncio.BaseTransport]) -> None:
-    for transport in transports:
-        if isinstance(transport, asyncio.WriteTransport) and transport.get_write_buffer_size():
-            transport.abort()  # closing would wait for somebody to read what is left
-        else:
-            transport.close()
 
 
 async def read_all(reader: asyncio.StreamReader | None, limit: int) -> bytes:

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError, ProblemError
-from tui_tuner.evaluate.devices.base import ALL
 from tui_tuner.evaluate.devices.choose import device_named
+from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile

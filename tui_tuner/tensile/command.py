@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.cli.parsers import (
+from tui_tuner.cli.flags import (
     add_front_end,
     add_limits,
     add_model,

@@ -114,4 +114,4 @@ class WarmStart:
         socket.send_fds(self._ask, [json.dumps(request).encode()], [stdout, tells])
         pipes.close_theirs()
         process = _Forked(int(await told.readline()), told)
-        return Child(process, None, output, None, pipes.transports)
+        return Child(process, None, output, None, pipes)

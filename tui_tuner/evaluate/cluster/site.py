@@ -17,7 +17,7 @@ from typing import Any
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.kept_builds import BuildCache
 from tui_tuner.evaluate.cluster.places import ClusterBuilder, ClusterOptions, Connection, RemotePlace, Slot
-from tui_tuner.evaluate.devices.base import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer

@@ -36,42 +36,6 @@ class DeviceFault(Exception):
 
 
 @dataclass(frozen=True)
-class DeviceChoice:
-    """One device, as it is named on the command line.
-
-    Attributes:
-        kind: name of its kind.
-        index: number of the device, of an OpenCL device on its platform.
-        platform: number of the OpenCL platform.
-        backend: package that drives the device, or auto for the first that works.
-        unit: what names it whatever the others are: the UUID of a GPU, the core of an emulator; `ALL` for the first
-            of all that are there; empty where the number does.
-    """
-
-    kind: str
-    index: int = 0
-    platform: int = 0
-    backend: str = "auto"
-    unit: str = ""
-
-
-ALL = "all"
-
-
-@dataclass(frozen=True)
-class DeviceSelection:
-    """The devices that the user named, all of one kind; with `all` what is there says which the others are."""
-
-    first: DeviceChoice
-    others: tuple[DeviceChoice, ...] = ()
-
-    @property
-    def is_several(self) -> bool:
-        """Whether more than one device may be meant."""
-        return bool(self.others) or self.first.unit == ALL
-
-
-@dataclass(frozen=True)
 class LoadedKernel:
     """A built kernel on the device."""
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.base import Compiler
-from tui_tuner.evaluate.devices.base import ALL, Device, DeviceChoice, DeviceSelection
-from tui_tuner.evaluate.devices.kind import Address, DeviceKind
+from tui_tuner.evaluate.devices.base import Device
+from tui_tuner.evaluate.devices.kind import ALL, Address, DeviceChoice, DeviceKind, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for
 from tui_tuner.evaluate.devices.probe import Probe, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo

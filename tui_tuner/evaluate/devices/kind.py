@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tuner.evaluate.build.compilers.base import Compiler
-    from tui_tuner.evaluate.devices.base import Device, DeviceChoice
+    from tui_tuner.evaluate.devices.base import Device
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import Ceiling, DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy
@@ -29,6 +30,42 @@ class Address(Enum):
     PLATFORM = ":PLATFORM.N"
     CORE = ":CORE"
     FILE = ":FILE"
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """One device, as it is named on the command line.
+
+    Attributes:
+        kind: name of its kind.
+        index: number of the device, of an OpenCL device on its platform.
+        platform: number of the OpenCL platform.
+        backend: package that drives the device, or auto for the first that works.
+        unit: what names it whatever the others are: the UUID of a GPU, the core of an emulator; `ALL` for the first
+            of all that are there; empty where the number does.
+    """
+
+    kind: str
+    index: int = 0
+    platform: int = 0
+    backend: str = "auto"
+    unit: str = ""
+
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class DeviceSelection:
+    """The devices that the user named, all of one kind; with `all` what is there says which the others are."""
+
+    first: DeviceChoice
+    others: tuple[DeviceChoice, ...] = ()
+
+    @property
+    def is_several(self) -> bool:
+        """Whether more than one device may be meant."""
+        return bool(self.others) or self.first.unit == ALL
 
 
 class DeviceKind:

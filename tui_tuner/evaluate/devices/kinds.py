@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from tui_tuner.evaluate.build.compilers.base import Compiler
     from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
-    from tui_tuner.evaluate.devices.base import Device, DeviceChoice
+    from tui_tuner.evaluate.devices.base import Device
+    from tui_tuner.evaluate.devices.kind import DeviceChoice
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import DeviceInfo
     from tui_tuner.evaluate.sandbox.run import Policy

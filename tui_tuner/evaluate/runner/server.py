@@ -19,8 +19,9 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
-from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceChoice, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.runner.ahead import AHEAD
 from tui_tuner.evaluate.runner.device_lock import DeviceLock

@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
 from textual.geometry import Offset
@@ -31,13 +31,12 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
-from tui_tuner.tui.start.pickers import BUDGETS, fields, offered
-from tui_tuner.tui.start.start_world import PICKS, RunCard, StartWorld
+from tui_tuner.tui.start.how import How
+from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import one_line, plain
 from tui_tuner.tui.themes import use_themes
 
-_W = TypeVar("_W", bound=Widget)
 _SIDE_BY_SIDE = 70
 """From so many cells on there is room for the fields beside the kernels."""
 _FEW_KERNELS = 6
@@ -45,9 +44,13 @@ _FEW_KERNELS = 6
 
 
 class Choices(OptionList):
-    """A list of which Enter takes what is selected."""
+    """A list of which Enter takes what is selected, with its title in the frame."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "run the command", tooltip="Run the command.")]
+
+    def __init__(self, title: str, *options: Option) -> None:
+        super().__init__(*options, id=title.lower(), compact=True, markup=False)
+        self.border_title = title
 
 
 class StartApp(App[list[str]]):
@@ -77,6 +80,7 @@ class StartApp(App[list[str]]):
     ]
 
     _kernels = query_one("#kernels", OptionList)
+    _how = query_one(How)
     _runs = query_one("#runs", OptionList)
     _command = query_one("#command", Static)
 
@@ -114,9 +118,9 @@ class StartApp(App[list[str]]):
         self._stack(choices, self.size.width)
         with choices:
             lines = (Option(_kernel_line(*each)) for each in self._kernels_here)
-            yield _titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
-            yield _titled(Vertical(id="how"), "How")
-        yield _titled(Choices(id="runs", compact=True, markup=False), "Runs")
+            yield Choices("Kernels", *lines)
+            yield How()
+        yield Choices("Runs")
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -128,7 +132,7 @@ class StartApp(App[list[str]]):
         """Have the kernels above how they are tuned where there is no room beside it."""
         stacked, height = width < _SIDE_BY_SIDE, len(self._kernels_here) + 2  # the frame; the styles say what fits
         choices.set_class(stacked, "-stacked")
-        choices.styles.height = min(height, _FEW_KERNELS) + len(PICKS) + len(BUDGETS) + 2 if stacked else height
+        choices.styles.height = min(height, _FEW_KERNELS) + How.LINES + 2 if stacked else height
 
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""
@@ -156,7 +160,7 @@ class StartApp(App[list[str]]):
             self.refusal = error
             self.exit()
             return
-        await self.query_one("#how").mount_all(fields(world))
+        await self._how.fill(world)
         self._list_runs()
         self.refresh_bindings()
         if not self._kernels_here:
@@ -166,14 +170,7 @@ class StartApp(App[list[str]]):
         except UserError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
-        for name in found.picks:
-            picker = self.query_one(f"#{name}", Select)
-            value = picker.value
-            options = offered(name, world, found)
-            if value not in [each for _, each in options]:
-                options.append((str(value), str(value)))
-            picker.set_options(options)
-            picker.value = value
+        self._how.offer(found)
         for note in found.notes:
             self.notify(note, markup=False)
 
@@ -197,19 +194,9 @@ class StartApp(App[list[str]]):
         at = self._runs.highlighted
         return None if at is None else self._cards[at]
 
-    def choices(self) -> dict[str, str]:
-        """What is chosen, by the name of the field; what is empty is left out."""
-        picked = {name: str(self.query_one(f"#{name}", Select).value) for name in PICKS}
-        typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
-        return {name: value for name, value in {**picked, **typed}.items() if value}
-
     def words(self) -> list[str]:
         """The command line that tunes the selected kernel; what the settings say anyway is left out."""
-        options = {**PICKS, **BUDGETS}
-        chosen = {} if self._world is None else self._world.chosen
-        choices = {} if self._world is None else self.choices()
-        differing = {name: value for name, value in choices.items() if value != chosen.get(name)}
-        return [str(self._kernel), *(word for name, value in differing.items() for word in (options[name], value))]
+        return [str(self._kernel), *self._how.options()]
 
     @on(Select.Changed)
     @on(Input.Changed)
@@ -315,7 +302,7 @@ class StartApp(App[list[str]]):
         if self._world is None:
             return
         try:
-            file = self._world.save(self.choices())
+            file = self._world.save(self._how.choices())
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
         else:
@@ -326,8 +313,7 @@ class StartApp(App[list[str]]):
         targets: list[Target] = []
         for options in (self._kernels, self._runs):
             targets += option_targets(options, lambda index, options=options: _select(options, index))  # type: ignore[misc]
-        fields = [*self.query(Select), *self.query(Input)]
-        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in fields]
+        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in self._how.inputs()]
         self.push_screen(JumpScreen(targets), gone_to)
 
     def action_keys(self) -> None:
@@ -344,12 +330,6 @@ class StartApp(App[list[str]]):
 
 
 _OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field", "jump", "keys")
-
-
-def _titled(widget: _W, title: str) -> _W:
-    """A widget with a title in its frame."""
-    widget.border_title = title
-    return widget
 
 
 def _select(options: OptionList, index: int) -> None:

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from tui_tuner.errors import DeviceError, MachineError
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import (
     Buffers,
     ClockSample,
@@ -29,7 +29,7 @@ from tui_tuner.evaluate.devices.base import (
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
-from tui_tuner.evaluate.devices.cuda.errors import OUT_OF_MEMORY, CudaError, code_in, fault_of, fell_off, lost
+from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off, not_taken
 from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
@@ -90,16 +90,7 @@ class CudaDevice(Device):
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
             self.info = self.info.model_copy(update={"event_gap": self._event_gap()})
         except (CudaError, DeviceError) as error:
-            raise self._not_taken(error) from error
-
-    def _not_taken(self, error: CudaError | DeviceError) -> DeviceError | MachineError:
-        """Why the device cannot be taken: another process, the device itself, or what the error says."""
-        code = error.code if isinstance(error, CudaError) else code_in(error.hint or "")
-        if code == OUT_OF_MEMORY:
-            others = ", ".join(self.others()) or "`nvidia-smi` shows them"
-            return MachineError("the GPU has no memory left", hint=f"end other programs that use it ({others})")
-        gone = None if code is None else lost(code)
-        return gone or (error if isinstance(error, DeviceError) else DeviceError(f"the GPU cannot be used: {error}"))
+            raise not_taken(error, self.others()) from error
 
     def _event_gap(self) -> float:
         gaps = self._timer.time(20, lambda: None, lambda: None)

@@ -15,8 +15,8 @@ from uuid import UUID
 import numpy as np
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import ALL
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
+from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.results import DeviceInfo
 
 MAX_THREADS_PER_BLOCK = 1

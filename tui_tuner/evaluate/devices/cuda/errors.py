@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_tuner.errors import DeviceLost
+from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 
@@ -33,12 +34,12 @@ class CudaCode:
     fatal: bool = False
 
 
-OUT_OF_MEMORY = 2
+_OUT_OF_MEMORY = 2
 CRASH, ILLEGAL = FailureKind.CRASH, FailureKind.ILLEGAL_ACCESS
 
 CODES: dict[int, CudaCode] = {
     1: CudaCode("INVALID_VALUE", "invalid argument"),
-    OUT_OF_MEMORY: CudaCode("OUT_OF_MEMORY", "out of memory"),
+    _OUT_OF_MEMORY: CudaCode("OUT_OF_MEMORY", "out of memory"),
     4: CudaCode("DEINITIALIZED", "driver shutting down", CRASH, fatal=True),
     46: CudaCode("DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable", CRASH, fatal=True),
     100: CudaCode("NO_DEVICE", "no CUDA-capable device is detected", CRASH, fatal=True),
@@ -103,6 +104,20 @@ def lost(code: int) -> DeviceLost | None:
 def fell_off() -> DeviceLost:
     """The fault of a GPU that nothing reaches any more."""
     return DeviceLost(FELL_OFF, hint=f"restart the machine or reset the GPU; {_LOOK}")
+
+
+def not_taken(error: CudaError | DeviceError, others: Sequence[str]) -> DeviceError | MachineError:
+    """Why a device cannot be taken: another process, the device itself, or what the error says.
+
+    Args:
+        others: processes that use it, in words.
+    """
+    code = error.code if isinstance(error, CudaError) else code_in(error.hint or "")
+    if code == _OUT_OF_MEMORY:
+        users = ", ".join(others) or "`nvidia-smi` shows them"
+        return MachineError("the GPU has no memory left", hint=f"end other programs that use it ({users})")
+    gone = None if code is None else lost(code)
+    return gone or (error if isinstance(error, DeviceError) else DeviceError(f"the GPU cannot be used: {error}"))
 
 
 def describe(code: int) -> str:

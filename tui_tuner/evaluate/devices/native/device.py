@@ -21,7 +21,6 @@ import numpy as np
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.gnu import Gnu, cpu_model, find_gnu
 from tui_tuner.evaluate.devices.base import (
-    ALL,
     Buffers,
     CannotWatch,
     Device,
@@ -33,6 +32,7 @@ from tui_tuner.evaluate.devices.base import (
     WatchedLaunch,
     digest_of,
 )
+from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.devices.native.child import ChildTask, HeldChildren, NativeChild
 from tui_tuner.evaluate.devices.native.code import NativeCode, NativeLaunch
 from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
@@ -269,11 +269,8 @@ class NativeDevice(Device):
                     traces.append(BlockTrace.taken(restored, child.report.page.atomics))
             except DeviceFault:
                 return None  # a block that waits for others, which are not there
-            lost = lost_update(restored, *traces)
-            if lost is not None:
-                position = 1 + next(i for i, v in enumerate(buffers.handle.values) if v is restored[lost[0]][0])
-                blocks = " and ".join(str(block - 1) for block in pair)
-                return f"blocks {blocks} both write element {lost[1]} of argument {position}, and one update is lost"
+            if lost := lost_update(buffers.handle.values, restored, traces):
+                return f"blocks {' and '.join(str(block - 1) for block in pair)} {lost}"
         return None
 
     def digest(self, buffers: Buffers) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.native.code import NativeArguments
 from tui_tuner.evaluate.devices.native.memory import AtomicsNote, GuardedSharedArray
 from tui_tuner.problem.candidate import Geometry
 
@@ -48,8 +49,9 @@ class BlockTrace:
         return cls([array.bytes_view().copy() for array, _ in restored], addresses)
 
 
-def lost_update(restored: RestoredArrays, one: BlockTrace, other: BlockTrace) -> tuple[int, int] | None:
-    """Which restored array and which of its elements both wrote without an atomic function, each something else."""
+def lost_update(arguments: NativeArguments, restored: RestoredArrays, traces: Sequence[BlockTrace]) -> str | None:
+    """Which element two blocks wrote without an atomic function, each something else; in words, None where none."""
+    one, other = traces
     if one.atomics is None or other.atomics is None:
         return None
     for index, (array, pristine) in enumerate(restored):
@@ -58,5 +60,6 @@ def lost_update(restored: RestoredArrays, one: BlockTrace, other: BlockTrace) ->
         first, second = (trace.arrays[index].view(kind) for trace in (one, other))
         for element in np.flatnonzero((first != before) & (second != before) & (first != second)):
             if array.start + int(element) * pristine.itemsize not in one.atomics | other.atomics:
-                return index, int(element)
+                position = next(i for i, argument in enumerate(arguments, 1) if argument is array)
+                return f"both write element {element} of argument {position}, and one update is lost"
     return None
