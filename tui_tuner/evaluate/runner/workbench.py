@@ -18,6 +18,7 @@ from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, T
 from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers, ResultMismatch
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.problem.inputs import array_bytes, constants_of, poisoned
@@ -121,6 +122,16 @@ class Workbench:
             measure_ms=(time.perf_counter() - verified) * 1000,
             left_out=self._newly_left_out(),
         )
+
+    def verify_late(self, late: Executable) -> EvaluationAnswer:
+        """Verify a build whose blocks begin late, at tests whose blocks all run at once: they may wait for others."""
+        most = self._device.info.multiprocessors or 0
+        sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
+        try:
+            with self._loaded(late) as kernel:
+                return EvaluationAnswer(error=self._verify(kernel, sets, late))
+        except (DeviceFault, ResultMismatch) as fault:
+            return _failed(fault, f"{ORDERCHECK}: where blocks begin late and in another order, ")
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
@@ -331,9 +342,9 @@ class Workbench:
             self._device.unload(kernel)
 
 
-def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:
+def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
     if isinstance(fault, ResultMismatch):
-        failure = Failure(kind=FailureKind.WRONG_RESULT, message=str(fault))
+        failure = Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
         return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
-    failure = Failure(kind=fault.kind, message=fault.message)
+    failure = Failure(kind=fault.kind, message=f"{where}{fault.message}")
     return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
