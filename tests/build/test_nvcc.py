@@ -1,5 +1,6 @@
 """Building with the real nvcc: names, resources and failures."""
 
+import asyncio
 import os
 import subprocess
 from dataclasses import replace
@@ -66,6 +67,21 @@ async def test_the_right_kernel_of_several_is_found_with_its_resources(builder, 
     assert build.resources.registers is not None
     assert 4 <= build.resources.registers <= 64
     assert symbol.encode() in Path(build.artifact).read_bytes()
+
+
+async def test_blocks_begin_late_where_they_are_asked_to_and_lines_stay(builder, candidate):
+    text = "#include <cooperative_groups.h>\n#include <cuda_runtime.h>\n"
+    text += "__global__ void k(int* x) { uint3 at = blockIdx; x[cooperative_groups::this_grid().size()] = at.y; }\n"
+    text += "template <int N> __global__ void t(int* x) { if (blockIdx.x + N < gridDim.x) x[blockIdx.z] = 1; }\n"
+    (build, late), wrong = await asyncio.gather(
+        asyncio.gather(*(builder.build(candidate(text, "t<8>"), {}, options) for options in ([], ["late-blocks"]))),
+        builder.build(candidate(f"{text}error\n", "t<8>"), {}, ["late-blocks"]),
+    )
+
+    assert (build.failure, late.failure) == (None, None)
+    assert (late.symbol, late.key != build.key) == (build.symbol, True)
+    assert b"tuner_begun" in Path(late.artifact).read_bytes()
+    assert wrong.failure.message.startswith("kernel.cu:5: error: ")
 
 
 async def test_spilled_registers_are_reported(builder, candidate):

@@ -102,17 +102,27 @@ def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.
 def test_what_cannot_be_compared_is_told_with_a_way_out(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = kernel.with_name("odd.cu")
     odd.write_text(KERNEL.replace("int rows, int columns", "int rows"))
+    kernel.with_name("host.c").write_text(KERNEL.replace("__global__ ", ""))
+    kernel.with_name("host.toml").write_text(TABLES.replace("sums.cu", "host.c"))
     (kernel.parent / "run").mkdir()
     for other, reason in (
         (odd, "does not fit the problem file"),
         (kernel.with_name("none.cu"), "there is no kernel file"),
         (kernel.with_name("sums.cl"), "is no cuda kernel"),
         (kernel.parent / "run", "is no run that found a kernel"),
+        (kernel.with_name("host.c"), "it is in c, the other kernel in cuda"),
     ):
         junit = kernel.with_name("out.xml")
         words = ["compare", str(kernel), str(other), "--device", "emulator", "--junit", str(junit)]
         assert main(words) == ExitCode.FAILED
         assert reason in capsys.readouterr().err
         assert cases(junit) == {"right": "error"}
+    idle = kernel.with_name("idle.cu")
+    idle.write_text(KERNEL.replace("int columns) {", "int columns) { if (rows) return;"))
+    assert main(["compare", str(idle), str(kernel), "--device", "emulator"]) == ExitCode.FAILED
+    assert f"{idle}: at rows=64, columns=10 the kernel as given leaves 64 of 64" in capsys.readouterr().err
+    idle.write_text(KERNEL.replace("* columns", "* column"))
+    assert main(["compare", str(idle), str(kernel), "--device", "emulator"]) == ExitCode.FAILED
+    assert "does not build: idle.cu:8:" in capsys.readouterr().err
     assert main(["check", str(kernel), "--device", "recorded:x.json"]) == ExitCode.USAGE
     assert "a recording can run no kernel" in capsys.readouterr().err

@@ -139,6 +139,15 @@ def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_gi
     assert len(tools.told) == 1
 
 
+def test_a_source_that_does_not_build_where_ours_is_put_before_it_is_not_refused() -> None:
+    tools = Tools({"late": Finding(failure=RACE)}, unbuilt=("own",))
+    watching = tools.sanitizers()
+    watching.tools = {"ordercheck": "late-blocks"}
+    assert asyncio.run(watching.accusation(_named("own"))) is None
+    assert asyncio.run(watching.accusation(_named("late"))) == RACE
+    assert tools.told == []
+
+
 def test_tools_that_watch_the_same_build_look_at_once_and_alone_where_that_ends_the_runner() -> None:
     tools = Tools({})
     groups: list[tuple[str, ...]] = []

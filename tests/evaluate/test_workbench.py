@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
-from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape
+from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.verify import datasets
 from tui_tuner.evaluate.verify.drafts import Drafts
@@ -250,6 +252,33 @@ def test_a_challenger_that_is_wrong_on_fresh_data_fails_the_comparison(tmp_path:
     comparison = workbench.compare(executable("given"), executable("wrong"), 0.01).comparison
     assert comparison.failure is not None
     assert comparison.failure.kind is FailureKind.WRONG_RESULT
+
+
+def test_what_is_wrong_where_blocks_begin_late_is_told_at_tests_whose_blocks_run_at_once(tmp_path: Path) -> None:
+    device = NumpyDevice(given=as_given, wrong=off_by_a_little)
+    device.info = device.info.model_copy(update={"multiprocessors": 4})
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    assert workbench.verify_late(executable("given")).failure is None
+    found = workbench.verify_late(executable("wrong")).failure
+    assert found is not None
+    assert found.kind is FailureKind.WRONG_RESULT
+    assert found.message.startswith("ordercheck: where blocks begin late and in another order, at n=1000: y[")
+    large, small, timed = (LaunchShape(grid=(blocks, 1, 1), block=(1, 1, 1)) for blocks in (5, 4, 9))
+    some = executable("wrong").model_copy(update={"shapes": [large, small, timed]})
+    found = workbench.verify_late(some).failure
+    assert found is not None
+    assert "at n=33: " in found.message
+    none = some.model_copy(update={"shapes": [large, large, timed]})
+    assert workbench.verify_late(none).failure is None
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        runner = Runner(ours)
+        runner._device, runner._workbench = device, workbench
+        answer = runner._serve_one(SanitizeRequest(executable=some, tools=["ordercheck"]))
+    assert isinstance(answer, SanitizeAnswer)
+    assert answer.findings["ordercheck"].failure == found
 
 
 class KeepsByAddress:

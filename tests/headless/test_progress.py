@@ -15,6 +15,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 from tui_tuner.progress import Progress, Verbosity
 from tui_tuner.session import events
+from tui_tuner.story import KernelStory
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.subjects import KERNEL
 
@@ -132,6 +133,19 @@ def told(verbosity: Verbosity) -> list[str]:
     for event in [*STORY, compared, events.Note(elapsed=14, level="warning", text="a GPU is gone")]:
         lines.take(event)
     return err.getvalue().splitlines()
+
+
+def test_a_best_that_was_interrupted_before_it_was_told_is_not_nothing() -> None:
+    last = events.SessionFinished(
+        status="interrupted", reason="the disk is full", evaluations=6, model_calls=0,
+        speedup=(29.3, 28.2, 30.3), times=(34.7, 1.184), confirmed=False,
+    )  # fmt: skip
+    assert KernelStory().result(last) == [
+        "best      1.184 ms",
+        "speed-up  29.30x [28.20, 30.30], not yet timed in turns on fresh data",
+    ]
+    nothing = last.model_copy(update={"speedup": (1.0, 1.0, 1.0), "times": None, "confirmed": True})
+    assert KernelStory().result(nothing)[-1].endswith("nothing faster was found")
 
 
 def test_what_is_no_terminal_gets_a_line_an_event() -> None:

@@ -70,6 +70,18 @@ def test_an_altered_header_is_named_and_nothing_can_be_gone_on_with(tmp_path: Pa
         set_rest_aside(path)
 
 
+def test_a_journal_whose_line_ends_were_turned_is_told_so_and_nothing_of_it_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    written = b"".join(run_with(path, "a", "b"))
+    path.write_bytes(written.replace(b"\n", b"\r\n"))
+    for read in (read_journal, set_rest_aside):
+        with pytest.raises(JournalError, match=rf"{path}:1: ends with CR LF") as told:
+            read(path)
+        assert f"sed -i 's/\\r$//' {path}" in str(told.value)
+    path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n"))
+    assert [record.kind for record in read_journal(path).records] == ["a", "b"]
+
+
 @pytest.mark.parametrize("version", ["9.9.9", "0.99", "newest", 7])
 def test_a_journal_of_a_version_that_is_not_known_is_refused(tmp_path: Path, version: object) -> None:
     path = tmp_path / "j"

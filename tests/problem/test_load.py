@@ -164,8 +164,9 @@ def test_a_missing_problem_file_says_how_to_write_one(tmp_path):
 
 
 def test_a_missing_kernel_file_is_not_taken_for_a_missing_problem_file(tmp_path):
-    with pytest.raises(ProblemError, match="there is no kernel file"):
+    with pytest.raises(ProblemError, match="there is no kernel file") as caught:
         load_problem(tmp_path / "other.cu")
+    assert "init" not in str(caught.value), "that writes no kernel"
 
 
 def test_an_ending_that_says_no_language_asks_for_one(tmp_path):

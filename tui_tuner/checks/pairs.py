@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from tui_tuner.checks import Code
 from tui_tuner.checks.junit import Case
-from tui_tuner.checks.places import OpenMachine, opened, pair_named
+from tui_tuner.checks.places import OpenMachine, Pair, opened, pair_named
 from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.evaluator import in_both_turns, verdict
 from tui_tuner.evaluate.results import Comparison, Failure, Timing
@@ -39,6 +40,11 @@ async def compared(machine: OpenMachine, second: Candidate, delta: float) -> Com
     return await in_both_turns(evaluator, first, other, delta)
 
 
+def _opened(pair: Pair, chosen: argparse.Namespace) -> AbstractAsyncContextManager[OpenMachine]:
+    allowed = bool(chosen.allow_unconfined)
+    return opened(pair.problem, chosen.device, allow_unconfined=allowed, given=pair.first)
+
+
 async def verify(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     """Say whether a kernel computes what another does.
 
@@ -46,7 +52,7 @@ async def verify(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
         UserError: one of them cannot be used.
     """
     pair = await asyncio.to_thread(pair_named, chosen.against, chosen.kernel)
-    async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
+    async with _opened(pair, chosen) as machine:
         failure = await _fault(machine, pair.second)
         places = [label_of(sizes) for sizes in test_sizes(machine.problem)]
     if chosen.json:
@@ -77,7 +83,7 @@ async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
         UserError: one of them cannot be used.
     """
     pair = await asyncio.to_thread(pair_named, chosen.first, chosen.second)
-    async with opened(pair.problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
+    async with _opened(pair, chosen) as machine:
         comparison = await compared(machine, pair.second, chosen.delta)
     said = verdict(comparison, chosen.delta)
     lines = [*_lines(chosen.first, chosen.second, comparison, said), f"on {machine.report.device.name}"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tui_tuner.app.choosing import local_options
-from tui_tuner.errors import ProblemError, SettingsError
+from tui_tuner.errors import ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
@@ -27,10 +27,12 @@ class Pair:
     """Two kernels of one problem.
 
     Attributes:
+        first: the file of the first.
         problem: that of the first, which is its kernel as given.
         second: in its default configuration.
     """
 
+    first: Path
     problem: Problem
     second: Candidate
 
@@ -74,12 +76,12 @@ def pair_named(first: Path, second: Path) -> Pair:
     if _has_problem(first) and _has_problem(second):
         given, other = problem_named(first).problem, problem_named(second).problem
         _must_be_alike(given, other, second)
-        return Pair(given, baseline(other))
+        return Pair(first, given, baseline(other))
     if _has_problem(second):
         written = problem_named(second)
-        return Pair(_with_source(written, first), baseline(written.problem))
+        return Pair(first, _with_source(written, first), baseline(written.problem))
     written = problem_named(first)
-    return Pair(written.problem, baseline(_with_source(written, second)))
+    return Pair(first, written.problem, baseline(_with_source(written, second)))
 
 
 def _file_of(path: Path) -> Path:
@@ -117,18 +119,31 @@ def _must_be_alike(one: Problem, other: Problem, file: Path) -> None:
     Raises:
         ProblemError: language, sizes or arguments differ.
     """
-    for what in ("language", "sizes", "arguments"):
+    if one.language != other.language:
+        message = f"it is in {other.language}, the other kernel in {one.language}"
+        raise ProblemError(message, hint="they must be in one language", file=file)
+    for what in ("sizes", "arguments"):
         if getattr(one, what) != getattr(other, what):
             hint = "they must be of one problem: the same [sizes] and [[arguments]]"
             raise ProblemError(f"its {what} are not those of the other kernel", hint=hint, file=file)
 
 
+def _of_file(error: UserError, named: str, given: Path) -> UserError:
+    """An error that speaks of the kernel as given with the file that the user named for it, not that of its problem."""
+    if "the kernel as given" in error.message:
+        error.message, error.file = error.message.replace(f"{named}:", f"{given.name}:"), given
+    return error
+
+
 @asynccontextmanager
-async def opened(problem: Problem, device: str | None, *, allow_unconfined: bool) -> AsyncIterator[OpenMachine]:
+async def opened(
+    problem: Problem, device: str | None, *, allow_unconfined: bool, given: Path | None = None
+) -> AsyncIterator[OpenMachine]:
     """Take a device, check and time the kernel as given there; what is built is kept as in a session.
 
     Args:
         device: as the user names it; None for that of the settings.
+        given: the file that the user named for the kernel as given, where another is named as well.
 
     Raises:
         UserError: device, compiler, sandbox, kernel or reference cannot be used.
@@ -143,7 +158,10 @@ async def opened(problem: Problem, device: str | None, *, allow_unconfined: bool
         evaluator = LocalEvaluator(problem, local_options(options, place / "builds", place / "runner.log", settings))
         try:
             sized = await evaluator.sized_problem()
-            report = await evaluator.start()
+            try:
+                report = await evaluator.start()
+            except UserError as error:
+                raise error if given is None else _of_file(error, problem.kernel.source.name, given) from None
             yield OpenMachine(evaluator, sized, report)
         finally:
             await evaluator.close()

@@ -1,7 +1,8 @@
 """Tools that watch what a kernel does to memory, before it is accepted: right results may be luck.
 
-A build of its own is launched at the tests. On an NVIDIA GPU that is done under compute-sanitizer; for the emulator the
-kernel is compiled to tell our own runtime of every access (`evaluate/emulator/watching`).
+A build of its own is launched at the tests. On an NVIDIA GPU that is done under compute-sanitizer, and once more with
+blocks that begin late (`evaluate/build/compilers/late_blocks.py`); for the emulator the kernel is compiled to tell our
+own runtime of every access (`evaluate/emulator/watching`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.evaluate.toolkit import LATE_BLOCKS
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 
@@ -89,6 +91,8 @@ class Sanitizers:
         built = await self.build(*kernel, [option])
         if not isinstance(built, Failure) and built[1] is not None:
             return await self._watched(tools, built[1])
+        if option == LATE_BLOCKS:  # the source is not the candidate's own: that it does not build is not its fault
+            return dict.fromkeys(tools)
         why = built if isinstance(built, Failure) else built[0].failure
         if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
             for tool in tools:

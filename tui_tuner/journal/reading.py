@@ -217,6 +217,9 @@ def _header(line: bytes, path: Path) -> dict[str, Any]:
     header = _object(line)
     if header is None:
         raise _no_journal(path)
+    if line.endswith(b"\r\n"):  # no line carries the digest that was written, and none would be left
+        hint = f"what copied it turned its line ends; `sed -i 's/\\r$//' {path}` turns them back"
+        raise JournalError("ends with CR LF, which nothing here writes", hint=hint, file=path, line=1)
     if header.get("journal") != VERSION:
         raise JournalError(f"is no journal of version {VERSION}", file=path, line=1)
     program = header.get("program", __version__)

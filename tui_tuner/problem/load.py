@@ -241,9 +241,9 @@ def problem_of_tables(tables: Mapping[str, Any], place: KeyLocations, *, directo
 def _read_problem_file(file: Path, given: Path) -> str:
     kernel = given if given.suffix != ".toml" else given.with_suffix(".cu")
     if not file.is_file():
-        missing = given if given.suffix in LANGUAGES and not given.exists() else file
-        what = "problem file" if missing == file else "kernel file"
-        raise ProblemError(f"there is no {what} {missing}", hint=f"write one with: tuner-tui init {kernel}")
+        if given.suffix in LANGUAGES and not given.exists():
+            raise ProblemError(f"there is no kernel file {given}", hint="name a .cu, .cl or .c file, or a .toml file")
+        raise ProblemError(f"there is no problem file {file}", hint=f"write one with: tuner-tui init {kernel}")
     return read_text(file)
 
 

@@ -38,7 +38,7 @@ class ScreenSettings(_Section):
     keys: dict[str, str] = {}
 
 
-Sanitizer = Literal["memcheck", "racecheck", "initcheck", "synccheck"]
+Sanitizer = Literal["memcheck", "racecheck", "initcheck", "synccheck", "ordercheck"]
 
 
 class BuildSettings(_Section):
@@ -56,7 +56,7 @@ class BuildSettings(_Section):
     nvcc: Path | None = None
     cache_mb: int = Field(default=2048, ge=0)
     profile: bool = True
-    sanitizers: list[Sanitizer] = ["memcheck", "racecheck", "initcheck", "synccheck"]
+    sanitizers: list[Sanitizer] = ["memcheck", "racecheck", "initcheck", "synccheck", "ordercheck"]
 
     @property
     def place(self) -> Path:

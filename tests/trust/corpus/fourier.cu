@@ -48,7 +48,7 @@ __global__ void end_is_silent(float *y, const float *x, int n) {
 
 // Args: reverses: brings the input in the order of reversed bits. waits: at a barrier after each stage.
 __device__ void fast(Complex *y, const Complex *x, int n, bool reverses, bool waits, bool rounds) {
-    __shared__ Complex part[64];
+    __shared__ Complex part[128];
     int bits = 31 - __clz(n), t = threadIdx.x;
     if (t < n) part[reverses ? __brev(t) >> (32 - bits) : t] = x[t];
     __syncthreads();
@@ -83,7 +83,7 @@ __global__ void honest_fast(float *y, const float *x, int n) { fast(row_of(y, n)
 
 // expect: accepted
 __global__ void honest_table(float *y, const float *x, int n) {
-    __shared__ float table[2][64];
+    __shared__ float table[2][128];
     const Complex *in = row_of(x, n);
     int t = threadIdx.x;
     if (t < n) sincospif(-2.0f * t / n, &table[0][t], &table[1][t]);

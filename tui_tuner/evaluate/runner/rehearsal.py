@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import DeviceFault
-from tui_tuner.evaluate.runner.kept_buffers import ResultMismatch
 from tui_tuner.evaluate.runner.protocol import Executable, RehearsalAnswer
 from tui_tuner.evaluate.runner.workbench import Workbench
+from tui_tuner.evaluate.verify.launches import ResultMismatch
 
 REHEARSAL_LIMIT_S = 10.0
 """Limit of a launch: every candidate would run at the test."""

@@ -51,6 +51,7 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
+from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import LaunchData
 from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.problem.blocks import keep_threads
@@ -164,6 +165,10 @@ class Runner:
 
         def look(tool: str) -> Finding:
             nonlocal fatal
+            if tool == ORDERCHECK:
+                outcome = self._bench.verify_late(run)
+                fatal = fatal or outcome.fatal
+                return Finding(failure=outcome.failure)
             try:
                 self._opened.launch_watched(tool, Path(run.artifact), run.symbol, launches, SANITIZE_LIMIT_S)
             except CannotWatch as reason:

@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -16,11 +15,13 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
-from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers, ResultMismatch
+from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
@@ -120,6 +121,16 @@ class Workbench:
             measure_ms=(time.perf_counter() - verified) * 1000,
             left_out=self._newly_left_out(),
         )
+
+    def verify_late(self, late: Executable) -> EvaluationAnswer:
+        """Verify a build whose blocks begin late, at tests whose blocks all run at once: they may wait for others."""
+        most = self._device.info.multiprocessors or 0
+        sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
+        try:
+            with self._loaded(late) as kernel:
+                return EvaluationAnswer(error=self._verify(kernel, sets, late))
+        except (DeviceFault, ResultMismatch) as fault:
+            return _failed(fault, f"{ORDERCHECK}: where blocks begin late and in another order, ")
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
@@ -293,23 +304,8 @@ class Workbench:
         self._device.launch(kernel, buffers, shape.geometry, self._limit_s)
 
     def _check(self, data: LaunchData, buffers: Buffers) -> float:
-        """Guards, inputs and outputs after a launch; the largest deviation relative to the allowed one."""
         self._say(f"check at {data.label}", DATA_LIMIT_S)
-        violation = self._device.guard_violation(buffers)
-        if violation is not None:
-            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
-        self._check_inputs(data, buffers)
-        device = self._device
-        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
-        if wrong is not None:
-            raise ResultMismatch(wrong, data)
-        return error
-
-    def _check_inputs(self, data: LaunchData, buffers: Buffers) -> None:
-        changed = self._device.changed(buffers, sorted(data.arrays.difference(self._outputs)))
-        if changed is not None:
-            name = self._problem.arguments[changed].name
-            raise ResultMismatch(f"at {data.label}: it changed its input '{name}'", data)
+        return check_launch(self._device, self._problem, data, buffers)
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference
@@ -342,9 +338,9 @@ class Workbench:
             self._device.unload(kernel)
 
 
-def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:
+def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
     if isinstance(fault, ResultMismatch):
-        failure = Failure(kind=FailureKind.WRONG_RESULT, message=str(fault))
+        failure = Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
         return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
-    failure = Failure(kind=fault.kind, message=fault.message)
+    failure = Failure(kind=fault.kind, message=f"{where}{fault.message}")
     return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)

@@ -1,0 +1,42 @@
+"""What a launch did to memory: guards, inputs and outputs."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault
+from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.problem.model import Problem
+
+
+class ResultMismatch(Exception):
+    """A launch that ran and computed something else.
+
+    Args:
+        data: what it was launched with.
+    """
+
+    def __init__(self, message: str, data: LaunchData) -> None:
+        super().__init__(message)
+        self.data = data
+
+
+def check_launch(device: Device, problem: Problem, data: LaunchData, buffers: Buffers) -> float:
+    """The largest deviation of an output relative to the allowed one.
+
+    Raises:
+        DeviceFault: it wrote outside of its arrays.
+        ResultMismatch: it changed an input, or an output is wrong.
+    """
+    violation = device.guard_violation(buffers)
+    if violation is not None:
+        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+    outputs = [index for index, argument in enumerate(problem.arguments) if argument.output]
+    changed = device.changed(buffers, sorted(data.arrays.difference(outputs)))
+    if changed is not None:
+        raise ResultMismatch(f"at {data.label}: it changed its input '{problem.arguments[changed].name}'", data)
+    error, wrong = data.check(problem, partial(device.compare, buffers), partial(device.download, buffers))
+    if wrong is not None:
+        raise ResultMismatch(wrong, data)
+    return error
