@@ -150,7 +150,8 @@ class KernelStory:
             share = roofline_words(best.share)
             lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
-            how = how_timed(confirmed=event.confirmed, is_record=self._is_record, nothing_faster=self._best is None)
+            nothing_faster = event.confirmed and self._best is None  # what is not yet compared is no one's best
+            how = how_timed(confirmed=event.confirmed, is_record=self._is_record, nothing_faster=nothing_faster)
             lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {how}")
         if self._library is not None and self._given is not None:
             lines.append(f"library   {self._library.against(self._best or self._given.given)}")
