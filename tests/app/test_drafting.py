@@ -10,13 +10,13 @@ import pytest
 from tui_tuner.app.amending import Amending, _amended, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
-from tui_tuner.app.sessions import what_is_left
+from tui_tuner.app.sessions import time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import Trial
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import problem_in_text
-from tui_tuner.session.run_directory import create
+from tui_tuner.session.run_directory import create, open_run
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.propose_problem import DraftReply, facts_of
@@ -306,8 +306,18 @@ def test_a_model_that_does_not_answer_is_ended_when_the_time_is_up_which_the_ses
     assert len(model.asked) == 1
     assert "the time is up (0 s)): drafted by rules alone" in "\n".join(assumptions(written))
     assert written.calls == 1
-    assert what_is_left(SessionOptions(max_seconds=100), replace(written, seconds=30.0)).max_seconds == 70
-    assert what_is_left(SessionOptions(max_seconds=20), replace(written, seconds=30.0)).max_seconds == 1
+    assert what_is_left(SessionOptions(max_seconds=100, max_calls=5), written).max_calls == 4
+    taken = [time_taken(SessionOptions(max_seconds=most), replace(written, seconds=30.0)) for most in (100, 20, None)]
+    assert taken == [30, 19, 30]
+    assert time_taken(SessionOptions(), replace(written, seconds=30.0, calls=0)) == 0
+
+
+def test_the_time_that_a_draft_took_is_the_sessions_from_its_first_event_on(gather, tmp_path):
+    options = SessionOptions(device="recorded:none", strategy="search", max_seconds=10)
+    run = create(tmp_path / "run", gather.problem, gather.file, options, None, problem_text=gather.text, elapsed=9.5)
+    run.journal.close()
+    assert open_run(run.path, resume=False).journal.last_elapsed == 9.5
+    assert run.options.max_seconds == 10
 
 
 def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 
 from tests.emulator.bench import Bench
@@ -29,7 +30,9 @@ def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, featur
     assert caught.value.failure.message == f"the emulator cannot run {feature} (line 3): use a CUDA GPU"
 
 
-@pytest.mark.parametrize("header", ["mma.h", "cooperative_groups.h", "cuda/pipeline", "cuda_pipeline.h", "cub/cub.cuh"])
+@pytest.mark.parametrize(
+    "header", ["mma.h", "cooperative_groups/scan.h", "cuda/pipeline", "cuda_pipeline.h", "cub/cub.cuh"]
+)
 def test_headers_of_what_the_emulator_cannot_run_are_refused(header: str) -> None:
     with pytest.raises(BuildRefusal, match=r"the emulator cannot run .+ \(line 2\): use a CUDA GPU"):
         rewritten(f"\n#include <{header}>\n__global__ void k() {{}}\n")
@@ -59,9 +62,17 @@ extern volatile __shared__ float g[];
 USE = "a[0] = *x; *x = a[1] + b[2] + c[3][1] + d[4] + e[5] + f[6] + g[7];"
 
 
-def test_every_spelling_of_dynamic_shared_memory_compiles_inside_and_outside_of_kernels(emulator: Bench) -> None:
-    inside = emulator.compile(f"template <class T> __global__ void k(T* x) {{ {SPELLINGS} {USE} }}", "k<float>")
-    assert inside.ok, inside.log
+@pytest.mark.parametrize("template", ["", "template <class T> "], ids=["kernel", "template"])
+def test_every_spelling_of_dynamic_shared_memory_is_one_stretch_of_it_inside_of_kernels(
+    emulator: Bench, template: str
+) -> None:
+    kernel = f"{template}__global__ void k(float* x) {{ {SPELLINGS} a[1] = *x; a[4] = 5; *x = d[1] + f[4]; }}"
+    loaded = emulator.load(kernel, "k<float>" if template else "k")
+    (out,) = emulator.run(loaded, np.ones(1, np.float32), block=(1, 1, 1), shared_bytes=64)
+    assert out[0] == 6
+
+
+def test_every_spelling_of_dynamic_shared_memory_compiles_outside_of_kernels(emulator: Bench) -> None:
     outside = emulator.compile(f"{SPELLINGS} __global__ void k(float* x) {{ {USE} }}", "k")
     assert outside.ok, outside.log
 

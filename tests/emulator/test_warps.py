@@ -10,6 +10,7 @@ from tui_tuner.evaluate.devices.base import LoadedKernel
 from tui_tuner.evaluate.results import FailureKind
 
 SOURCE = (KERNELS / "warps.cu").read_text()
+GROUPS = (KERNELS / "groups.cu").read_text()
 LANES = np.arange(32)
 Load = Callable[[str], LoadedKernel]
 
@@ -58,6 +59,42 @@ def test_votes_matches_and_reductions(emulator: Bench, load: Load) -> None:
 def test_halves_of_a_warp_shuffle_with_masks_of_their_own(emulator: Bench, load: Load) -> None:
     (out,) = emulator.run(load("halves"), np.zeros(32, np.int32))
     assert np.array_equal(np.where(LANES < 16, LANES ^ 1, (LANES ^ 1) * 100), out)
+
+
+def test_tiles_of_a_block_whose_last_warp_is_not_full(emulator: Bench) -> None:
+    (out,) = emulator.run(emulator.load(GROUPS, "tiles"), np.zeros((40, 2, 8), np.int32), block=(40, 1, 1))
+    ranks = np.arange(40)
+    for column, size in enumerate((32, 8)):
+        first = ranks // size * size
+        after = np.minimum(first + size, 40)
+        ballot = [sum(1 << t - a for t in range(a, b) if t % 3 == 0) for a, b in zip(first, after, strict=True)]
+        sums = [3 * sum(range(a, b)) for a, b in zip(first, after, strict=True)]
+        wanted = [
+            ranks - first + 100 * (ranks // size) + 10000 * -(-40 // size),
+            3 * (first + 1),
+            3 * np.where(ranks - 2 < first, ranks, ranks - 2),
+            3 * np.where(ranks + 2 >= after, ranks, ranks + 2),
+            3 * (ranks ^ 1),
+            ballot,
+            sums,
+            3 * (after - 1) + np.where(first == 0, 1000, 0) + 2000,
+        ]
+        assert np.array_equal(np.stack(wanted, axis=1).astype(np.int32), out[:, column])
+
+
+def test_groups_whose_size_is_known_when_they_run(emulator: Bench) -> None:
+    kernel = emulator.load(GROUPS, "sums")
+    out, place = emulator.run(
+        kernel, np.zeros(2, np.int32), np.zeros(1, np.int32), grid=(2, 1, 1), block=(64, 1, 1), shared_bytes=256
+    )
+    assert out.tolist() == [16 * 15 * 1000 + 4 * 15] * 2
+    assert place[0] == 2 * 22
+
+
+def test_a_barrier_of_the_whole_grid_is_refused_in_words(emulator: Bench) -> None:
+    sync = "#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_grid().sync(); }\n"
+    log = emulator.compile(sync, "k").log
+    assert "the emulator cannot run barriers of the whole grid: use a CUDA GPU" in log
 
 
 def test_exited_lanes_do_not_hold_up_a_vote(emulator: Bench, load: Load) -> None:

@@ -20,6 +20,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.exports import told_run
 from tui_tuner.headless import ApproveAll, Lines
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.problem.model import Configuration, Problem, Test
@@ -29,6 +30,7 @@ from tui_tuner.session.events import Event, Note, SessionFinished
 from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.settings import Settings
+from tui_tuner.story import KernelStory
 from tui_tuner.subjects import KERNEL
 
 
@@ -157,6 +159,14 @@ async def test_a_best_that_was_timed_in_turns_with_the_kernel_as_given_is_told_a
     assert (left["confirmed"], left["comparison"]["ratio"]) == (True, 2.0)
     assert "both timed in turns on fresh data" in (run.path / "best.cu").read_text()
 
+    (run.path / "result.json").unlink()  # the journal alone tells the same
+    again = (await all_events(session_of(open_run(run.path, resume=False), None)))[-1]
+    assert isinstance(again, SessionFinished)
+    assert (again.confirmed, again.speedup, again.times, again.result) == (True, last.speedup, last.times, None)
+    told = (await told_run(run.path)).outcome.model_dump(mode="json")
+    same = ("best", "confirmed", "speedup")
+    assert [told[name] for name in same] == [left[name] for name in same]
+
 
 async def test_what_lost_its_comparison_is_not_left_as_the_best(tmp_path: Path) -> None:
     run = new_run(tmp_path)
@@ -177,7 +187,11 @@ async def test_a_replay_writes_nothing(tmp_path: Path) -> None:
     (run.path / "best.cu").unlink()
 
     last = (await all_events(session_of(open_run(run.path, resume=False), None)))[-1]
-    assert (last.status, last.reason) == ("interrupted", "the record ends here")
+    assert isinstance(last, SessionFinished)
+    assert (last.status, last.reason, last.confirmed) == ("interrupted", "the record ends here", False)
+    assert "not yet timed in turns on fresh data" in KernelStory().result(last)[-1]
+    told = (await told_run(run.path)).outcome
+    assert (told.confirmed, told.best.configuration, told.speedup) == (False, {"block_size_x": 256}, last.speedup)
     assert not on_disk(tmp_path)
     assert not (run.path / "best.cu").exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,14 +89,19 @@ async def new_session(
 
 
 def what_is_left(options: SessionOptions, written: Written) -> SessionOptions:
-    """The options without what a model's draft took of the budget."""
+    """The options without what a model's draft took of the budget; of its time see `time_taken`."""
     left: dict[str, object] = {"max_calls": max(0, options.max_calls - written.calls)}
     if options.max_cost is not None:
         left["max_cost"] = max(0.0, options.max_cost - (written.cost or 0.0))
-    if options.max_seconds is not None:
-        least = min(_LEAST_S, options.max_seconds)
-        left["max_seconds"] = round(max(least, options.max_seconds - written.seconds), 3)
     return options.model_copy(update=left) if written.calls else options
+
+
+def time_taken(options: SessionOptions, written: Written) -> float:
+    """The seconds that a model's draft took, from which the session's own count on, so far as that leaves it some."""
+    if not written.calls:
+        return 0.0
+    most = math.inf if options.max_seconds is None else options.max_seconds
+    return min(written.seconds, most - min(_LEAST_S, most))
 
 
 async def begin_session(
@@ -121,7 +127,8 @@ async def begin_session(
         return _setup(_same_run(run_path, written, chosen.options), chosen, settings, given.evaluator)
     model = None if chosen.backend is None else chosen.backend.name
     path = run_path or default_path(written.file)
-    run = create(path, written.problem, written.file, chosen.options, model, problem_text=written.text)
+    elapsed = time_taken(chosen.options, written)
+    run = create(path, written.problem, written.file, chosen.options, model, problem_text=written.text, elapsed=elapsed)
     try:
         return replace(_setup(run, chosen, settings, given.evaluator), is_new=True)
     except BaseException:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.errors import MachineError, ProblemError, UserError
-from tui_tuner.evaluate.results import Build, Failure
+from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import (
     EvaluationAnswer,
     Executable,
@@ -114,11 +114,19 @@ async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Pl
     if answer.failure is not None:
         raise ProblemError(
             f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",
-            hint=f"check [launch], [defaults] and [[arguments]] of {_problem_file(problem)}: fill, low and high say "
-            "what an array may hold",
+            hint=_what_to_write(problem, answer.failure),
             file=source,
         )
     return build, answer
+
+
+def _what_to_write(problem: Problem, failure: Failure) -> str:
+    if failure.kind == FailureKind.TIMEOUT and not problem.sizes:
+        return "its sizes are numbers of its own source: write smaller ones there, or take a faster device"
+    return (
+        f"check [launch], [defaults] and [[arguments]] of {_problem_file(problem)}: fill, low and high say what an "
+        "array may hold"
+    )
 
 
 def _problem_file(problem: Problem) -> str:

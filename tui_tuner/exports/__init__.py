@@ -151,6 +151,11 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
     evaluations = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
     status = finished.status if finished.status in ("finished", "no_improvement") else "interrupted"
     found = None if best is None else best.speedup
+    fastest = given if best is None else best.evaluation
+    if not finished.confirmed and finished.times:  # it may be faster than what was compared last
+        timed = (one for one in evaluations if one.timing and one.timing.median == finished.times[1])
+        fastest = next(timed, fastest)
+    proposed = {event.candidate.id: event.candidate for event in told if isinstance(event, events.CandidateProposed)}
     return SessionOutcome(
         program=str(run.journal.header.get("program", "")),
         kernel=str(run.problem.kernel.source),
@@ -164,9 +169,9 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
         time_unit=time_unit(cpu=ready.device.cpu_times),
         baseline=given,
         baseline_tuned=measured.tuned,
-        best=given if best is None else best.evaluation,
-        best_title="" if best is None else title_of(best.candidate),
-        confirmed=status != "interrupted",
+        best=fastest,
+        best_title=title_of(proposed[fastest.candidate]) if fastest.candidate in proposed else "",
+        confirmed=finished.confirmed,
         speedup=finished.speedup or found or (1.0, 1.0, 1.0),
         speedup_over_tuned=None,
         comparison=next((c for c in _comparisons(told) if finished.times and _times(c) == finished.times), None),

@@ -22,6 +22,8 @@ from tui_tuner.resources import __version__
 
 VERSION = 1
 FILE = "journal.jsonl"
+ELAPSED = "elapsed"
+"""Of the header where something before the session took time of it, as a model's draft: seconds."""
 RUNS = Path("tuner-runs")
 """Where runs go, in the current directory, unless the user names another place."""
 _WAY_OUT = "`tuner-tui runs` lists the runs"
@@ -89,8 +91,9 @@ class JournalContent:
 
     @property
     def last_elapsed(self) -> float:
-        """Seconds of the last record; 0 where there is none."""
-        return max((record.elapsed for record in self.records), default=0.0)
+        """Seconds of the last record; where there is none, those that had passed before it was begun."""
+        before = self.header.get(ELAPSED, 0.0)
+        return max((record.elapsed for record in self.records), default=float(before))
 
 
 def read_journal(path: Path) -> JournalContent:

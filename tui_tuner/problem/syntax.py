@@ -191,3 +191,25 @@ def strip_definitions(source: str, names: Collection[str]) -> str:
         return "\n" * match.group().count("\n")
 
     return _TOKENS_AND_DEFINITIONS.sub(replace, source)
+
+
+def closing(text: str, opening: int, marks: str) -> int:
+    """The index behind the mark that closes the one at `opening`."""
+    depth = 0
+    for mark in re.compile(f"[{re.escape(marks)}]").finditer(text, opening):
+        depth += 1 if mark.group() in "({" else -1
+        if depth == 0:
+            return mark.end()
+    return len(text)
+
+
+def split_list(text: str) -> list[str]:
+    """What commas outside of parentheses and brackets part."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [" ".join(part.split()) for part in parts if part.strip()]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Journal
-from tui_tuner.journal.reading import FILE, RUNS, journal_of
+from tui_tuner.journal.reading import ELAPSED, FILE, RUNS, journal_of
 from tui_tuner.problem.load import Written, parse_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.prompts import WORDING
@@ -76,12 +76,14 @@ def create(
     model: str | None,
     *,
     problem_text: str | None = None,
+    elapsed: float = 0.0,
 ) -> RunDirectory:
     """Begin a run.
 
     Args:
         problem_file: what paths in the problem are relative to.
         problem_text: of a problem that is in no file; None to read the file.
+        elapsed: seconds that what came before took, as a model's draft of the problem.
 
     Raises:
         JournalError: there is one already, or it cannot be written.
@@ -99,6 +101,8 @@ def create(
         "problem": problem_text,
         "source": problem.source_text,
     }
+    if elapsed:
+        header[ELAPSED] = round(elapsed, 3)
     journal = Journal.create(path / FILE, header)
     return RunDirectory(path, journal, problem, problem_text, options, model)
 

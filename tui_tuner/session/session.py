@@ -234,13 +234,20 @@ class Session(EventStream):
         write_outcome(outcome, best, effects, self._run)
         return outcome
 
+    def _told_so_far(self, reason: str) -> SessionOutcome | None:
+        """The best so far of a record that ends before its session does, which nothing is written of."""
+        effects = self._effects
+        if effects is None or self._run.journal.writable:
+            return None
+        return outcome_so_far(effects.best_so_far, effects, self._run, self._strategy.name, reason)
+
     def _interrupted(self, reason: str) -> SessionFinished:
         outcome = None
         with suppress(OSError):  # a disk that is full may be why
-            outcome = self._keep_best(reason)
+            outcome = self._keep_best(reason) or self._told_so_far(reason)
         if outcome is None:
             return super()._interrupted(reason)
-        result = str(self._run.path / FILE)
+        result = str(self._run.path / FILE) if self._run.journal.writable else None
         given, best = outcome.baseline.timing, outcome.best.timing
         if given is None or best is None or outcome.best == outcome.baseline:
             return self._finished("interrupted", reason, result=result)

@@ -222,7 +222,7 @@ class EventStream(ABC):
             with machine_faults():
                 await self._tune(approver)
         except RecordEnds:
-            self._emit(self._finished("interrupted", "the record ends here"))
+            self._emit(self._interrupted("the record ends here"))
         except asyncio.CancelledError:
             self._emit(self._interrupted(self._interruption or "left by the user"))
             if not self._interruption:

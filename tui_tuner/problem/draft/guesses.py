@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tui_tuner.problem.draft.host_program import HostProgram, closing, split_list
+from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of, type_aliases
-from tui_tuner.problem.syntax import code_only, declares_constant
+from tui_tuner.problem.syntax import closing, code_only, declares_constant, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -24,7 +24,7 @@ _EXTENT = {1: 2**20, 2: 1024, 3: 128}
 _ODD_EXTENT = {1: 2**20 - 7, 2: 1000, 3: 100}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 _MOST_CALLS = 4
-_TEMPLATE_ARGUMENTS = {"typename": "float", "class": "float", "bool": "true"}
+_TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
 
 def dimensions(signature: KernelSignature) -> int:
@@ -107,7 +107,7 @@ def _writes(name: str, body: str) -> tuple[int, int]:
         rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
     )
     atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
-    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|(?<!&)&\s*{re.escape(name)}\b|{atomic}"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|(?<!&)&[\s(]*{re.escape(name)}\b|{atomic}"
     return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
 
 

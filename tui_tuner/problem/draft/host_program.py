@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
-from tui_tuner.problem.syntax import constant_of, spaces
+from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
@@ -19,6 +19,8 @@ _DEFINE = re.compile(
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _MOST_STEPS = 12
+OPEN_TYPE = "float"
+"""What a type is taken for that a template leaves open."""
 _RANDOM = r"(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?"
 
 
@@ -87,8 +89,11 @@ class HostProgram:
         return found
 
     def launches(self, kernel: str) -> Iterator[HostLaunch]:
-        """The launches of a kernel, in the order of the file."""
-        launch = re.compile(rf"\b{re.escape(kernel)}\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+        """The launches of a kernel, by its name or a pointer that is set to it, in the order of the file."""
+        name = re.escape(kernel)
+        pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", self._code)
+        called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
+        launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
         for found in launch.finditer(self._code):
             given = split_list(found[2])
             end = closing(self._code, found.end() - 1, "()")
@@ -119,6 +124,17 @@ class HostProgram:
             parameters, text = self._macros[name]
             return None if parameters or not text else (text, place)
         return self._set_outside(name)
+
+    def template_argument(self, text: str, place: int) -> str:
+        """A type, or a number as the host has it; of a type that the host's own template leaves open a guess.
+
+        Empty for what is neither.
+        """
+        if re.fullmatch(r"true|false|float|double|int|half|unsignedint", text):
+            return text.replace("unsignedint", "unsigned int")
+        is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self._code)
+        number = self.number(text, place)
+        return str(number) if number is not None else OPEN_TYPE if is_open else ""
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -321,25 +337,3 @@ def _put_in(text: str, name: str, parameters: str, body: str) -> str:
             text = f"{text[: found.start()]}({inside}){text[end:]}"
             place = found.start() + len(inside) + 2
     return text
-
-
-def closing(text: str, opening: int, marks: str) -> int:
-    """The index behind the mark that closes the one at `opening`."""
-    depth = 0
-    for mark in re.compile(f"[{re.escape(marks)}]").finditer(text, opening):
-        depth += 1 if mark.group() in "({" else -1
-        if depth == 0:
-            return mark.end()
-    return len(text)
-
-
-def split_list(text: str) -> list[str]:
-    """What commas outside of parentheses and brackets part."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [" ".join(part.split()) for part in parts if part.strip()]

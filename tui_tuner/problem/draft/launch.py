@@ -24,7 +24,7 @@ from tui_tuner.problem.draft.launch_reading import (
 )
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.syntax import code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
@@ -247,9 +247,10 @@ class _Drafting:
         return min([_MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
-        inner = self._launch.template.strip("<>").split(",")
-        plain = all(re.fullmatch(r"\d+|true|false|float|double|int|half|unsignedint", one) for one in inner)
-        return self._launch.template.replace("unsignedint", "unsigned int") if plain else ""
+        said = [
+            self._program.template_argument(one, self._launch.place) for one in split_list(self._launch.template[1:-1])
+        ]
+        return f"<{','.join(said)}>" if said and all(said) else ""
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
         elements: list[str] = []
@@ -299,7 +300,7 @@ class _Drafting:
         return said_again(text)
 
     def _shared(self) -> dict[str, list[str] | str]:
-        if "extern" not in self._signature.body or self._launch.shared in ("", "0"):
+        if "extern" not in self._words or self._launch.shared in ("", "0"):
             return {}
         try:
             node = finished(self._reading.node(self._launch.shared, self._launch.place))

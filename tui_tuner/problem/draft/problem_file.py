@@ -64,14 +64,19 @@ def scaffold(
     signature = with_called(signature, source)
     _refuse_unusable(signature, source_path, source)
     read = None
+    hosts = text_of(host) if host else ""
     if language == "cuda":
-        read = drafted_launch(source, signature, source_path, text_of(host) if host else "", dimensions(signature))
+        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature))
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
+        typed = find_kernel(source, language, name)
+        if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
+            signature = with_called(typed, source)
+            read = drafted_launch(source, signature, source_path, hosts, dimensions(signature))
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
-    constants = _constants(source + "\n" + (text_of(host) if host else ""), source_path, name, language)
+    constants = _constants(source + "\n" + hosts, source_path, name, language)
     draft = Draft(source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants)
     return "\n".join(lines_of(draft)) + "\n"
 

@@ -14,12 +14,14 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
 Tested = Literal["", "odd", "half", "same"]
-_LEAST_THREADS = 4096
-"""A host's launch of fewer says nothing of the sizes that matter."""
+_LEAST = 4096
+"""A host's launch of fewer threads over fewer elements says nothing of the sizes that matter."""
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
 _USUAL = {1: 2**20, 2: 1024}
 """Sizes that the host does not say, by how many there are."""
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
+_FEW = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
+"""Names of sizes that are a few, as the colours of a pixel: kernels have room for no more."""
 _SMALL = 32
 """A size below is no extent, or cannot be halved."""
 
@@ -69,9 +71,12 @@ def _timed(launch: DraftedLaunch) -> dict[str, int]:
     extents = frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
-    if not launch.are_fixed and not guessed and _threads(launch, timed) < _LEAST_THREADS:
+    if not launch.are_fixed and not guessed and max(_threads(launch, timed), _elements(launch, timed)) < _LEAST:
         guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
+    few = {name for name in guessed if _FEW.fullmatch(name)}
+    guessed -= few
     timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
+    timed |= dict.fromkeys(few, 3)
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed):
         pass
@@ -104,8 +109,11 @@ def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
 
 
 def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, elements: float) -> bool:
-    arrays = sum(_value(text, sizes) for text in launch.shapes.values())
-    return _threads(launch, sizes) > threads or arrays > elements
+    return _threads(launch, sizes) > threads or _elements(launch, sizes) > elements
+
+
+def _elements(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
+    return sum(_value(text, sizes) for text in launch.shapes.values())
 
 
 def _value(text: str, sizes: Mapping[str, int]) -> float:

@@ -189,7 +189,8 @@ def _launch(kernel: str, source: str, tunables: str) -> str:
 
 _UNSUPPORTED_HEADERS = {
     "mma.h": "tensor cores",
-    "cooperative_groups": "cooperative groups",
+    "cooperative_groups/memcpy_async": "asynchronous copies",
+    "cooperative_groups/scan": "scans of cooperative groups",
     "cuda/pipeline": "asynchronous copies",
     "cuda/barrier": "asynchronous barriers",
     "cuda_pipeline": "asynchronous copies",
@@ -315,7 +316,7 @@ def _edits(tokens: Sequence[Node]) -> Iterator[SourceEdit]:
             continue
         yield from ((t.start_byte, t.end_byte, b"__align__") for t in statement if t.text == b"alignas")
         if b"extern" in words:
-            yield from _extern_edits(statement)
+            yield from (_referring_edits if _is_in_template(statement[0]) else _extern_edits)(statement)
 
 
 def _noinline_edits(text: bytes) -> Iterator[SourceEdit]:
@@ -331,6 +332,30 @@ def _statements(tokens: Sequence[Node]) -> Iterator[list[Node]]:
         if token.text in (b";", b"{", b"}"):
             yield statement
             statement = []
+
+
+def _is_in_template(node: Node) -> bool:
+    """Whether it stands in the body of a template, where g++ forgets the label of a declaration."""
+    parent, in_body = node.parent, False
+    while parent is not None:
+        in_body = in_body or parent.type == "compound_statement"
+        if in_body and parent.type == "template_declaration":
+            return True
+        parent = parent.parent
+    return False
+
+
+def _referring_edits(statement: Sequence[Node]) -> Iterator[SourceEdit]:
+    """`extern __shared__ T a[];` becomes `T (&a)[] = ...;`, with blanks for the qualifiers."""
+    name = b""
+    for token, following in pairwise(statement):
+        if token.text in (b"extern", _SHARED):
+            yield token.start_byte, token.end_byte, b" " * (token.end_byte - token.start_byte)
+        if following.text == b"[" and token.type == "identifier":
+            name = token.text or b""
+            yield token.start_byte, token.end_byte, b"(&" + name + b")"
+        if token.text == b"]" and following.text in (b";", b","):
+            yield token.end_byte, token.end_byte, b" = (decltype(" + name + b"))tuner_dynamic_shared"
 
 
 def _extern_edits(statement: Sequence[Node]) -> Iterator[SourceEdit]:

@@ -10,6 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
+extern "C" char tuner_dynamic_shared[];
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
