@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
@@ -20,7 +20,35 @@ _LABELS = {
 """What stands before each, and in it while it is empty."""
 
 
-def fields(world: StartWorld) -> Iterator[Horizontal]:
+class How(Vertical):
+    """The fields, once the settings are read."""
+
+    def __init__(self) -> None:
+        super().__init__(id="how")
+
+    async def fill(self, world: StartWorld) -> None:
+        """Show the fields as the settings have them."""
+        await self.mount_all(_fields(world))
+
+    def offer(self, world: StartWorld, found: Found) -> None:
+        """Let what was found be picked; what is chosen stays."""
+        for name in found.picks:
+            picker = self.query_one(f"#{name}", Select)
+            value = picker.value
+            options = offered(name, world, found)
+            if value not in [each for _, each in options]:
+                options.append((str(value), str(value)))
+            picker.set_options(options)
+            picker.value = value
+
+    def choices(self) -> dict[str, str]:
+        """What is chosen, by the name of the field; what is empty is left out."""
+        picked = {name: str(self.query_one(f"#{name}", Select).value) for name in PICKS}
+        typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
+        return {name: value for name, value in {**picked, **typed}.items() if value}
+
+
+def _fields(world: StartWorld) -> Iterator[Horizontal]:
     """How kernels are tuned: a line for each picker and each limit."""
     for name in PICKS:
         value = world.chosen.get(name, "auto")
