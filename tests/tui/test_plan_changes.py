@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui import plans, scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, notices, screen_text, screen_text, steps_shown
+from tests.tui.looking import focused_pane, notices, screen_text, steps_shown
 from tests.tui.plans import planned
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events

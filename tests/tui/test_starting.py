@@ -114,7 +114,7 @@ async def test_what_is_said_during_the_start_is_passed_on() -> None:
 
 
 async def test_what_the_user_should_know_stands_in_the_story_but_the_details_of_a_draft_do_not() -> None:
-    notes = ["drafted the problem of scale", "  outputs  a (a guess)", "no language model: running the strategy 'search'"]
+    notes = ["drafted the problem", "  outputs  a (a guess)", "no language model: running the strategy 'search'"]
 
     async def begin() -> SessionSetup:
         return SessionSetup(ScriptedRun([*opening()]), None, notes)

@@ -71,6 +71,9 @@ async def _edited_outside(app: App[Any], command: list[str], source: str, name: 
         with app.batch_update(), app.suspend():
             status = await run_on_terminal([*command, os.fspath(path)], whole_environment())
         app.refresh(layout=True)
+        if status != 0:
+            words = f"{command[0]} ended with status {status}: what it wrote is left out."
+            app.notify(words, severity="warning", markup=False)
         return path.read_text(encoding="utf-8", errors="replace") if status == 0 else None
 
 
