@@ -69,6 +69,8 @@ APP_BINDINGS = [
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
     Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
             tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
+    Binding("ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
+            tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile."),
 ]  # fmt: skip
 
 ANSWERING = Binding.Group("A step that awaits you")
