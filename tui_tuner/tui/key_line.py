@@ -13,7 +13,7 @@ from tui_tuner.tui.text.plain import clickable
 
 
 class KeyLine(Widget):
-    """The keys that act now, as many as fit; each can be clicked. Those of an open dialog while there is one."""
+    """The keys that act now, as many as fit; each can be clicked."""
 
     auto_links = False
 
