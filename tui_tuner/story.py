@@ -150,11 +150,7 @@ class KernelStory:
             share = roofline_words(best.share)
             lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
         if event.speedup is not None:
-<<<<<<< HEAD
-            nothing_faster = self._best is None and event.times is None  # else it ended before that was told
-=======
             nothing_faster = event.confirmed and self._best is None  # what is not yet compared is no one's best
->>>>>>> f8731c798464a38264f967abda4eb8ede120cde5
             how = how_timed(confirmed=event.confirmed, is_record=self._is_record, nothing_faster=nothing_faster)
             lines.append(f"speed-up  {factor_in_lines(event.speedup)}, {how}")
         if self._library is not None and self._given is not None:

@@ -33,6 +33,7 @@ from tui_tuner.session.events import (
     Note,
     Profiled,
     ReplyRefused,
+    SearchBegun,
     SessionFinished,
     StepChanged,
 )
@@ -111,6 +112,13 @@ async def test_a_model_that_never_answers_right_leaves_the_tuned_baseline(tmp_pa
 
     assert finished(events).status == "finished"
     assert json.loads((run.path / "result.json").read_text())["best"]["configuration"] == {"block_size_x": 256}
+
+
+async def test_a_search_is_said_to_take_no_more_evaluations_than_there_are_configurations(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search", max_evaluations=80)
+    events = await all_events(session_of(run, FakeEvaluator(run.problem)))
+    (begun,) = [event for event in events if isinstance(event, SearchBegun)]
+    assert begun.evaluations == len([event for event in events if isinstance(event, EvaluationFinished)])
 
 
 async def test_a_configuration_that_is_asked_for_twice_at_once_is_evaluated_once(tmp_path: Path) -> None:

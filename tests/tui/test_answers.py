@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
+from textual.app import App
 from textual.widgets import Input
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text
+from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.tui.dialogs import common
 from tui_tuner.tui.dialogs.common import EditorDialog
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 
@@ -163,6 +168,29 @@ async def test_an_editor_that_the_terminal_cannot_be_handed_to_gives_way_to_the_
         await pilot.press("e")
         await settled(pilot)
         assert isinstance(pilot.app.screen, EditorDialog)
+
+
+async def test_what_an_editor_that_fails_wrote_is_left_out_and_that_is_told(
+    started: Started, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\necho "// mine" >> "$1"\nexit 3\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.setattr(App, "suspend", lambda _: nullcontext())
+    monkeypatch.setattr(common, "run_on_terminal", run_alone)
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e")
+        await pilot.app.workers.wait_for_complete()
+        await settled(pilot)
+        assert run.decisions == []
+        assert notices(pilot.app)[0] == f"{editor} ended with status 3: what it wrote is left out."
+
+
+async def run_alone(argv: list[str], environment: dict[str, str]) -> int:
+    """An editor that needs no terminal."""
+    return subprocess.run(argv, env=environment, check=False).returncode
 
 
 async def test_a_keymap_moves_a_key(started: Started) -> None:

@@ -22,6 +22,7 @@ from tui_tuner.tui.tables.table import ColumnTable
 EVERYWHERE = """
 app.toggle_help              question_mark f1
 app.quit                     q
+app.suspend_process          ctrl+z
 screen.control               m alt+m
 screen.pause                 p alt+p
 screen.tell                  c ctrl+t

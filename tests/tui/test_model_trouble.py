@@ -113,6 +113,7 @@ async def test_the_shell_is_told_of_a_model_that_was_of_no_use_after_the_screen_
     async with started(ScriptedRun([*scripted.opening(), end])) as pilot:
         app = pilot.app
         assert isinstance(app, TunerApp)
+        assert ("was of no use: no connection" in screen_text(app)) == bool(fault)
 
         async def left() -> str:
             return "no_improvement"

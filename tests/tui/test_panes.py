@@ -147,11 +147,17 @@ async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_inp
         assert all("✗" in row for row in failed)
         await pilot.press(*" and tme < 1")
         await settled(pilot)
-        assert "unknown name 'tme'" in screen_text(pilot.app)
+        assert "unknown name 'tme': did you mean 'time'?" in screen_text(pilot.app)
         assert table_text(pilot.app) == failed
-        await pilot.press("escape")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert table_text(pilot.app) == failed
+        await pilot.press("escape")  # from the table as well
         await settled(pilot)
         assert len(table_text(pilot.app)) > 3
+        await pilot.press("slash", "enter")
+        await settled(pilot)
+        assert "Esc shows all" not in screen_text(pilot.app)
 
 
 async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:

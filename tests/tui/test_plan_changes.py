@@ -149,10 +149,15 @@ async def test_a_replay_says_that_it_cannot_be_changed(started: Started) -> None
 async def test_a_session_that_is_over_is_told_nothing(started: Started) -> None:
     run = ScriptedRun(scripted.finished())
     async with started(run) as pilot:
-        await pilot.press("escape", "2", "n", "x", "c", *"hm", "enter")
+        await pilot.press("escape", "2")
+        await settled(pilot)
+        assert screen_text(pilot.app).splitlines()[-1].strip().startswith("d view  o sort")
+        await pilot.press("n", "x", "c", *"hm", "enter")
         await settled(pilot)
         assert run.told == []
-        assert set(notices(pilot.app)) == {"The session is over: nothing can be changed any more."}
+        shown = screen_text(pilot.app)
+        assert "the session is over" in shown
+        assert "you> the session" not in shown
 
 
 async def test_a_question_while_a_step_is_being_edited_waits_behind_the_dialog(started: Started) -> None:

@@ -19,7 +19,7 @@ from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
-from tui_tuner.tui.keys import KeyEntry, key_line
+from tui_tuner.tui.key_line import KeyEntry, key_line
 from tui_tuner.tui.panes.cards import completed, reply_content
 from tui_tuner.tui.panes.charts import chart_rows, sampled
 from tui_tuner.tui.plan_lines import step_detail, step_lines
@@ -139,7 +139,7 @@ def test_filter_words_must_all_occur() -> None:
 
 def numbers_of(text: str) -> list[int]:
     view_model = view_model_of(scripted.running())
-    wanted = RowFilter(text, ["block_size_x", "unroll"])
+    wanted = RowFilter(text, ["block_size_x", "unroll"], {"unr": "unroll", "bsx": "block_size_x"})
     wanted.given_ms = 1.0
     return [row.number for row in view_model.rows.values() if wanted.takes(row, "tiles")]
 
@@ -155,7 +155,9 @@ def test_an_expression_filters_by_numbers_states_and_tunables() -> None:
     assert numbers_of("status == failed") == failed
     assert set(numbers_of("reason == wrong_result")) <= set(failed)
     assert numbers_of("number in (1, 2)") == [n for n in rows if n in (1, 2)]
-    assert numbers_of("unroll == 4") == [n for n, row in rows.items() if row.configuration["unroll"] == 4]
+    unrolled = [n for n, row in rows.items() if row.configuration["unroll"] == 4]
+    assert numbers_of("unroll == 4") == unrolled
+    assert numbers_of("unr == 4") == numbers_of("unr=4") == unrolled
 
 
 @pytest.mark.parametrize(
@@ -214,6 +216,9 @@ def test_the_key_line_drops_keys_from_the_end_but_keeps_help_and_quit() -> None:
     answers = [KeyEntry("a", "approve", "x", 0), *entries]
     assert key_line(answers, 20).plain == "a approve  ? help"
     assert key_line(answers, 11).plain == "a approve"
+    why = [*answers, KeyEntry("i", "why", "x", 2)]
+    assert key_line(why, 30).plain == "a approve  ? help  i why"
+    assert key_line(why, 20).plain == "a approve  ? help"
 
 
 def test_long_code_in_a_reply_becomes_one_line_also_while_it_streams() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
@@ -14,6 +14,7 @@ from tests.tui.looking import focused_pane, notices, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.common import QuitDialog
+from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
 from tui_tuner.tui.panes.common import Pane, PaneGrid
 from tui_tuner.tui.panes.kernel_pane import KernelPane
@@ -257,13 +258,38 @@ async def test_the_last_line_has_the_keys_of_the_dialog_that_is_open(started: St
         assert "pause" not in last_line(pilot)
         await pilot.press("escape", "1", "m")
         await settled(pilot)
-        assert last_line(pilot) == "esc cancel"
+        assert last_line(pilot) == "esc leave"
         await pilot.press("escape", "q")
         await settled(pilot)
         assert last_line(pilot) == "l leave  n stay"
         await pilot.press("escape")
         await settled(pilot)
         assert last_line(pilot) == panes
+
+
+async def test_the_last_line_calls_a_key_what_its_dialog_does_and_can_be_clicked(started: Started) -> None:
+    opened: list[tuple[str, ...]] = [("3", "j", "j", "enter"), ("m",), ("2", "G", "n"), ("2", "G", "enter"), ("1", "e")]
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), size=(110, 60)) as pilot:
+        for keys in opened:
+            await pilot.press(*keys)
+            await settled(pilot)
+            dialog = pilot.app.screen
+            assert isinstance(dialog, Dialog)
+            named = str(dialog.query_one(".dialog-keys", Static).render()).split("    ")
+            line = screen_text(pilot.app).splitlines()[-1]
+            own = [words for words in named if not words.startswith(("enter", "esc"))]
+            assert all(words.replace("ctrl+", "^") in line for words in own), (keys, line)
+            leave = next(words.removeprefix("esc ") for words in named if words.startswith("esc"))
+            await pilot.click(offset=(line.index(leave), 59))
+            await settled(pilot)
+            assert pilot.app.screen is not dialog, keys
+
+
+async def test_the_keys_of_the_control_dialog_are_in_sight_on_a_small_terminal(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(60, 20)) as pilot:
+        await pilot.press("m")
+        await settled(pilot)
+        assert "enter choose    esc leave" in screen_text(pilot.app)
 
 
 async def test_all_tabs_and_answers_fit_into_forty_columns(started: Started) -> None:

@@ -258,6 +258,27 @@ def test_settings_that_would_not_load_are_not_written() -> None:
 
 
 @pytest.mark.usefixtures("_here")
+async def test_every_key_is_in_the_help_and_in_the_palette_where_it_acts() -> None:
+    async with shown((80, 30)) as pilot:
+        app = pilot.app
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert {"Problem file", "Copy", "Save", "Jump", "Help", "Theme"} <= {*titles}
+        assert not {"Keys", "Maximize", "Delete", "Resume"} & {*titles}
+        app.query_one("#runs").focus()
+        await pilot.pause()
+        delete = next(command for command in app.get_system_commands(app.screen) if command.title == "Delete")
+        assert delete.help == "x del: Delete the run from the disk."
+        await delete.callback()
+        await pilot.pause()
+        assert isinstance(app.screen, ConfirmDialog)
+        await pilot.press("escape", "question_mark")
+        await pilot.pause()
+        lines = [line.split() for line in screen_text(app).splitlines()]
+        assert any(line[1:4] == ["⏎", "Run", "the"] for line in lines)
+        assert any(line[1:3] == ["esc", "close"] for line in lines)
+
+
+@pytest.mark.usefixtures("_here")
 async def test_letters_go_to_kernels_runs_and_fields_and_keys_are_the_users() -> None:
     app = start_app({"start_jump": "g", "start_delete": "D"})
     async with app.run_test(size=(80, 24)) as pilot:

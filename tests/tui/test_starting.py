@@ -13,12 +13,12 @@ from textual.widgets import Static, TextArea
 
 from tests.session.fakes import write_problem
 from tests.tui.looking import screen_text
-from tests.tui.scripted import ScriptedRun, awaiting
+from tests.tui.scripted import ScriptedRun, awaiting, opening
 from tui_tuner.app.drafting import drafted
 from tui_tuner.app.starting import DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.load import Written
-from tui_tuner.session.events import Event
+from tui_tuner.session.events import Event, Note, SessionStarted
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
@@ -111,6 +111,19 @@ async def test_what_is_said_during_the_start_is_passed_on() -> None:
     await stream.aclose()
     assert [instruction.text for instruction in run.told] == ["use float4"]
     assert starting.setup is not None
+
+
+async def test_what_the_user_should_know_stands_in_the_story_but_the_details_of_a_draft_do_not() -> None:
+    notes = ["drafted the problem", "  outputs  a (a guess)", "no language model: running the strategy 'search'"]
+
+    async def begin() -> SessionSetup:
+        return SessionSetup(ScriptedRun([*opening()]), None, notes)
+
+    stream = StartingSession(begin, "scale.cu").events(None)
+    first, *told = [await anext(stream) for _ in range(3)]
+    await stream.aclose()
+    assert isinstance(first, SessionStarted)
+    assert told == [Note(level="warning", text=note) for note in notes[::2]]
 
 
 class Drafted:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from textual.color import Color
+from textual.strip import Strip
 
 from tests.tui import scripted
-from tests.tui.conftest import Started
+from tests.tui.conftest import Started, settled
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.errors import SettingsError
 from tui_tuner.resources import samples_directory, themes_directory
 from tui_tuner.tui.dialogs.common import editor_command
+from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
 
@@ -154,3 +157,30 @@ def test_themes_and_samples_are_found_in_a_checkout() -> None:
 def test_a_key_that_came_later_yields_to_a_keymap_of_before() -> None:
     assert checked_keymap({"approve": "y,f2"}) == {"approve": "y,f2", "copy_focused": "ctrl+y"}
     assert checked_keymap({"approve": "u"}) == {"approve": "u"}
+
+
+@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast"])
+async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too(started: Started, theme: str) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
+        assert faint(pilot.app.screen._compositor.render_strips()) == []
+        await pilot.press("3", "enter")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, RowDialog)
+        assert faint(pilot.app.screen._compositor.render_strips()[-1:]) == []
+
+
+def faint(lines: list[Strip]) -> list[str]:
+    """Words that hardly stand out from what is behind them."""
+    parts = [part for line in lines for part in line if part.style is not None and re.search(r"\w", part.text)]
+    shown = [(part.text, part.style.color, part.style.bgcolor) for part in parts if part.style is not None]
+    return [
+        text
+        for text, letters, ground in shown
+        if letters is not None
+        and ground is not None
+        and contrast(Color.from_rich_color(letters), Color.from_rich_color(ground)) < _LEAST_CONTRAST
+    ]
+
+
+_LEAST_CONTRAST = 2.3
+"""Numbers of lines, which are meant to be faint, have 2.4 in the light theme."""

@@ -245,6 +245,8 @@ async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
     try:
         status = await app.run_async()
     except ScreenBroken as broken:
+        for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, and hang
+            signal.signal(name, signal.SIG_DFL)
         if hang_up.came:
             hang_up.tell_story()
             run = None if starting.setup is None else starting.setup.run
@@ -263,8 +265,6 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
 
     told = f"the screen broke ({broken}); the session goes on without it; {logged(broken.cause)}"
     say(f"tuner-tui: {told}")
-    for name in (signal.SIGTSTP, signal.SIGCONT):  # Textual's handlers would wake its reader of keys, as a hang-up does
-        signal.signal(name, signal.SIG_DFL)
     lines = Lines(app.subject)
     signals = EndingSignals(starting.interrupt)
     try:

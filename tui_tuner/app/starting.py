@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
@@ -97,8 +97,19 @@ class StartingSession:
         for instruction in self._told:
             self.setup.session.tell(instruction)
         async with aclosing(self.setup.session.events(approver)) as stream:
+            yield await anext(stream)
+            for note in self._notes():
+                yield note
             async for event in stream:
                 yield event
+
+    def _notes(self) -> Iterator[Event]:
+        """What the user should know, for the screen; the details of a draft, which are indented, were put to them."""
+        from tui_tuner.session.events import Note
+
+        for note in [] if self.setup is None else self.setup.notes:
+            if not note.startswith(" "):
+                yield Note(level="warning", text=note)
 
     def interrupt(self, reason: str) -> None:
         """End the session where it is, if it is put together."""

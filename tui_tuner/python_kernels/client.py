@@ -19,6 +19,7 @@ from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, UserErrorAnswer, encode, receive_async
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.time_limit import time_limit
 from tui_tuner.python_kernels.messages import (
     ForgetRequest,
     KernelAnswer,
@@ -143,9 +144,8 @@ class KernelProcess:
     async def _next_frame(self, limit_s: float) -> dict[str, Any]:
         if self._reading is None:
             self._reading = asyncio.create_task(receive_async(self._reader))
-        done, _ = await asyncio.wait({self._reading}, timeout=limit_s)
-        if not done:
-            raise TimeoutError
+        async with time_limit(limit_s):
+            await asyncio.wait({self._reading})
         reading, self._reading = self._reading, None
         return reading.result()
 

@@ -124,10 +124,11 @@ class Conversation:
             TransportError: there is no reply.
             ModelError: there is no model.
         """
-        if self._backend is None:
-            raise ModelError("there is no model to ask: name one with --llm")
-        self._budget.check_cost(worst_cost(self._backend.name, request))
-        return await complete(self._backend, request, on_chunk)
+        backend = self._backend or await self._present()  # one that a call is under way with stays as it is
+        if backend is None:
+            raise ModelError("there is no model to ask: name one with --llm, or while the session runs as its control")
+        self._budget.check_cost(worst_cost(backend.name, request))
+        return await complete(backend, request, on_chunk)
 
     async def prompt_tokens(self) -> int | None:
         """How many tokens a prompt may have beside its reply; None if unknown."""

@@ -154,7 +154,9 @@ class SessionEffects(Talk):
     def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> JournaledSearch:
         """What a search chooses, journaled; it runs where the session's other searches do."""
         search.process = self._search_process
-        self._emit(events.SearchBegun(candidate=content["candidate"], evaluations=content["most"]))
+        known = content.get("known", 0)
+        most = search.space.size_up_to(content["most"] + known) - known
+        self._emit(events.SearchBegun(candidate=content["candidate"], evaluations=most))
         return JournaledSearch(self._recall, search, content)
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:

@@ -23,7 +23,7 @@ from textual.types import CSSPathType
 
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
-from tui_tuner.tui.keys import APP_BINDINGS, checked_keymap, commands_of
+from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.themes import use_themes
 
@@ -315,8 +315,7 @@ class TunerApp(App[str]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Textual's commands and every key of the panes that acts now."""
-        own = {"Maximize", "Minimize", "Keys"}
-        yield from (command for command in super().get_system_commands(screen) if command.title not in own)
+        yield from (command for command in super().get_system_commands(screen) if command.title not in TEXTUALS)
         if not self._starting and screen is self.session_screen:
             for title, words, action in commands_of(screen):
                 yield SystemCommand(title, words, lambda act=action: self.run_action(act))

@@ -20,7 +20,13 @@ from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
 from tui_tuner.tui.status import bar
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.tables.columns import OrderedRows, RowOrder
-from tui_tuner.tui.tables.evaluation_table import EvaluationContext, EvaluationTable, TunableWidths, by_tunable
+from tui_tuner.tui.tables.evaluation_table import (
+    EvaluationContext,
+    EvaluationTable,
+    TunableWidths,
+    by_tunable,
+    short_names,
+)
 from tui_tuner.tui.tables.pins import pairs_about
 from tui_tuner.tui.tables.row_filter import RowFilter
 from tui_tuner.tui.text.plain import one_line
@@ -105,10 +111,16 @@ class EvaluationContents(BenchmarkContents):
     def fault(self, text: str) -> str:
         """What is wrong with an expression."""
         try:
-            RowFilter(text, () if self._tunables is None else self._tunables.names)
+            RowFilter(text, () if self._tunables is None else self._tunables.names, self._short)
         except ExpressionError as error:
-            return str(error)
+            return str(error).replace(f" in '{text.strip()}'", "")  # it stands beside it
         return ""
+
+    @property
+    def _short(self) -> dict[str, str]:
+        """What stands over the values -> the tunable that it stands for; not where it is another one's name."""
+        names = self._names
+        return {short: name for short, name in zip(short_names(names), names, strict=True) if short not in names}
 
     async def sift(self, view_model: ViewModel, text: str) -> None:
         """Look at the rows a slice at a time; what is known of a row by then is not asked when it is drawn."""
@@ -122,7 +134,7 @@ class EvaluationContents(BenchmarkContents):
         self._verdicts = verdicts
 
     def _filter_of(self, view_model: ViewModel, text: str) -> RowFilter:
-        wanted, given = RowFilter(text), view_model.given
+        wanted, given = RowFilter(text, short=self._short), view_model.given
         wanted.given_ms = None if given is None or given.timing is None else given.timing.median
         return wanted
 

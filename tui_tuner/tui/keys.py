@@ -1,4 +1,4 @@
-"""Every key of the main screen with a sentence of help, the check of a keymap, and the line of keys.
+"""Every key of the main screen with a sentence of help, and the check of a keymap.
 
 Those of the plan act while its pane is the active one.
 """
@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from textual.binding import Binding, InvalidBinding
-from textual.content import Content
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
-from textual.widget import Widget
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
-from tui_tuner.tui.text.plain import clickable
 
 
 def key_of(screen: Screen[Any], name: str) -> str:
@@ -34,84 +31,17 @@ def commands_of(screen: Screen[Any]) -> Iterator[tuple[str, str, str]]:
     acting = {active.binding.id: active.binding for active in screen.active_bindings.values() if active.enabled}
     for name, binding in acting.items():
         if name is not None and name in own_names:
-            place = "" if binding.group is None else f"{binding.group.description}: "
-            words = f"{key_of(screen, name)}: {binding.tooltip}"
-            yield (place + binding.description).capitalize(), words, f"screen.{binding.action}"
+            yield *command_words(binding, key_of(screen, name)), f"screen.{binding.action}"
 
 
-class KeyLine(Widget):
-    """The keys that act now, as many as fit; each can be clicked. Those of an open dialog while there is one."""
-
-    auto_links = False
-
-    def on_mount(self) -> None:
-        """Follow the bindings of the screen, and of what is opened over it."""
-        for signal in (self.screen.bindings_updated_signal, self.app.screen_change_signal):
-            signal.subscribe(self, lambda _: self.refresh())
-
-    def render(self) -> Content:
-        """One line; help, commands and quit are always there."""
-        return key_line(self._entries(), self.content_size.width)
-
-    def _entries(self) -> list[KeyEntry]:
-        """What acts now; of several keys the shortest."""
-        shown: dict[str, KeyEntry] = {}
-        for active in self.app.screen.active_bindings.values():
-            binding = active.binding
-            if not (binding.show and active.enabled):
-                continue
-            key = self.app.get_key_display(binding)
-            if binding.action not in shown or len(key) < len(shown[binding.action].key):
-                place = "app" if active.node is self.app else "screen"
-                action, rank = f"{place}.{binding.action}", _rank(binding)
-                words = binding.description[:1].lower() + binding.description[1:]
-                shown[binding.action] = KeyEntry(key, words, action, rank)
-        return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
+def command_words(binding: Binding, key: str) -> tuple[str, str]:
+    """What the palette says of a binding: title, and explanation with the key before it."""
+    place = "" if binding.group is None else f"{binding.group.description}: "
+    return (place + binding.description).capitalize(), f"{key}: {binding.tooltip}"
 
 
-class KeyEntry(NamedTuple):
-    """A key, what it does, the action behind it; of too many keys those of the highest rank go first."""
-
-    key: str
-    description: str
-    action: str
-    rank: int = 2
-
-
-_ANSWER, _LAST = 0, 1
-"""What answers a question is always there; help and quit stand at the end, and go after all others."""
-
-
-def _rank(binding: Binding) -> int:
-    if binding.group in (ANSWERING, HELPING):
-        return _ANSWER
-    return _LAST if binding.description in ("help", "quit") else 2
-
-
-def key_line(entries: list[KeyEntry], width: int) -> Content:
-    """The keys that fit into `width` cells."""
-    shown, gap = list(entries), "  "
-    while _too_long(shown, gap, width):
-        worst = max(entry.rank for entry in shown)
-        if worst == _ANSWER:
-            shown = [entry._replace(description=_SHORTER.get(entry.description, entry.description)) for entry in shown]
-            gap = " "
-            break
-        shown.remove([entry for entry in shown if entry.rank == worst][-1])
-    return Content(gap).join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
-
-
-_SHORTER = {"approve all": "all", "other model": "model", "skip call": "skip", "search only": "search"}
-"""What answers a question, where there is little room for it."""
-
-
-def _too_long(entries: list[KeyEntry], gap: str, width: int) -> bool:
-    return len(gap.join(f"{entry.key} {entry.description}" for entry in entries)) > width
-
-
-def _key_item(entry: KeyEntry) -> Content:
-    style = "bold $text-warning" if entry.rank == _ANSWER else "bold $footer-key-foreground"
-    return clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
+TEXTUALS = {"Maximize", "Minimize", "Keys"}
+"""Commands of Textual in the palette in whose place there are our own."""
 
 
 _REPLAY = Binding.Group("Replay")
@@ -139,6 +69,8 @@ APP_BINDINGS = [
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
     Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
             tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
+    Binding("ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
+            tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile."),
 ]  # fmt: skip
 
 ANSWERING = Binding.Group("A step that awaits you")
@@ -211,7 +143,7 @@ SCREEN_BINDINGS = [
     Binding("f,f11", "maximise", "maximise", id="maximise",
             tooltip="Give the focused pane the whole screen, or give it back."),
     Binding("escape", "restore", "all panes", show=False, id="restore",
-            tooltip="Show all panes again after one was maximised."),
+            tooltip="Show all rows again after a filter, then all panes after one was maximised."),
     *(Binding(f"{number},alt+{number}", f"pane({number})", name, show=False, id=f"pane_{number}",
               tooltip=f"Go to pane {number}, {name}.")
       for number, name in enumerate(("Kernel", "Plan", "Benchmarks", "Chat"), start=1)),

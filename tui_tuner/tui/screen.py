@@ -22,7 +22,8 @@ from tui_tuner.tui.dialogs.common import MessageDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.jump import JumpScreen, gone_to
-from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyLine
+from tui_tuner.tui.key_line import KeyLine
+from tui_tuner.tui.keys import SCREEN_BINDINGS
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane, TableAction
 from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
@@ -330,14 +331,17 @@ class SessionScreen(AnsweringScreen):
             answers = action == "control" and self._desk.trouble is not None  # its key does then
             return not (over or self.is_replay or answers)
         if action == "change_plan":
-            return self._panes.active == 2
+            return self._panes.active == 2 and not (over or self.is_replay)
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
             return self._panes.active == 3
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
-        return action != "restore" or self.has_class("-solo") or self.has_class("-review")
+        return action != "restore" or self._benchmarks.filters or self.has_class("-solo") or self.has_class("-review")
 
     def action_restore(self) -> None:
-        """Show all panes again."""
-        self.remove_class("-solo", "-review", "-facts")
-        self._panes.go_to(self._panes.active)
+        """Show all rows, where some are filtered out, else all panes again."""
+        if self._benchmarks.filters:
+            self._benchmarks.show_all()
+        else:
+            self.remove_class("-solo", "-review", "-facts")
+            self._panes.go_to(self._panes.active)

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_tuner.tui.jump import Target
-from tui_tuner.tui.keys import KeyLine
+from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.text.plain import clickable
 
 TITLES = ("Kernel", "Plan", "Benchmarks", "Chat")

@@ -124,7 +124,8 @@ def best_file(finished: SessionFinished, started: SessionStarted) -> str:
 
 def model_effort(finished: SessionFinished) -> str:
     """Calls of the model and their price."""
-    return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}"
+    fault = f"; was of no use: {in_line(finished.model_fault)}" if finished.model_fault else ""
+    return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}{fault}"
 
 
 def resume_command(started: SessionStarted) -> str:

@@ -35,6 +35,7 @@ from tui_tuner.evaluate.sandbox.process import PACKAGES, python_places, through_
 from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.time_limit import time_limit
 
 _LOG = logging.getLogger(__name__)
 GRACE_S = 2.0
@@ -121,7 +122,7 @@ class RunnerProcess:
             self._writer.write(encode(request.model_dump(mode="json")))
             await self._writer.drain()
             while True:
-                async with asyncio.timeout(limit_s + GRACE_S):
+                async with time_limit(limit_s + GRACE_S):
                     answer = self._answers.validate_python(await receive_async(self._reader))
                 if not isinstance(answer, Phase):
                     return _raise_failed(answer)

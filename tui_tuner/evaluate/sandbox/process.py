@@ -24,6 +24,7 @@ from tui_tuner.evaluate.sandbox.launcher import UNCONFINED, ResourceLimits
 from tui_tuner.processes import confined_environment
 from tui_tuner.processes.child import KILL_S, Pipes, Stream, signal_group, start_server
 from tui_tuner.processes.parent import NOT_STARTED
+from tui_tuner.processes.time_limit import time_limit
 
 SYSTEM_READ = tuple(
     map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/dev/urandom"))
@@ -107,7 +108,7 @@ async def run_job(
     timed_out = False
     async with server.running(_request(job, limits, strict)) as launcher:
         try:
-            async with asyncio.timeout(timeout_s):
+            async with time_limit(timeout_s):
                 await output.read(launcher.output)
                 await launcher.wait()
         except TimeoutError:

@@ -14,7 +14,6 @@ from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
@@ -22,6 +21,7 @@ from tui_tuner.format import tunable_value
 from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.text import clean, in_line
+from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import Paragraphs, keys_shown, one_line, plain
 
@@ -71,10 +71,13 @@ async def _edited_outside(app: App[Any], command: list[str], source: str, name: 
         with app.batch_update(), app.suspend():
             status = await run_on_terminal([*command, os.fspath(path)], whole_environment())
         app.refresh(layout=True)
+        if status != 0:
+            words = f"{command[0]} ended with status {status}: what it wrote is left out."
+            app.notify(words, severity="warning", markup=False)
         return path.read_text(encoding="utf-8", errors="replace") if status == 0 else None
 
 
-class MessageDialog(ModalScreen[None]):
+class MessageDialog(Dialog[None]):
     """A text to read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,14 +96,14 @@ class MessageDialog(ModalScreen[None]):
             yield Static(self._title, markup=False, classes="dialog-title")
             with VerticalScroll(classes="dialog-body"):
                 yield Paragraphs(self._body)
-            yield Static("[b]esc[/b] back to the panes", classes="dialog-keys")
+            yield Static(keys_shown({"esc": ("close", "close")}), markup=False, classes="dialog-keys")
 
     def action_close(self) -> None:
         """Close."""
         self.dismiss(None)
 
 
-class QuitDialog(ModalScreen[bool]):
+class QuitDialog(Dialog[bool]):
     """Leave or stay; the result is whether to leave.
 
     Args:
@@ -139,7 +142,7 @@ class QuitDialog(ModalScreen[bool]):
         self.dismiss(False)
 
 
-class ConfirmDialog(ModalScreen[bool]):
+class ConfirmDialog(Dialog[bool]):
     """Yes or no; the result is whether to do it.
 
     Args:
@@ -170,7 +173,7 @@ class ConfirmDialog(ModalScreen[bool]):
         self.dismiss(yes)
 
 
-class StepDialog(ModalScreen["StepWords | None"]):
+class StepDialog(Dialog["StepWords | None"]):
     """Two fields over the screen; the result is what they say, or None if the user gave up.
 
     Args:
@@ -180,7 +183,7 @@ class StepDialog(ModalScreen["StepWords | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", priority=True, tooltip="Take the step as it stands."),
-        Binding("escape", "give_up", "Cancel", tooltip="Leave the plan as it is."),
+        Binding("escape", "give_up", "Leave", tooltip="Leave the plan as it is."),
     ]
 
     def __init__(self, heading: Content, words: StepWords) -> None:
@@ -220,11 +223,11 @@ class StepDialog(ModalScreen["StepWords | None"]):
         self.dismiss(None)
 
 
-class ModelDialog(ModalScreen[str | None]):
+class ModelDialog(Dialog[str | None]):
     """A line over the screen; the result is the model's name, or None if the user gave up."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "Cancel", tooltip="Leave; the question stays open.")
+        Binding("escape", "give_up", "Back to the question", tooltip="Leave; the question stays open.")
     ]
 
     def __init__(self, trouble: ModelTrouble) -> None:
@@ -240,7 +243,8 @@ class ModelDialog(ModalScreen[str | None]):
             yield Static(one_line(f"{self._trouble.model}: {in_line(self._trouble.reason)}"), markup=False)
             yield Input(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
             yield Static(one_line(", ".join(SPECS)), markup=False, classes="field-name")
-            yield Static(_CHOOSE_KEYS, classes="dialog-keys")
+            keys = {"enter": ("ask this one", ""), "esc": ("back to the question", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """No blinking."""
@@ -256,14 +260,11 @@ class ModelDialog(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-_CHOOSE_KEYS = "[b]enter[/b] ask this one    [b]esc[/b] back to the question"
-
-
-class ThawDialog(ModalScreen[str | None]):
+class ThawDialog(Dialog[str | None]):
     """A list over the screen; the result is the chosen tunable's name, or None if the user gave up."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "Cancel", tooltip="Hold them all as they are.")
+        Binding("escape", "give_up", "Leave", tooltip="Hold them all as they are.")
     ]
 
     def __init__(self, frozen: Configuration) -> None:
@@ -293,15 +294,15 @@ class ThawDialog(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class EditorDialog(ModalScreen[str | None]):
+class EditorDialog(Dialog[str | None]):
     """A text area over the screen; its result is the source, or None if the user gave up.
 
     The keys have priority: a text area in which tabs indent takes Esc for a way to the next widget.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Save", priority=True, tooltip="Take the kernel as it stands and approve it."),
-        Binding("escape", "give_up", "Cancel", priority=True, tooltip="Leave; the step still awaits you."),
+        Binding("ctrl+s", "save", "Approve", priority=True, tooltip="Approve the kernel as it stands now."),
+        Binding("escape", "give_up", "Leave", priority=True, tooltip="Leave; the step still awaits you."),
     ]
 
     def __init__(self, source: str, title: str, language: str) -> None:
@@ -316,7 +317,7 @@ class EditorDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog -large"):
             yield Static(one_line(self._title, "bold"), markup=False)
             yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
-            yield Static(_EDITOR_KEYS, classes="dialog-keys")
+            yield Static(self._keys("leave"), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """Colour the source."""
@@ -336,8 +337,8 @@ class EditorDialog(ModalScreen[str | None]):
             self.dismiss(None)
         else:
             self._given_up = text
-            self.query_one(".dialog-keys", Static).update(_FORGETTING_KEYS)
+            self.query_one(".dialog-keys", Static).update(self._keys("again forgets your changes"))
 
-
-_EDITOR_KEYS = "[b]ctrl+s[/b] take it and approve    [b]esc[/b] cancel"
-_FORGETTING_KEYS = "[b]ctrl+s[/b] take it and approve    [b]esc[/b] again forgets your changes"
+    @staticmethod
+    def _keys(esc: str) -> Content:
+        return keys_shown({"ctrl+s": ("approve", "save"), "esc": (esc, "give_up")})

@@ -11,7 +11,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -20,6 +19,7 @@ from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipS
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import ApprovalLevel
+from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.text.plain import keys_shown, one_line
 from tui_tuner.tui.view_model import ViewModel
 
@@ -85,11 +85,11 @@ def raised_budget(text: str) -> RaiseBudget:
         raise ValueError(f"{first['input']}: {first['msg']}") from None
 
 
-class ControlDialog(ModalScreen[Instruction | None]):
+class ControlDialog(Dialog[Instruction | None]):
     """A list over the screen; the result is what was chosen, or None if the user gave up."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "Cancel", tooltip="Leave the session as it is."),
+        Binding("escape", "give_up", "Leave", tooltip="Leave the session as it is."),
         Binding("j", "next(1)", "Down", show=False, tooltip="The next one."),
         Binding("k", "next(-1)", "Up", show=False, tooltip="The one before."),
     ]

@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.highlight import highlight
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui_tuner.format import counted
@@ -18,6 +17,7 @@ from tui_tuner.session.plan import AddStep
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import copied
+from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES
 from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, keys_shown, plain
@@ -25,7 +25,7 @@ from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, keys_shown,
 _VIEWS = ("result", "source", "diff")
 
 
-class RowDialog(ModalScreen[AddStep | None]):
+class RowDialog(Dialog[AddStep | None]):
     """The views of a row; the result is a step that starts from its source, or None.
 
     Args:
@@ -42,7 +42,7 @@ class RowDialog(ModalScreen[AddStep | None]):
         Binding("j", "scroll(1)", "Down", show=False, tooltip="A line down."),
         Binding("k", "scroll(-1)", "Up", show=False, tooltip="A line up."),
         Binding("y", "copy", "Copy", tooltip="Copy what is shown."),
-        Binding("p", "propose", "Propose", tooltip="Have a step in the plan that starts from this kernel."),
+        Binding("p", "propose", "A step from here", tooltip="Have a step in the plan that starts from this kernel."),
     ]
 
     def __init__(
@@ -77,7 +77,7 @@ class RowDialog(ModalScreen[AddStep | None]):
             yield Static(self._keys(), markup=False, classes="dialog-keys")
 
     def _keys(self) -> Content:
-        keys = {"esc": ("back to the panes", "close"), "y": ("copy", "copy")}
+        keys = {"esc": ("close", "close"), "y": ("copy", "copy")}
         if len(self._views) > 1:
             keys["d"] = ("next view", "turn(1)")
         if self.check_action("propose", ()):

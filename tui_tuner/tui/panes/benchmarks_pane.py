@@ -56,8 +56,7 @@ class FilterInput(Input):
         """The user is done with the filter."""
 
     def action_leave(self) -> None:
-        """Empty the filter and say so."""
-        self.value = ""
+        """Say so."""
         self.post_message(self.FilterLeft())
 
 
@@ -71,7 +70,7 @@ class BenchmarksPane(Pane):
 ★ is the incumbent. `o` goes on to the next order, `O` turns it round; so does a click on a heading. `/` filters by
 words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
 `time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
-shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate.
+shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate. Esc shows all rows again.
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 
 `=` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the device
@@ -260,11 +259,19 @@ over its values, each with the number of its failures; equal heights are equal f
         self._draw()
 
     @on(Input.Submitted, "#filter")
-    def _to_table(self) -> None:
+    def _to_table(self, message: Input.Submitted) -> None:
+        self._line.display = bool(message.value.strip())
         self.focus_target().focus()
 
+    @property
+    def filters(self) -> bool:
+        """Whether there is a filter, and keys are for the table."""
+        return self.has_class("-active") and bool(self._line.display)
+
     @on(FilterInput.FilterLeft)
-    def _close_filter(self) -> None:
+    def show_all(self) -> None:
+        """Filter no more."""
+        self.query_one(FilterInput).value = ""
         self._line.display = False
         self.focus_target().focus()
 

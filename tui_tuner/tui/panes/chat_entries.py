@@ -78,8 +78,10 @@ def _line(event: Event, view: SubjectView) -> Content | None:
 def _other_line(event: Event) -> Content | None:
     """What is told of a model that fails, and of what the user had done."""
     match event:
-        case CallFailed() | AnswerFailed():
+        case CallFailed():
             return _failure(event.reason)
+        case AnswerFailed():
+            return Content.styled("✗ no answer: ", "bold $text-error") + plain(event.reason, "$text-error")
         case HelpAsked():
             return _failure(f"{event.trouble.purpose}: {event.trouble.reason}")
         case HelpGiven():

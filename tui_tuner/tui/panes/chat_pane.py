@@ -102,8 +102,7 @@ class EntryLine(Horizontal):
 
 
 _SAY = "a question, or /hint /try /stop"
-_OVER = "the session is over"
-_WHY = "Enter rejects, Esc leaves"
+_WHY = "why; Enter rejects, Esc leaves"
 _KEPT = 200
 
 
@@ -218,7 +217,7 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
 
     def targets(self) -> Iterator[Target]:
         """The line to type into."""
-        if self._say.display and self._lines[self._say].display:
+        if not self._say.disabled and self._lines[self._say].display:
             yield Target(self._lines[self._say].region.offset, self.start_words)
 
     def offer_rejection(self, awaiting: bool) -> None:
@@ -243,6 +242,14 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
     def forget_words(self) -> None:
         """Empty the line of words for the model: they are told."""
         self._say.value = ""
+
+    def _end(self) -> None:
+        """Take no more words: the session is over."""
+        if self._say.has_focus:
+            self._log.focus()
+        self._open(self._say)
+        self._say.value, self._say.placeholder, self._say.disabled = "", "the session is over", True
+        self._lines[self._say].sign(Content())
 
     def _open(self, entry: ChatInput) -> None:
         for other, line in self._lines.items():
@@ -287,7 +294,8 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
         """Append what the news say; the words of a streaming reply are added all at once."""
         best = self._view.best(view_model) or view_model.baseline
         self._best = "" if best is None else best.source
-        self._say.placeholder = _SAY if view_model.finished is None else _OVER
+        if view_model.finished is not None and not self._say.disabled:
+            self._end()
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
         entries: list[Widget] = []
         words: dict[tuple[str, int], tuple[str, str]] = {}

@@ -16,12 +16,12 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.text import clean
+from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
 from tui_tuner.tui.text.plain import keys_shown, one_line
 
@@ -65,7 +65,7 @@ class _ProblemArea(TextArea):
         return style_of(self.app.theme_variables, *_STYLES[name])
 
 
-class ProblemForm(ModalScreen[Chosen | None]):
+class ProblemForm(Dialog[Chosen | None]):
     """The text of a problem file; the result is what to do with it, None where the user leaves.
 
     Args:
@@ -77,10 +77,10 @@ class ProblemForm(ModalScreen[Chosen | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", priority=True, tooltip="Write the file; a run that waits for it starts."),
-        Binding("ctrl+r", "start", "Start", priority=True, tooltip="Start the run that waits, and write no file."),
+        Binding("ctrl+r", "start", "Start unsaved", priority=True, tooltip="Start the run that waits; write no file."),
         Binding("ctrl+g", "next_guess", "Next guess", priority=True, tooltip="Go to the next line that is a guess."),
         Binding("ctrl+l", "fault", "To the fault", priority=True, tooltip="Go to the line that is wrong."),
-        Binding("escape", "give_up", "Cancel", priority=True, tooltip="Leave the file as it is, and start nothing."),
+        Binding("escape", "give_up", "Leave", priority=True, tooltip="Leave the file as it is, and start nothing."),
     ]
 
     def __init__(
@@ -124,6 +124,7 @@ class ProblemForm(ModalScreen[Chosen | None]):
         self._fault, self._line = fault_in(self._file, text)
         self.query_one("#verdict", Static).update(self._verdict(text))
         self.query_one("#form-keys", Static).update(keys_shown(self._keys(), "  "))
+        self.refresh_bindings()
 
     def _verdict(self, text: str) -> Content:
         if self._fault:
@@ -146,8 +147,8 @@ class ProblemForm(ModalScreen[Chosen | None]):
         return {**keys, "esc": ("leave", "give_up")}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a run that waits can be started."""
-        return action != "start" or self._told is not None
+        """Only a run that waits can be started, and only a fault with a line be gone to."""
+        return {"start": self._told is not None, "fault": self._line is not None}.get(action, True)
 
     def action_next_guess(self) -> None:
         """Go to the next line that is a guess, from the top again behind the last."""

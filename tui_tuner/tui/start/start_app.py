@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on, work
-from textual.app import App, ComposeResult
+from textual.actions import parse
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
 from textual.geometry import Offset
 from textual.getters import query_one
+from textual.screen import Screen
 from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static
@@ -30,27 +32,19 @@ from tui_tuner.format import counted
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
-from tui_tuner.tui.keys import START_BINDINGS, KeyLine, checked_keymap
+from tui_tuner.tui.key_line import KeyLine
+from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words
 from tui_tuner.tui.start.how import How
+from tui_tuner.tui.start.lists import Choices, kernel_line, run_line, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
-from tui_tuner.tui.text.plain import one_line, plain
+from tui_tuner.tui.text.plain import plain
 from tui_tuner.tui.themes import use_themes
 
 _SIDE_BY_SIDE = 70
 """From so many cells on there is room for the fields beside the kernels."""
 _FEW_KERNELS = 6
 """Lines of their list above the fields at most."""
-
-
-class Choices(OptionList):
-    """A list of which Enter takes what is selected, with its title in the frame."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "run the command", tooltip="Run the command.")]
-
-    def __init__(self, title: str, *options: Option) -> None:
-        super().__init__(*options, id=title.lower(), compact=True, markup=False)
-        self.border_title = title
 
 
 class StartApp(App[list[str]]):
@@ -117,10 +111,10 @@ class StartApp(App[list[str]]):
         choices = Horizontal(id="choices")
         self._stack(choices, self.size.width)
         with choices:
-            lines = (Option(_kernel_line(*each)) for each in self._kernels_here)
-            yield Choices("Kernels", *lines)
+            lines = (Option(kernel_line(*each)) for each in self._kernels_here)
+            yield titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
             yield How()
-        yield Choices("Runs")
+        yield titled(Choices(id="runs", compact=True, markup=False), "Runs")
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -178,7 +172,7 @@ class StartApp(App[list[str]]):
         at = self._runs.highlighted
         self._cards = [] if self._world is None else self._world.runs()
         self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
-        self._runs.set_options([Option(_run_line(card, marked=card == self._marked)) for card in self._cards])
+        self._runs.set_options([Option(run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
         self._show_command()
 
@@ -231,7 +225,12 @@ class StartApp(App[list[str]]):
         """Keys of runs act where a run is selected; those of the app below a dialog do not."""
         if len(self.screen_stack) > 1 and action not in ("quit", "answer"):
             return action not in _OWN
-        on_runs = self.screen.focused is not None and self.screen.focused.id == "runs" and self._card is not None
+        return self._acts(action, parameters)
+
+    def _acts(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Whether there is something to do it to, also below a dialog."""
+        focused = self.screen_stack[0].focused
+        on_runs = focused is not None and focused.id == "runs" and self._card is not None
         if action == "run":
             return on_runs and self._card is not None and parameters[0] in self._card.actions
         if action in ("compare", "delete"):
@@ -266,7 +265,7 @@ class StartApp(App[list[str]]):
         if await self.push_screen_wait(ProblemForm(file, text)):
             self._kernels_here = [(file, has or file == kernel) for file, has in self._kernels_here]
             at = self._kernels.highlighted
-            self._kernels.set_options([Option(_kernel_line(*each)) for each in self._kernels_here])
+            self._kernels.set_options([Option(kernel_line(*each)) for each in self._kernels_here])
             self._kernels.highlighted = at
 
     def action_compare(self) -> None:
@@ -312,7 +311,7 @@ class StartApp(App[list[str]]):
         """Show a letter on each kernel, run and field, and go where one is pressed."""
         targets: list[Target] = []
         for options in (self._kernels, self._runs):
-            targets += option_targets(options, lambda index, options=options: _select(options, index))  # type: ignore[misc]
+            targets += option_targets(options, lambda index, options=options: select(options, index))  # type: ignore[misc]
         targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in self._how.inputs()]
         self.push_screen(JumpScreen(targets), gone_to)
 
@@ -321,8 +320,21 @@ class StartApp(App[list[str]]):
         from tui_tuner.tui.help import key_lines, names_of_keys
 
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        lines = key_lines(START_BINDINGS, names)
+        lines = key_lines([*Choices.OWN, *START_BINDINGS], names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Textual's commands and every key of the start screen that acts now."""
+        from tui_tuner.tui.help import names_of_keys
+
+        yield from (command for command in super().get_system_commands(screen) if command.title not in TEXTUALS)
+        names = names_of_keys(self._keymap_wanted, self.get_key_display)
+        for binding in START_BINDINGS if screen is self.screen_stack[0] else ():
+            _, name, parameters = parse(binding.action)
+            if name != "quit" and self._acts(name, parameters):
+                yield SystemCommand(
+                    *command_words(binding, names(binding)), lambda act=binding.action: self.run_action(act)
+                )
 
     def action_copy_command(self) -> None:
         """Copy the command."""
@@ -330,21 +342,3 @@ class StartApp(App[list[str]]):
 
 
 _OWN = ("problem", "run", "compare", "delete", "copy_command", "save", "leave_field", "jump", "keys")
-
-
-def _select(options: OptionList, index: int) -> None:
-    options.focus()
-    options.highlighted = index
-
-
-def _kernel_line(file: Path, has_problem: bool) -> Content:
-    mark = Content("") if has_problem else Content.styled("  no problem file yet", "dim")
-    return one_line(str(file), "bold") + mark
-
-
-def _run_line(card: RunCard, *, marked: bool) -> Content:
-    gain = "" if card.speedup is None else f"{card.speedup:.2f}x"
-    mark = "=" if marked else " "
-    began = card.created[:16].replace("T", " ")
-    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {began:<16}  {card.strategy:<12.12} "
-    return plain(words) + one_line(card.path.name)

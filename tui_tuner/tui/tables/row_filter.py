@@ -72,6 +72,7 @@ class RowFilter:
     Args:
         text: as in `wrong result` or `time < 0.2 and status == ok`.
         tunables: their names, where an expression is to be refused that names what there is not.
+        short: short names of tunables -> their names, as the table has them over its values.
 
     Attributes:
         text: as given.
@@ -81,22 +82,30 @@ class RowFilter:
         ExpressionError: the expression is none, or names what is not known.
     """
 
-    def __init__(self, text: str, tunables: Collection[str] | None = None) -> None:
+    def __init__(
+        self, text: str, tunables: Collection[str] | None = None, short: Mapping[str, str] | None = None
+    ) -> None:
         self.text = text
         self.given_ms: float | None = None
-        self._words = text.lower().split()
+        self._short = short or {}
+        self._words = [self._whole(word) for word in text.lower().split()]
         self._expression: Parsed | None = None
         if _EXPRESSION.search(text):
             self._expression = parse(text.strip())
             if tunables is not None:
-                check(text.strip(), {*_MEASURES, _SPEEDUP, *_WORDS, *tunables})
+                check(text.strip(), {*_MEASURES, _SPEEDUP, *_WORDS, *tunables, *self._short})
+
+    def _whole(self, word: str) -> str:
+        """A word such as `bsx=64` with the tunable's name as it is in a row."""
+        name, sign, value = word.partition("=")
+        return f"{self._short[name].lower()}={value}" if sign and name in self._short else word
 
     def takes(self, row: EvaluationRow, title: str) -> bool:
         """Whether a row is wanted; one that lacks a number which is compared is not."""
         if self._expression is None:
             return not self._words or matches(row, title, self._words)
         try:
-            return bool(self._expression.value(_RowNames(row, self.given_ms)))
+            return bool(self._expression.value(_RowNames(row, self.given_ms, self._short)))
         except ExpressionError:
             return False
 
@@ -104,9 +113,10 @@ class RowFilter:
 class _RowNames(Mapping[str, object]):
     """What the names in an expression mean for a row; only those that it reads are looked up."""
 
-    def __init__(self, row: EvaluationRow, given_ms: float | None) -> None:
+    def __init__(self, row: EvaluationRow, given_ms: float | None, short: Mapping[str, str]) -> None:
         self._row = row
         self._given_ms = given_ms
+        self._short = short
 
     def __getitem__(self, name: str) -> object:
         measure = _MEASURES.get(name)
@@ -115,7 +125,8 @@ class _RowNames(Mapping[str, object]):
         elif name == _SPEEDUP:
             found = self._given_ms and self._given_ms / self._row.time
         else:
-            found = self._row.configuration.get(name, name if name in _WORDS else None)
+            whole = self._short.get(name, name)
+            found = self._row.configuration.get(whole, name if name in _WORDS else None)
         if found is None:
             raise KeyError(name)
         return found

@@ -1,0 +1,89 @@
+"""The last line of every screen: the keys that act now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_tuner.tui.keys import ANSWERING, HELPING
+from tui_tuner.tui.text.plain import clickable
+
+
+class KeyLine(Widget):
+    """The keys that act now, as many as fit; each can be clicked."""
+
+    auto_links = False
+
+    def on_mount(self) -> None:
+        """Follow the bindings of the screen, and of what is opened over it."""
+        for signal in (self.screen.bindings_updated_signal, self.app.screen_change_signal):
+            signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> Content:
+        """One line; help, commands and quit are always there."""
+        return key_line(self._entries(), self.content_size.width)
+
+    def _entries(self) -> list[KeyEntry]:
+        """What acts now; of several keys the shortest."""
+        shown: dict[str, KeyEntry] = {}
+        for active in self.app.screen.active_bindings.values():
+            binding = active.binding
+            if not (binding.show and active.enabled):
+                continue
+            key = self.app.get_key_display(binding)
+            if binding.action not in shown or len(key) < len(shown[binding.action].key):
+                place = "app" if active.node is self.app else "screen"
+                action, rank = f"{place}.{binding.action}", _rank(binding)
+                words = binding.description[:1].lower() + binding.description[1:]
+                shown[binding.action] = KeyEntry(key, words, action, rank)
+        return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
+
+
+class KeyEntry(NamedTuple):
+    """A key, what it does, the action behind it; of too many keys those of the highest rank go first."""
+
+    key: str
+    description: str
+    action: str
+    rank: int = 3
+
+
+_ANSWER, _LAST, _WHY, _OTHER = range(4)
+"""What answers a question is always there; help and quit stand at the end and go last, before them what explains it."""
+
+
+def _rank(binding: Binding) -> int:
+    if binding.group in (ANSWERING, HELPING):
+        return _ANSWER
+    if binding.description in ("help", "quit"):
+        return _LAST
+    return _WHY if binding.id == "facts" else _OTHER
+
+
+def key_line(entries: list[KeyEntry], width: int) -> Content:
+    """The keys that fit into `width` cells."""
+    shown, gap = list(entries), "  "
+    while _too_long(shown, gap, width):
+        worst = max(entry.rank for entry in shown)
+        if worst == _ANSWER:
+            shown = [entry._replace(description=_SHORTER.get(entry.description, entry.description)) for entry in shown]
+            gap = " "
+            break
+        shown.remove([entry for entry in shown if entry.rank == worst][-1])
+    return Content(gap).join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
+
+
+_SHORTER = {"approve all": "all", "other model": "model", "skip call": "skip", "search only": "search"}
+"""What answers a question, where there is little room for it."""
+
+
+def _too_long(entries: list[KeyEntry], gap: str, width: int) -> bool:
+    return len(gap.join(f"{entry.key} {entry.description}" for entry in entries)) > width
+
+
+def _key_item(entry: KeyEntry) -> Content:
+    style = "bold $text-warning" if entry.rank == _ANSWER else "bold $footer-key-foreground"
+    return clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
