@@ -25,21 +25,20 @@ def loaded_by(module: str, directory: Path) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "tui_tuner.session.session",
-        "tui_tuner.strategies.choose",
-        "tui_tuner.evaluate.local",
-        "tui_tuner.evaluate.runner.server",
-        "tui_tuner.problem.load",
-        "tui_tuner.llm.choose",
-        "tui_tuner.search.client",
-        "tui_tuner.report",
-    ],
+ROOMS = (
+    "tui_tuner.session.session",
+    "tui_tuner.strategies.choose",
+    "tui_tuner.evaluate.local",
+    "tui_tuner.evaluate.runner.server",
+    "tui_tuner.problem.load",
+    "tui_tuner.llm.choose",
+    "tui_tuner.search.client",
+    "tui_tuner.report",
 )
-def test_no_room_of_the_engine_loads_a_screen_or_a_vendors_package(tmp_path: Path, module: str) -> None:
-    loaded = loaded_by(module, tmp_path)
+
+
+def test_no_room_of_the_engine_loads_a_screen_or_a_vendors_package(tmp_path: Path) -> None:
+    loaded = loaded_by(", ".join(ROOMS), tmp_path)
 
     assert "tui_tuner" in loaded
     assert not loaded & (SCREENS | VENDORS)
@@ -49,9 +48,8 @@ def test_the_command_line_loads_no_screen_and_no_vendors_package(tmp_path: Path)
     assert not loaded_by("tui_tuner.cli, tui_tuner.headless", tmp_path) & (SCREENS | VENDORS)
 
 
-@pytest.mark.parametrize("module", ["tui_tuner.tui.app", "tui_tuner.tui.screen"])
-def test_the_screen_loads_no_vendors_package(tmp_path: Path, module: str) -> None:
-    loaded = loaded_by(module, tmp_path)
+def test_the_screen_loads_no_vendors_package(tmp_path: Path) -> None:
+    loaded = loaded_by("tui_tuner.tui.app, tui_tuner.tui.screen", tmp_path)
 
     assert loaded >= SCREENS, "else the test above could not fail"
     assert not loaded & VENDORS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import sys
 from pathlib import Path
@@ -101,6 +102,21 @@ async def test_a_missing_torch_is_said(tmp_path: Path) -> None:
     found, why = await _time_of(problem, tmp_path / "log")
     assert found is None
     assert why == "the library cannot be timed: torch is not installed"
+
+
+async def test_a_library_whose_end_is_not_waited_for_leaves_no_pipe_open(tmp_path: Path) -> None:
+    library = NamedLibrary(tmp_path / "log")
+    await library.begin()
+    child = library._child
+    assert child is not None
+    closing = asyncio.create_task(library.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert child.input is not None
+    assert child.input.is_closing()
+    await child.wait()
 
 
 def test_the_best_beside_the_library_in_words() -> None:

@@ -164,6 +164,19 @@ async def test_a_request_to_end_that_is_cancelled_kills_at_once() -> None:
     child.close()
 
 
+async def test_the_pipes_of_a_child_are_closed_though_its_end_is_not_waited_for() -> None:
+    child = await start(python(DEAF, has_input=True))
+    await line(child)
+    ending = asyncio.create_task(child.dispose())
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert child.input is not None
+    assert child.input.is_closing()
+    assert await child.wait() == -signal.SIGKILL
+
+
 FAR = (
     "import os, subprocess, sys, time\n"
     f"child = subprocess.Popen([sys.executable, '-S', '-c', {DEAF!r}], start_new_session=True)\n"

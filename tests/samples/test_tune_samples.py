@@ -23,13 +23,17 @@ SOURCES = sorted(path for path in SAMPLES.iterdir() if path.suffix in DEVICES)
 EVALUATIONS = 2
 SMALLER = {
     "jacobi": ("width = 4096 ", "width = 256 "),
-    "matvec": ("rows = 4096", "rows = 512"),
+    "matvec": ("rows = 4096", "rows = 128"),
     "matmul": ("sizes = { n = 256 }", "sizes = { n = 128 }"),
     "matmul_tiled": ("sizes = { n = 256 }", "sizes = { n = 128 }"),
     "transpose": ("sizes = { rows = 1024, columns = 1024 }", "sizes = { rows = 256, columns = 256 }"),
     "convolution2d": ("sizes = { height = 256, width = 256 }", "sizes = { height = 128, width = 128 }"),
     "convolution2d_tiled": ("sizes = { height = 256, width = 256 }", "sizes = { height = 128, width = 128 }"),
     "vector_add": ("n = 1048576", "n = 65536"),
+    "histogram": ("sizes = { n = 1048576 }", "sizes = { n = 65536 }"),
+    "reduction": ("[emulator]\nsizes = { n = 65536 }", "[emulator]\nsizes = { n = 16384 }"),
+    "softmax": ("sizes = { rows = 2048, columns = 512 }", "sizes = { rows = 128, columns = 512 }"),
+    "stencil3d": ("sizes = { depth = 64, height = 64, width = 64 }", "sizes = { depth = 16, height = 64, width = 64 }"),
 }
 """What is tuned at the size that a sample has, also for the emulator, takes seconds with all checks."""
 

@@ -136,6 +136,19 @@ async def test_a_process_that_loaded_ahead_is_the_one_that_searches(ours):
         await process.close()
 
 
+async def test_an_end_that_is_not_waited_for_leaves_no_pipe_open():
+    process = SearchProcess()
+    await process.load("no such strategy")
+    child = process._talk.child
+    closing = asyncio.create_task(process.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert child.output._transport.is_closing()
+    await child.wait()
+
+
 async def test_a_process_that_died_while_it_loaded_is_replaced(ours):
     process = SearchProcess()
     try:

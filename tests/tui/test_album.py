@@ -74,13 +74,16 @@ SESSIONS: dict[str, tuple[Callable[[], ScriptedRun], States]] = {
 
 
 async def album(pilot: Pilot[object], states: States) -> str:
-    """Each state at each size."""
-    pages = []
+    """Each state at each size, going on in the size that the state before ended with."""
+    pages, sizes = [], SIZES
     for name, keys in states.items():
         await pilot.press(*keys)
-        for size in SIZES if name != JUMP else SIZES[-1:]:  # which a change of the size ends
+        shown = {}
+        for size in sizes if name != JUMP else SIZES[-1:]:  # which a change of the size ends
             await pilot.resize_terminal(*size)
-            pages.append(f"=== {name}, {size[0]}x{size[1]}\n{await _calm_text(pilot)}")
+            shown[size] = f"=== {name}, {size[0]}x{size[1]}\n{await _calm_text(pilot)}"
+        sizes = sizes[::-1]
+        pages += [shown[size] for size in SIZES if size in shown]
     return "\n".join(pages)
 
 

@@ -107,8 +107,7 @@ class NamedLibrary:
         """End its process, if it runs."""
         if self._child is not None:
             child, self._child = self._child, None
-            await child.kill()
-            child.close()
+            await child.dispose()
 
 
 def _reason(said: bytes) -> str:

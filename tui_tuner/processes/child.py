@@ -196,6 +196,13 @@ class Child:
         """Close our ends of its pipes, whatever was not read or written yet."""
         self._pipes.close()
 
+    async def dispose(self) -> None:
+        """Kill all of it and close our ends of its pipes. Cancelled meanwhile, it closes them all the same."""
+        try:
+            await self.kill()
+        finally:
+            self.close()
+
 
 @asynccontextmanager
 async def running(program: Program) -> AsyncIterator[Child]:
@@ -208,10 +215,7 @@ async def running(program: Program) -> AsyncIterator[Child]:
     try:
         yield child
     finally:
-        try:
-            await child.kill()
-        finally:
-            child.close()
+        await child.dispose()
 
 
 async def start(program: Program) -> Child:
@@ -259,10 +263,7 @@ async def _raise_unless_started(child: Child, status: asyncio.StreamReader | Non
         if number:
             raise OSError(int(number), os.strerror(int(number)), program)
     except BaseException:
-        try:
-            await child.kill()
-        finally:
-            child.close()
+        await child.dispose()
         raise
 
 

@@ -159,12 +159,14 @@ class _Talk:
 
     async def close(self) -> None:
         """Kill the process, if it still runs, and wait until it is gone."""
-        await self.child.kill()
-        self._writer.close()
+        try:
+            await self.child.kill()
+            await self._listening
+        finally:
+            self.child.close()
+            self._writer.close()
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
-        await self._listening
-        self.child.close()
 
     async def _listen(self) -> None:
         assert self.child.output is not None  # noqa: S101 - it was started with a pipe

@@ -151,9 +151,10 @@ class RunnerProcess:
     async def kill(self) -> int | None:
         """End the process and all it started; its exit status, None if it cannot be had."""
         self._writer.close()
-        code = await self._child.kill()
-        self._around.remove()
-        return code
+        try:
+            return await self._child.kill()
+        finally:
+            self._around.remove()
 
 
 def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
