@@ -299,6 +299,36 @@ def test_what_is_kept_of_timed_inputs_is_found_when_others_are_in_the_same_memor
     assert "inputs with few elements changed: y[" in comparison.failure.message
 
 
+class KeepsByContent:
+    """Right for whatever is in the memory, and ten times as fast where it has computed the same before."""
+
+    def __init__(self) -> None:
+        self.kept: set[bytes] = set()
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        as_given(y, x, n)
+        if x.tobytes() in self.kept:
+            return 0.1
+        self.kept.add(x.tobytes())
+        return 1.0
+
+
+def depends_on_its_inputs(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    as_given(y, x, n)
+    return 0.5 + float(np.abs(x[:3]).sum() % 1)
+
+
+def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(tmp_path: Path) -> None:
+    device = NumpyDevice(given=as_given, kept=KeepsByContent(), honest=depends_on_its_inputs)
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    found = workbench.compare(executable("given"), executable("kept"), 0.01).comparison.failure
+    assert found is not None
+    assert found.kind is FailureKind.IMPLAUSIBLE
+    assert found.message == "1 ms on inputs that it has not seen, and 0.1 ms on the same again: it keeps results"
+    assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
 def test_a_hopeless_kernel_is_cut_short(tmp_path: Path) -> None:
     def slow(y: np.ndarray, x: np.ndarray, n: int) -> float:
         as_given(y, x, n)

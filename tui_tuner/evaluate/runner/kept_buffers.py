@@ -7,22 +7,11 @@ from contextlib import contextmanager
 
 from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault
+from tui_tuner.evaluate.runner.faults import ResultMismatch
 from tui_tuner.evaluate.verify.datasets import LaunchData
 from tui_tuner.problem.textures import Texture
 
 NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
-
-
-class ResultMismatch(Exception):
-    """A launch that ran and computed something else.
-
-    Args:
-        data: what it was launched with.
-    """
-
-    def __init__(self, message: str, data: LaunchData) -> None:
-        super().__init__(message)
-        self.data = data
 
 
 class KeptBuffers:

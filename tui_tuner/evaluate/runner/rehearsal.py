@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import DeviceFault
-from tui_tuner.evaluate.runner.kept_buffers import ResultMismatch
+from tui_tuner.evaluate.runner.faults import ResultMismatch
 from tui_tuner.evaluate.runner.protocol import Executable, RehearsalAnswer
 from tui_tuner.evaluate.runner.workbench import Workbench
 

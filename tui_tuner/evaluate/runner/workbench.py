@@ -15,12 +15,14 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
-from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers, ResultMismatch
+from tui_tuner.evaluate.results import Comparison, Determinism, FailureKind, Timing
+from tui_tuner.evaluate.runner.faults import ResultMismatch, failed
+from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
+from tui_tuner.evaluate.verify.unseen import ROUNDS, refuse_kept_results
 from tui_tuner.problem.inputs import array_bytes, constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
@@ -77,7 +79,7 @@ class Workbench:
             self._timed, *self._structured = self._fresh(last, self._textures(last))
             self._pin((*self._tests, self._timed, *self._structured))
         except DeviceFault as fault:
-            return _failed(fault)
+            return failed(fault)
         outcome = self.evaluate(baseline, None)
         if outcome.timing is not None:
             self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
@@ -114,7 +116,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.evaluate(executable, best_ms)
-            return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
+            return failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
             timing=timing,
             error=max(error, timed_error),
@@ -131,7 +133,7 @@ class Workbench:
             with self._loaded(late) as kernel:
                 return EvaluationAnswer(error=self._verify(kernel, sets, late))
         except (DeviceFault, ResultMismatch) as fault:
-            return _failed(fault, f"{ORDERCHECK}: where blocks begin late and in another order, ")
+            return failed(fault, f"{ORDERCHECK}: where blocks begin late and in another order, ")
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
@@ -143,9 +145,9 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.compare(incumbent, challenger, delta)
-            failed = _failed(fault)
-            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
-            return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
+            answer = failed(fault)
+            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=answer.failure)
+            return ComparisonAnswer(comparison=comparison, fatal=answer.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
         """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
@@ -200,9 +202,14 @@ class Workbench:
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
-                said = self._determinism(new, buffers, challenger) if low > 1 + delta else None
+                is_faster = low > 1 + delta
+                said = self._determinism(new, buffers, challenger) if is_faster else None
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
+                if is_faster:
+                    self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
+                    pair = (old, incumbent.shapes[-1].geometry), (new, challenger.shapes[-1].geometry)
+                    refuse_kept_results(self._device, self._problem, *pair, buffers, self._limit_s)
             self._verify(new, [one for one in others if one is not changed], challenger)
         comparison = Comparison(
             ratio=ratio,
@@ -340,11 +347,3 @@ class Workbench:
             yield kernel
         finally:
             self._device.unload(kernel)
-
-
-def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
-    if isinstance(fault, ResultMismatch):
-        failure = Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
-        return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
-    failure = Failure(kind=fault.kind, message=f"{where}{fault.message}")
-    return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
