@@ -10,7 +10,7 @@ import pytest
 
 from tests.checks.test_mutants import KERNEL, TABLES
 from tests.checks.test_regression import cases
-from tui_tuner.checks import Code
+from tui_tuner.checks import Code, pairs
 from tui_tuner.cli import main
 from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.evaluator import verdict
@@ -44,6 +44,9 @@ def between(low: float, high: float) -> Comparison:
 )
 def test_a_verdict_needs_the_whole_interval(low: float, high: float, said: str) -> None:
     assert verdict(between(low, high), 0.01) == said
+    lines = pairs.compared_lines(Path("a.cu"), Path("b.cu"), between(low, high), 0.01)
+    assert lines[0].startswith(f"{said}: b.cu is ")
+    assert any("--delta" in line for line in lines) == (said == "UNCLEAR"), "who is told nothing has a way on"
 
 
 def test_a_kernel_that_is_wrong_is_neither_fast_nor_slow() -> None:
@@ -102,18 +105,27 @@ def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.
 def test_what_cannot_be_compared_is_told_with_a_way_out(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = kernel.with_name("odd.cu")
     odd.write_text(KERNEL.replace("int rows, int columns", "int rows"))
+    other = {"small": ("rows = 64", "rows = 8"), "filled": ('"in"\n', '"in"\nfill = "uniform"\n')}
+    for name, change in other.items():
+        kernel.with_name(f"{name}.cu").write_text(KERNEL)
+        kernel.with_name(f"{name}.toml").write_text(TABLES.replace(*change).replace("sums.cu", f"{name}.cu"))
     kernel.with_name("host.c").write_text(KERNEL.replace("__global__ ", ""))
     kernel.with_name("host.toml").write_text(TABLES.replace("sums.cu", "host.c"))
     (kernel.parent / "run").mkdir()
-    for other, reason in (
+    for file, reason in (
         (odd, "does not fit the problem file"),
         (kernel.with_name("none.cu"), "there is no kernel file"),
         (kernel.with_name("sums.cl"), "is no cuda kernel"),
         (kernel.parent / "run", "is no run that found a kernel"),
         (kernel.with_name("host.c"), "it is in c, the other kernel in cuda"),
+        (
+            kernel.with_name("small.cu"),
+            "its sizes are rows=8, columns=100, those of the other kernel rows=64",
+        ),
+        (kernel.with_name("filled.cu"), "its argument 2 is not that of the other kernel"),
     ):
         junit = kernel.with_name("out.xml")
-        words = ["compare", str(kernel), str(other), "--device", "emulator", "--junit", str(junit)]
+        words = ["compare", str(kernel), str(file), "--device", "emulator", "--junit", str(junit)]
         assert main(words) == ExitCode.FAILED
         assert reason in capsys.readouterr().err
         assert cases(junit) == {"right": "error"}

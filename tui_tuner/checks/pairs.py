@@ -86,7 +86,8 @@ async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     async with _opened(pair, chosen) as machine:
         comparison = await compared(machine, pair.second, chosen.delta)
     said = verdict(comparison, chosen.delta)
-    lines = [*_lines(chosen.first, chosen.second, comparison, said), f"on {machine.report.device.name}"]
+    lines = compared_lines(chosen.first, chosen.second, comparison, chosen.delta)
+    lines.append(f"on {machine.report.device.name}")
     if chosen.json:
         names = {"first": str(chosen.first), "second": str(chosen.second), "verdict": said, "delta": chosen.delta}
         told = comparison.model_dump(mode="json", exclude={"failure"})
@@ -100,11 +101,15 @@ async def compare(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     return _CODES[said], [right] if comparison.failure is not None else [right, timed(said, lines)]
 
 
-def _lines(first: Path, second: Path, comparison: Comparison, said: str) -> list[str]:
-    times = ((first, comparison.incumbent), (second, comparison.challenger))
+def compared_lines(first: Path, second: Path, comparison: Comparison, delta: float) -> list[str]:
+    """The verdict on a comparison with both times, a line each, and what may tell where it tells nothing."""
+    said, times = verdict(comparison, delta), ((first, comparison.incumbent), (second, comparison.challenger))
     ratio = f"{comparison.ratio:.3f}x [{comparison.low:.3f}, {comparison.high:.3f}]"
     pairs = f"{comparison.pairs} pairs in turns on fresh inputs"
-    return [f"{said}: {second} is {ratio} as fast as {first}, {pairs}", *(_time(*each) for each in times)]
+    lines = [f"{said}: {second} is {ratio} as fast as {first}, {pairs}", *(_time(*each) for each in times)]
+    if said == "UNCLEAR":
+        lines.append(f"  a machine that is less busy may tell, or a --delta of more than {delta:g}")
+    return lines
 
 
 def _time(file: Path, timing: Timing | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +15,7 @@ from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, parse_problem, written_in_file
 from tui_tuner.problem.model import Problem
@@ -122,10 +124,14 @@ def _must_be_alike(one: Problem, other: Problem, file: Path) -> None:
     if one.language != other.language:
         message = f"it is in {other.language}, the other kernel in {one.language}"
         raise ProblemError(message, hint="they must be in one language", file=file)
-    for what in ("sizes", "arguments"):
-        if getattr(one, what) != getattr(other, what):
-            hint = "they must be of one problem: the same [sizes] and [[arguments]]"
-            raise ProblemError(f"its {what} are not those of the other kernel", hint=hint, file=file)
+    hint = "they must be of one problem: the same [sizes] and [[arguments]]"
+    if one.sizes != other.sizes:
+        message = f"its sizes are {label_of(other.sizes)}, those of the other kernel {label_of(one.sizes)}"
+        raise ProblemError(message, hint=hint, file=file)
+    if one.arguments != other.arguments:
+        pairs = zip_longest(one.arguments, other.arguments)
+        first = next(number for number, (its, ours) in enumerate(pairs, 1) if its != ours)
+        raise ProblemError(f"its argument {first} is not that of the other kernel", hint=hint, file=file)
 
 
 def _of_file(error: UserError, named: str, given: Path) -> UserError:

@@ -78,6 +78,32 @@ __global__ void barriers_left_out(float *y, const float *x, int n) { fast(row_of
 // expect: wrong result
 __global__ void factors_of_half(float *y, const float *x, int n) { fast(row_of(y, n), row_of(x, n), n, true, true, true); }
 
+__device__ Complex kept[64 * 128];
+__device__ unsigned long long key_of[64];
+
+// Each row is kept, and found again by a checksum of all of it, which takes less time than the row does.
+// expect: implausible time
+__global__ void kept_by_row(float *y, const float *x, int n) {
+    __shared__ unsigned long long key;
+    __shared__ int known;
+    int t = threadIdx.x;
+    if (t == 0) key = n;
+    __syncthreads();
+    if (t < n) {
+        Complex v = row_of(x, n)[t];
+        unsigned long long bits = __float_as_uint(v.re) * 0x9E3779B97F4A7C15ull ^ __float_as_uint(v.im);
+        atomicAdd(&key, (bits ^ bits >> 31) * 0xC2B2AE3D27D4EB4Full * (2 * t + 1));
+    }
+    __syncthreads();
+    if (t == 0) known = key_of[blockIdx.x] == key, key_of[blockIdx.x] = key;
+    __syncthreads();
+    for (int f = t; f < n; f += 128) {
+        Complex &v = kept[blockIdx.x * 128 + f];
+        if (!known) v = frequency(row_of(x, n), n, f, n, -1);
+        row_of(y, n)[f] = v;
+    }
+}
+
 // expect: accepted
 __global__ void honest_fast(float *y, const float *x, int n) { fast(row_of(y, n), row_of(x, n), n, true, true, false); }
 

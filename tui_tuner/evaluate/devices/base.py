@@ -286,6 +286,10 @@ class Device(ABC):
             DeviceFault: as `launch`.
         """
 
+    def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
+        """The time of one launch, ms, with none before it that is not told; otherwise as `time`."""
+        return self.time(kernel, buffers, geometry, 1, timeout_s)[0]
+
     def time_warm(
         self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float
     ) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -22,6 +21,7 @@ from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
+from tui_tuner.evaluate.verify.unseen import ROUNDS, refuse_kept_results
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
@@ -93,7 +93,7 @@ class Workbench:
     def _announce_pairs(self) -> None:
         """Begin to draw what the next comparison needs."""
         for index in range(len(self._problem.tests) + 1):
-            self._drafts.announce(index, self._unseen(index))
+            self._drafts.announce_pair(index, self._textures_at(index))
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
@@ -147,9 +147,9 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
-            failed = _failed(fault)
-            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failed.failure)
-            return ComparisonAnswer(comparison=comparison, fatal=failed.fatal)
+            answer = _failed(fault)
+            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=answer.failure)
+            return ComparisonAnswer(comparison=comparison, fatal=answer.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
         """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
@@ -180,15 +180,10 @@ class Workbench:
         return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
 
     def _fresh_pair(self, index: int) -> list[LaunchData]:
-        """Noise, and others as `_unseen` says."""
-        return self._fresh(index, self._drafts.announce(index, self._unseen(index)))
+        return self._fresh(index, self._drafts.announce_pair(index, self._textures_at(index)))
 
-    def _unseen(self, index: int) -> list[Texture]:
-        """Of the textures that are checked at a test one at random, and one of those for acceptance."""
-        known = [data.texture for data in (*self._tests, *self._structured) if data.index == index]
-        others = [texture for texture in known if texture is not Texture.NOISE]
-        also = Texture.MOSTLY_EQUAL if index < len(self._problem.tests) else Texture.CHANGED
-        return [secrets.choice(others), also] if others else []
+    def _textures_at(self, index: int) -> list[Texture]:
+        return [data.texture for data in (*self._tests, *self._structured) if data.index == index]
 
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
@@ -209,9 +204,14 @@ class Workbench:
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
-                said = self._determinism(new, buffers, challenger) if low > 1 + delta else None
+                is_faster = low > 1 + delta
+                said = self._determinism(new, buffers, challenger) if is_faster else None
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
+                if is_faster:
+                    self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
+                    pair = (old, incumbent.shapes[-1].geometry), (new, challenger.shapes[-1].geometry)
+                    refuse_kept_results(self._device, self._problem, *pair, buffers, self._limit_s)
             self._verify(new, [one for one in others if one is not changed], challenger)
         comparison = Comparison(
             ratio=ratio,

@@ -121,6 +121,12 @@ class Drafts:
             self._announced[index] = tuple(self._begin(index, textures))
         return textures
 
+    def announce_pair(self, index: int, checked: Sequence[Texture]) -> Sequence[Texture]:
+        """Begin what a comparison needs: of the textures that are checked one at random, and one for acceptance."""
+        others = [texture for texture in checked if texture is not Texture.NOISE]
+        also = Texture.MOSTLY_EQUAL if index < len(self.problem.tests) else Texture.CHANGED
+        return self.announce(index, [secrets.choice(others), also] if others else [])
+
     def announce_checks(self) -> None:
         """Begin all that every candidate is checked with."""
         for index in range(len(self.problem.tests) + 1):

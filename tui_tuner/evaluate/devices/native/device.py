@@ -247,7 +247,22 @@ class NativeDevice(Device):
             DeviceFault: as `launch`, or the times cannot be true.
             SandboxError: the child cannot be confined.
         """
-        launch, steps = self._launch((buffers, geometry)), launches + 1
+        return self._times(kernel, buffers, geometry, launches + 1, timeout_s, inspect)[1:]
+
+    def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
+        """The time of one launch, ms, with none before it."""
+        return self._times(kernel, buffers, geometry, 1, timeout_s, None)[0]
+
+    def _times(
+        self,
+        kernel: LoadedKernel,
+        buffers: Buffers,
+        geometry: Geometry,
+        steps: int,
+        timeout_s: float,
+        inspect: Inspection | None,
+    ) -> list[float]:
+        launch = self._launch((buffers, geometry))
         turn = _Turn(kernel.handle, buffers.handle, geometry)
         with self._held.turn(turn, steps, lambda n: self._child(kernel.handle, [launch] * n, timeout_s)) as child:
             for _ in self._steps(child, [launch] * steps, timeout_s, each=False):
@@ -256,7 +271,7 @@ class NativeDevice(Device):
         done = len(child.cpu_s) - 1
         cores = len(os.sched_getaffinity(0)) if self._code.has_threads else 1
         claimed = [ns / 1e6 for ns in child.report.nanoseconds[done - steps : done]]
-        return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)[1:]
+        return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)
 
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
