@@ -158,7 +158,8 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
     if not finished.confirmed and finished.times:  # it may be faster than what was compared last
         timed = (one for one in evaluations if one.timing and one.timing.median == finished.times[1])
         fastest = next(timed, fastest)
-    proposed = {event.candidate.id: event.candidate for event in told if isinstance(event, events.CandidateProposed)}
+    proposals = [event.candidate for event in told if isinstance(event, events.CandidateProposed)]
+    proposed = {candidate.id: candidate for candidate in proposals if isinstance(candidate, Candidate)}
     return SessionOutcome(
         program=str(run.journal.header.get("program", "")),
         kernel=str(run.problem.kernel.source),
