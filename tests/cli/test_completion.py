@@ -23,7 +23,7 @@ def offered_by_bash(directory: Path, *words: str) -> list[str]:
     )
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=directory)
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout.splitlines() if done.stdout.strip() else []
 
 
 @pytest.mark.parametrize(
@@ -38,17 +38,25 @@ def offered_by_bash(directory: Path, *words: str) -> list[str]:
         (["kernel.cu", "--steps", "ker"], ["kernel.cu"]),
         (["resume", "run", "--max-e"], ["--max-evals"]),
         (["resume", "ru"], ["run"]),
-        (["memory", ""], ["list", "forget", "kernel.cu", "run"]),
+        (["memory", ""], ["list", "forget", "kernel.cu", "my kernel.cu", "of mine", "run"]),
         (["help", "comp"], ["compare", "completion"]),
         (["export-dataset", "--min"], ["--min-speedup"]),
         (["tensile", "--know"], ["--knowledge"]),
         (["kernel.cu", "--knowledge"], []),
+        (["my"], ["my kernel.cu"]),
+        (["kernel.cu", "--host", "my"], ["my kernel.cu"]),
+        (["kernel.cu", "--run-dir", "of"], ["of mine"]),
+        (["kernel.cu", "--strategy", "one"], ["one_prompt"]),
+        (["kernel.cu", "--llm", "o"], ["ollama", "openai", "openrouter"]),
+        (["kernel.cu", "--device", "em"], ["emulator"]),
     ],
     ids=" ".join,
 )
 def test_bash_offers_commands_options_and_values(tmp_path: Path, words: list[str], offered: list[str]) -> None:
     (tmp_path / "kernel.cu").touch()
     (tmp_path / "run").mkdir()
+    (tmp_path / "my kernel.cu").touch()
+    (tmp_path / "of mine").mkdir()
 
     assert sorted(offered_by_bash(tmp_path, *words)) == sorted(offered)
 

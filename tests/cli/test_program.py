@@ -54,3 +54,22 @@ def test_a_directory_that_was_deleted_is_told_in_a_line(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=lost, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("tuner-tui: the working directory is no longer there\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("command", [["config"], ["completion", "bash"]], ids="-".join)
+def test_an_output_that_has_no_room_is_told_in_a_line(tmp_path: Path, command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        words = [sys.executable, "-m", "tui_tuner", *command]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tuner-tui: what is printed cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("place", [".", "..", "/", ""])
+def test_a_directory_gets_no_problem_file(tmp_path: Path, place: str) -> None:
+    words = [sys.executable, "-m", "tui_tuner", "init", place]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "says no language\n  known endings: .cu, .cl, .c, .cc, .cpp" in done.stderr
+    assert "Traceback" not in done.stderr

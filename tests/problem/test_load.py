@@ -58,6 +58,8 @@ def test_a_snapshot_is_read_again_without_any_file(tmp_path):
         ('shape = ["n"]\noutput', 'shape = ["n - 1000"]\noutput', 15, "is 0: a whole number", "n = 1000"),
         ('shape = ["n"]\noutput', 'shape = ["n / 3"]\noutput', 15, "a whole number of at least 1", "n = 4096"),
         ("n = 4096", "n = 3000000000000", 31, "does not fit into int32", "n = 3000000000000"),
+        ("n = 4096", "n = true", 6, "[sizes.n]: input should be a whole number, not true or false", ""),
+        ("n = 4096", "n = 4096\nn = 5", 7, "this is not TOML: Cannot overwrite a value", "once"),
         ("n = 4096", "lambda = 4096", 6, "'lambda' is a word of expressions", "another name"),
         ("unroll = [1, 2]", "threadIdx = [1, 2]", 35, "'threadIdx' has a meaning", "another name"),
         ("unroll = [1, 2]", "kernel_tuner = [1, 2]", 35, "'kernel_tuner' has a meaning", "another name"),

@@ -113,8 +113,9 @@ async def test_an_interrupted_session_ends_with_its_event_and_what_it_had_found(
     assert "#define block_size_x 256" in (run.path / "best.cu").read_text()
 
     again = reopened(tmp_path)
-    last = (await all_events(session_of(again, FakeEvaluator(again.problem))))[-1]
-    assert last.status == "finished"
+    end = (await all_events(session_of(again, FakeEvaluator(again.problem))))[-1]
+    assert isinstance(end, SessionFinished)
+    assert end.status == "finished"
     assert (on_disk(tmp_path)["status"], on_disk(tmp_path)["confirmed"]) == ("finished", True)
 
 
@@ -166,6 +167,8 @@ async def test_a_best_that_was_timed_in_turns_with_the_kernel_as_given_is_told_a
     told = (await told_run(run.path)).outcome.model_dump(mode="json")
     same = ("best", "confirmed", "speedup")
     assert [told[name] for name in same] == [left[name] for name in same]
+    (run.path / "result.json").write_text(json.dumps({**left, "best": left["baseline"]}))  # before it was killed
+    assert (await told_run(run.path)).outcome.model_dump(mode="json")["best"] == left["best"]
 
 
 async def test_what_lost_its_comparison_is_not_left_as_the_best(tmp_path: Path) -> None:

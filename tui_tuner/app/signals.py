@@ -30,8 +30,12 @@ _SIGNALS = {
 """What ends a session in order, with its last event and its best on disk: the reason, and what the shell is told."""
 
 
+_SAME_S = 1.0
+"""So soon after the first another is the same: `timeout`, a shell and Slurm tell the program and its group."""
+
+
 class EndingSignals:
-    """Signals that end a session from now on: the first in order, a second at once.
+    """Signals that end a session from now on: the first in order, a later one at once.
 
     Args:
         interrupt: ends the session where it is, with the reason.
@@ -47,14 +51,17 @@ class EndingSignals:
         self.code = ExitCode.INTERRUPTED
         self._interrupt = interrupt
         self._task = asyncio.current_task()
+        self._now = asyncio.get_running_loop().time
+        self._came_at = 0.0
         for name in _SIGNALS:
             if name is not but and signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
                 asyncio.get_running_loop().add_signal_handler(name, self._end, name)
 
     def _end(self, name: signal.Signals) -> None:
-        if self.came and self._task is not None:
-            self._task.cancel()
+        if self.came:
+            if self._task is not None and self._now() >= self._came_at + _SAME_S:
+                self._task.cancel()
             return
         reason, self.code = _SIGNALS[name]
-        self.came = True
+        self.came, self._came_at = True, self._now()
         self._interrupt(reason)

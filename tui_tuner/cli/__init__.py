@@ -6,6 +6,7 @@ The options of a command are loaded when the command is named.
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -136,9 +137,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _silence_output()
         return ExitCode.INTERRUPTED
     except OSError as error:
-        fault = _of_named_file(error, words)
+        fault = _fault_of(error, words)
         if fault is None:
             raise
+        _silence_output()
         return _fail(fault, ExitCode.FAILED)
 
 
@@ -181,7 +183,7 @@ def _in_a_loop(command: Coroutine[Any, Any, int], words: Sequence[str], level: s
         except BrokenPipeError:
             raise
         except Exception as error:
-            if _of_named_file(error, words) is not None:
+            if _fault_of(error, words) is not None:
                 raise
             logger.critical("an error that nobody expected", exc_info=True)
             _fail(UserError("a fault of this program", hint=_REPORT), ExitCode.FAILED)
@@ -190,10 +192,13 @@ def _in_a_loop(command: Coroutine[Any, Any, int], words: Sequence[str], level: s
         return code
 
 
-def _of_named_file(error: Exception, words: Sequence[str]) -> UserError | None:
-    """What the system has against a file that the user named: its name is too long, it may not be looked at."""
+def _fault_of(error: Exception, words: Sequence[str]) -> UserError | None:
+    """What the system has against the output, which no place is left for, or against a file that the user named."""
     from pathlib import Path
 
+    if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+        hint = "what was found is in the run's directory, if there is one: tuner-tui runs"
+        return UserError(f"what is printed cannot be written: {error.strerror}", hint=hint)
     if not isinstance(error, OSError) or not isinstance(error.filename, str):
         return None
     file = Path(error.filename)
@@ -203,6 +208,7 @@ def _of_named_file(error: Exception, words: Sequence[str]) -> UserError | None:
     return UserError(f"cannot be used: {error.strerror}", hint="name another file", file=file)
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _REPORT = "`tuner-tui doctor --json` prints what a report of it needs"
 
 
@@ -234,12 +240,12 @@ def _fail(error: UserError, code: ExitCode) -> ExitCode:
 
 
 def _silence_output() -> None:
-    """Let nothing more be written to a pipe that nobody reads, so that Python does not complain at its end."""
+    """Let nothing more be written to a pipe that nobody reads or a full disk, which Python complains of at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 

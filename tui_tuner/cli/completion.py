@@ -11,12 +11,19 @@ from typing import Literal
 
 from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
 from tui_tuner.errors import ExitCode
+from tui_tuner.strategies import PLACES
 from tui_tuner.text import tell
 
 Value = Literal["none", "words", "files", "directories", "other"]
 """What an argument takes: nothing, one of its words, a file, a directory, or what no shell can know."""
 
 _DIRECTORIES = {"DIR", "RUN"}
+_NAMES = {
+    "strategy": tuple(PLACES),
+    "llm": ("auto", "ollama", "openai", "openrouter", "anthropic", "none"),
+    "device": ("auto", "cuda", "opencl", "c", "emulator"),
+}
+"""What options mostly take that take more than names."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[ShellArgument]:
         if isinstance(action, argparse._HelpAction):
             yield ShellArgument(tuple(action.option_strings), "explain the options", "none")
         else:
-            words = tuple(COMMANDS_BY_NAME) if action.dest == "topic" else words
+            words = tuple(COMMANDS_BY_NAME) if action.dest == "topic" else words or _NAMES.get(action.dest, ())
             yield ShellArgument(tuple(action.option_strings), action.help or "", _value_of(action, words), words)
 
 
@@ -71,9 +78,9 @@ def _value_of(action: argparse.Action, words: tuple[str, ...]) -> Value:
         return "none"
     if words:
         return "words"
-    if action.type is not Path:
-        return "other"
-    return "directories" if action.metavar in _DIRECTORIES else "files"
+    if action.metavar in _DIRECTORIES:
+        return "directories"
+    return "files" if action.type is Path else "other"
 
 
 _Arguments = dict[str, list[ShellArgument]]
@@ -109,13 +116,18 @@ _tuner_tui() {{
 {cases}
     esac
     if [ -n "$only" ]; then
+        case $generated in -[fd]) local IFS=$'\n' ;; esac
         [ -n "$generated" ] && eval "COMPREPLY=(\\$(compgen $generated -- \\"\\$current\\"))"
         return
     fi
     [ "$COMP_CWORD" -eq 1 ] && words="$words {words}"
     case $current in
         -*) COMPREPLY=($(compgen -W "$flags" -- "$current")) ;;
-        *) COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current")) ;;
+        *)
+            COMPREPLY=($(compgen -W "$words" -- "$current"))
+            local IFS=$'\n'
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
     esac
 }}
 complete -o filenames -F _tuner_tui tuner-tui"""

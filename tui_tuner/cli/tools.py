@@ -54,8 +54,9 @@ async def init(chosen: argparse.Namespace) -> int:
     from tui_tuner.problem.draft.problem_file import scaffold
     from tui_tuner.settings import load_settings
 
-    file, name, target = chosen.kernel_file, chosen.kernel, chosen.kernel_file.with_suffix(".toml")
+    file, name = chosen.kernel_file, chosen.kernel
     text = scaffold(file, name, host=chosen.host)
+    target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
     settings = load_settings(beside=file)

@@ -110,7 +110,10 @@ async def told_run(path: Path) -> ToldRun:
     setup = replayed_session(path)
     async with aclosing(setup.session.events(ApproveAll())) as stream:
         told = [event async for event in stream]
-    outcome = outcome_of(setup.run.path) or _outcome_told(setup.run, told)
+    outcome = outcome_of(setup.run.path)
+    if outcome is None or outcome.status == "interrupted":  # killed before what its journal says was written
+        known = _outcome_told(setup.run, told)
+        outcome = known if outcome is None or (known is not None and known.best != outcome.best) else outcome
     if outcome is None:
         hint = f"tuner-tui resume {setup.run.path}"
         raise JournalError("the run has found nothing yet", hint=hint, file=setup.run.path)
@@ -155,7 +158,8 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
     if not finished.confirmed and finished.times:  # it may be faster than what was compared last
         timed = (one for one in evaluations if one.timing and one.timing.median == finished.times[1])
         fastest = next(timed, fastest)
-    proposed = {event.candidate.id: event.candidate for event in told if isinstance(event, events.CandidateProposed)}
+    proposals = [event.candidate for event in told if isinstance(event, events.CandidateProposed)]
+    proposed = {candidate.id: candidate for candidate in proposals if isinstance(candidate, Candidate)}
     return SessionOutcome(
         program=str(run.journal.header.get("program", "")),
         kernel=str(run.problem.kernel.source),

@@ -169,7 +169,7 @@ def _model_within(annotation: object) -> type[BaseModel] | None:
 
 
 def _plain(message: str) -> str:
-    message = message.removeprefix("Value error, ")
+    message = message.removeprefix("Value error, ").replace(" after validation", "")
     return message[0].lower() + message[1:]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, TABLE
 from tui_tuner.problem.languages import Language as Language  # noqa: PLC0414 - part of the model for all who import it
@@ -22,6 +22,15 @@ Configuration = dict[str, Value]
 Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
+
+
+def _no_truth(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("input should be a whole number, not true or false")
+    return value
+
+
+Size = Annotated[int, BeforeValidator(_no_truth)]
 Dimensions = Annotated[list[Expression], Field(min_length=1, max_length=3)]
 
 
@@ -167,7 +176,7 @@ class Test(ProblemTable):
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
-    sizes: dict[str, int]
+    sizes: dict[str, Size]
     inputs: dict[str, InputFill] = {}
 
     @model_serializer(mode="wrap")
@@ -206,7 +215,7 @@ class Tolerance(ProblemTable):
 class Emulator(ProblemTable):
     """Smaller sizes for the emulator, which runs a kernel on one CPU core."""
 
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     tests: list[Test] | None = None
 
 
@@ -222,7 +231,7 @@ class Problem(ProblemTable):
     """
 
     kernel: Kernel
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     launch: Launch
     arguments: list[Argument]
     tunables: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}

@@ -43,8 +43,9 @@ def read_toml(text: str, file: Path) -> tuple[dict[str, Any], KeyLocations]:
     try:
         return tomli.loads(text), KeyLocations.of(text, file)
     except tomli.TOMLDecodeError as error:
-        hint = None if "\0" in text else 'text needs quotes: name = "matmul"'
-        raise ProblemError(not_toml(error, text), hint=hint, file=file, line=error.lineno) from None
+        raise ProblemError(
+            not_toml(error, text), hint=_how_in_toml(error, text), file=file, line=error.lineno
+        ) from None
     except RecursionError:
         raise ProblemError(TOO_DEEP, file=file) from None
     except ValueError:
@@ -58,6 +59,14 @@ def toml_value(text: str) -> Any:  # noqa: ANN401 (whatever it says)
     except (ValueError, RecursionError):
         return text
     return read["value"] if len(read) == 1 else text
+
+
+def _how_in_toml(error: tomli.TOMLDecodeError, text: str) -> str | None:
+    if "\0" in text:
+        return None
+    if error.msg.startswith("Cannot"):  # overwrite a value, declare a table twice, change what is complete
+        return "each name stands once in a table, and each table once in the file"
+    return 'text needs quotes: name = "matmul"'
 
 
 TOO_DEEP = "its lists or tables stand in one another too deep to be read"

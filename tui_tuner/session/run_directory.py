@@ -91,7 +91,7 @@ def create(
     options = options.model_copy(update={"search": options.search or DEFAULT_METHOD})
     if problem_text is None:
         problem_text = problem_file.read_text(encoding="utf-8")
-    header = {
+    header: dict[str, Any] = {
         "program": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "model": model,

@@ -1,0 +1,45 @@
+"""Signals that end a session: the first in order, a later one at once; what comes with the first is the same."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from tui_tuner.app.signals import EndingSignals
+
+
+@pytest.mark.parametrize(
+    ("names", "apart_s", "is_at_once"),
+    [
+        ([signal.SIGTERM, signal.SIGTERM], 0.01, False),
+        ([signal.SIGHUP, signal.SIGTERM], 0.01, False),
+        ([signal.SIGINT, signal.SIGINT], 2.0, True),
+    ],
+    ids=["group", "terminal", "again"],
+)
+def test_only_a_signal_that_comes_later_ends_at_once(
+    names: list[signal.Signals], apart_s: float, is_at_once: bool
+) -> None:
+    heard: list[str] = []
+
+    async def session() -> None:
+        loop, passed = asyncio.get_running_loop(), 0.0
+        started = loop.time()
+        loop.time = lambda: started + passed  # type: ignore[method-assign]
+        signals = EndingSignals(heard.append)
+        for name in names:
+            os.kill(os.getpid(), name)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            passed += apart_s
+        assert signals.came
+
+    if is_at_once:
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(session())
+    else:
+        asyncio.run(session())
+    assert len(heard) == 1
