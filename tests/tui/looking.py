@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from textual.app import App
+from textual.color import Color
 
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.panes.common import Pane
@@ -49,3 +51,29 @@ def view_model_of(entries: list[object]) -> ViewModel:
     for entry in entries:
         view_model.apply(entry)  # type: ignore[arg-type]
     return view_model
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast ratio of the web accessibility guidelines."""
+
+    def luminance(colour: Color) -> float:
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour.normalized]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+_LEAST_CONTRAST = 2.3
+"""Numbers of lines, which are meant to be faint, have 2.4 in the light theme."""
+
+
+def faint(app: App[Any], from_line: int = 0) -> list[str]:
+    """Words that hardly stand out from what is behind them."""
+    found: list[str] = []
+    for text, style, _ in (part for line in app.screen._compositor.render_strips()[from_line:] for part in line):
+        if style is not None and style.color is not None and style.bgcolor is not None and re.search(r"\w", text):
+            letters, ground = map(Color.from_rich_color, (style.color, style.bgcolor))
+            if contrast(letters, ground) < _LEAST_CONTRAST:
+                found.append(text)
+    return found

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 from textual.app import App
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
+from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
-from tui_tuner.tui.dialogs import common
-from tui_tuner.tui.dialogs.common import EditorDialog
+from tui_tuner.tui.dialogs import editing
+from tui_tuner.tui.dialogs.editing import EditorDialog, WhichDialog, line_of
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 
 ANSWERS = [
@@ -178,7 +179,7 @@ async def test_what_an_editor_that_fails_wrote_is_left_out_and_that_is_told(
     editor.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(editor))
     monkeypatch.setattr(App, "suspend", lambda _: nullcontext())
-    monkeypatch.setattr(common, "run_on_terminal", run_alone)
+    monkeypatch.setattr(editing, "run_on_terminal", run_alone)
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
         await pilot.press("e")
@@ -191,6 +192,54 @@ async def test_what_an_editor_that_fails_wrote_is_left_out_and_that_is_told(
 async def run_alone(argv: list[str], environment: dict[str, str]) -> int:
     """An editor that needs no terminal."""
     return subprocess.run(argv, env=environment, check=False).returncode
+
+
+async def test_an_edit_that_did_not_compile_can_be_tried_again_with_the_cursor_on_its_fault(started: Started) -> None:
+    broken = scripted.VECTORS.edited("xy" + scripted.VECTORS.source)
+    log = "In file included from launch.cpp:5:\nkernel.cu: In function 'x':\nkernel.cu:3:5: error: 'xy' is no type"
+    failed = scripted.failed(broken, 40, FailureKind.COMPILE, "kernel.cu:3:5: error: 'xy' is no type", log)
+    again = scripted.VECTORS.model_copy(update={"source": scripted.VECTORS.source + "// again\n"})
+    entries = [
+        *scripted.awaiting(), *scripted.evaluation(40, failed),
+        events.CandidateProposed(step=2, candidate=again, rationale="Mended."),
+        scripted.PROPOSAL.model_copy(update={"candidate": again}),
+    ]  # fmt: skip
+    run = ScriptedRun(entries, stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e", "x", "y", "ctrl+s")
+        await settled(pilot)
+        assert run.decisions == [Decision(action="edit", source=broken.source)]
+        assert "against what this step tried before" in screen_text(pilot.app)
+        await pilot.press("e")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, WhichDialog)
+        assert "kernel.cu:3:5: error: 'xy' is no type" in screen_text(pilot.app)
+        await pilot.press("escape", "e", "down", "enter")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, EditorDialog)
+        area = pilot.app.screen.query_one(TextArea)
+        assert (area.text, area.cursor_location) == (broken.source, (2, 0))
+        await pilot.press("ctrl+s")  # unchanged, and it would not compile again
+        await settled(pilot)
+        assert len(run.decisions) == 1
+        await pilot.press("e", "down", "enter", "z", "ctrl+s")
+        await settled(pilot)
+        first, second, rest = broken.source.split("\n", 2)
+        assert run.decisions[1:] == [Decision(action="edit", source=f"{first}\n{second}\nz{rest}")]
+
+
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        ("kernel.cu:11:1: error: x", 11),
+        ("k.cl:7:3: fatal error: x", 7),
+        ("a.cu(23): error: x", 23),
+        ("a.cu:4: error: x", 4),
+        ("ptxas", None),
+    ],
+)
+def test_the_line_of_a_complaint_is_found_as_compilers_write_it(log: str, line: int | None) -> None:
+    assert line_of(Failure(kind=FailureKind.COMPILE, message=f"says {log}")) == line
 
 
 async def test_a_keymap_moves_a_key(started: Started) -> None:

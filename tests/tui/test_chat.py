@@ -153,7 +153,7 @@ async def test_the_two_lines_have_their_own_signs_and_only_one_is_visible(
         await pilot.press("f5")
         await settled(pilot)
         assert isinstance(pilot.app.focused, ReasonInput)
-        assert "reject> Enter rejects, Esc leaves" in screen_text(pilot.app)
+        assert "reject> why; Enter rejects, Esc leaves" in screen_text(pilot.app)
         assert "you> mine" not in screen_text(pilot.app)
         await pilot.press(*"slow", "escape")
         await settled(pilot)
@@ -278,7 +278,7 @@ async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cos
         gate.set()
         await settled(pilot)
         shown = screen_text(pilot.app)
-        assert all(part in shown for part in ("• one", "float4 a[2];", "960 tokens, $0.25", "failed: no connection"))
+        assert all(part in shown for part in ("• one", "float4 a[2];", "960 tokens, $0.25", "no answer: no connection"))
         assert shown.count("model>") == 1
         assert pilot.app.session_screen.view_model.cost == 0.25  # type: ignore[attr-defined]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
@@ -217,3 +218,21 @@ async def test_a_question_that_comes_while_words_are_typed_leaves_them_where_the
         assert isinstance(pilot.app.focused, Input)
         assert "hello" in screen_text(pilot.app)
         assert "float4" in screen_text(pilot.app)
+
+
+async def test_no_other_diff_is_shown_while_that_of_large_sources_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Host(App[None]):
+        def compose(self) -> ComposeResult:
+            yield DiffView()
+
+    app = Host()
+    async with app.run_test() as pilot:
+        view = app.query_one(DiffView)
+        view.show("a\n", "b\n", "cuda")
+        await app.workers.wait_for_complete()
+        with monkeypatch.context() as patched:
+            patched.setattr(DiffView, "_compute", lambda *_, **__: None)
+            view.show("a\n" * 30_000, "c\n", "cuda")
+        await pilot.pause()
+        assert view.hunks == 0
+        assert "working the changes out" in screen_text(app)

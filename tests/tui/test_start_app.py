@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from tests.session.fakes import new_run, write_problem
-from tests.tui.looking import screen_text
+from tests.tui.looking import faint, screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.errors import JournalError, SettingsError
@@ -261,6 +261,7 @@ def test_settings_that_would_not_load_are_not_written() -> None:
 async def test_every_key_is_in_the_help_and_in_the_palette_where_it_acts() -> None:
     async with shown((80, 30)) as pilot:
         app = pilot.app
+        assert faint(app) == []
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert {"Problem file", "Copy", "Save", "Jump", "Help", "Theme"} <= {*titles}
         assert not {"Keys", "Maximize", "Delete", "Resume"} & {*titles}

@@ -24,6 +24,7 @@ async def time_limit(seconds: float) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     step = min(_LOOK_S, seconds / _LOOKS)
     left = seconds
+    waiting: asyncio.TimerHandle
     async with asyncio.timeout(None) as timeout:
 
         def look(before: float) -> None:

@@ -13,8 +13,9 @@ from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Remedy
 from tui_tuner.tui.approval import ApprovalDesk
-from tui_tuner.tui.dialogs.common import ModelDialog, edited
+from tui_tuner.tui.dialogs.common import ModelDialog
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
+from tui_tuner.tui.dialogs.editing import edited, failed_before
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
@@ -88,7 +89,9 @@ class AnsweringScreen(Screen[None]):
         if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
             return
         file = self._view.file_name(started.language)
-        source = await edited(self.app, proposal.candidate.source, proposal.step.title, started.language, file)
+        before = failed_before(self.view_model, proposal.candidate)
+        text, title = proposal.candidate.source, proposal.step.title
+        source = await edited(self.app, text, title, started.language, file, before)
         if source is None or source == proposal.candidate.source:
             self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
         elif self._desk.question is proposal:

@@ -14,7 +14,7 @@ from tui_tuner.strategies.steps import Decision
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
 from tui_tuner.tensile.screen_table import SizeTable
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs.common import EditorDialog
+from tui_tuner.tui.dialogs.editing import EditorDialog
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 
 

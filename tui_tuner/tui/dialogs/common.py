@@ -1,16 +1,11 @@
-"""The questions and messages shown over the panes, and editing in the user's own editor or in one of them."""
+"""The questions and messages shown over the panes."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -18,63 +13,14 @@ from textual.widgets import Button, Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from tui_tuner.format import tunable_value
-from tui_tuner.processes import whole_environment
-from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.text import clean, in_line
 from tui_tuner.tui.dialogs.dialog import Dialog
-from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import Paragraphs, keys_shown, one_line, plain
 
 if TYPE_CHECKING:
     from tui_tuner.problem.model import Configuration
     from tui_tuner.strategies.steps import ModelTrouble
     from tui_tuner.tui.plan_lines import StepWords
-
-
-def editor_command(environment: Mapping[str, str]) -> list[str] | None:
-    """The user's editor from VISUAL or EDITOR, as arguments; None if neither names one."""
-    for name in ("VISUAL", "EDITOR"):
-        try:
-            command = shlex.split(environment.get(name, ""))
-        except ValueError:
-            continue
-        if command:
-            return command
-    return None
-
-
-async def edited(app: App[Any], source: str, title: str, language: str, file: str) -> str | None:
-    """The source as the user left it; None if they gave up. Must run in a worker.
-
-    Args:
-        file: what it is called in an editor of the user's own.
-    """
-    command = editor_command(os.environ)
-    if command is not None:
-        try:
-            return await _edited_outside(app, command, source, file)
-        except SuspendNotSupported:
-            pass
-        except OSError as error:
-            app.notify(f"{command[0]} cannot be started: {error.strerror}", severity="warning", markup=False)
-    return await app.push_screen_wait(EditorDialog(source, title, language))
-
-
-async def _edited_outside(app: App[Any], command: list[str], source: str, name: str) -> str | None:
-    """The source as saved by an editor that has the terminal; None if it failed.
-
-    The session goes on meanwhile, and the app draws nothing.
-    """
-    with tempfile.TemporaryDirectory(prefix="tuner-tui-") as directory:
-        path = Path(directory) / name
-        path.write_text(source, encoding="utf-8")
-        with app.batch_update(), app.suspend():
-            status = await run_on_terminal([*command, os.fspath(path)], whole_environment())
-        app.refresh(layout=True)
-        if status != 0:
-            words = f"{command[0]} ended with status {status}: what it wrote is left out."
-            app.notify(words, severity="warning", markup=False)
-        return path.read_text(encoding="utf-8", errors="replace") if status == 0 else None
 
 
 class MessageDialog(Dialog[None]):
@@ -292,53 +238,3 @@ class ThawDialog(Dialog[str | None]):
     def action_give_up(self) -> None:
         """Close without a choice."""
         self.dismiss(None)
-
-
-class EditorDialog(Dialog[str | None]):
-    """A text area over the screen; its result is the source, or None if the user gave up.
-
-    The keys have priority: a text area in which tabs indent takes Esc for a way to the next widget.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Approve", priority=True, tooltip="Approve the kernel as it stands now."),
-        Binding("escape", "give_up", "Leave", priority=True, tooltip="Leave; the step still awaits you."),
-    ]
-
-    def __init__(self, source: str, title: str, language: str) -> None:
-        super().__init__()
-        self._source = clean(source)
-        self._title = title
-        self._language = language
-        self._given_up: str | None = None
-
-    def compose(self) -> ComposeResult:
-        """Title, text and keys."""
-        with Vertical(classes="dialog -large"):
-            yield Static(one_line(self._title, "bold"), markup=False)
-            yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
-            yield Static(self._keys("leave"), markup=False, classes="dialog-keys")
-
-    def on_mount(self) -> None:
-        """Colour the source."""
-        area = self.query_one(TextArea)
-        area.cursor_blink = False
-        apply_theme(area)
-        apply_language(area, self._language)
-
-    def action_save(self) -> None:
-        """Close with the source."""
-        self.dismiss(self.query_one(TextArea).text)
-
-    def action_give_up(self) -> None:
-        """Close without one; changes are forgotten only by a second Esc right after the first."""
-        text = self.query_one(TextArea).text
-        if text in (self._source, self._given_up):
-            self.dismiss(None)
-        else:
-            self._given_up = text
-            self.query_one(".dialog-keys", Static).update(self._keys("again forgets your changes"))
-
-    @staticmethod
-    def _keys(esc: str) -> Content:
-        return keys_shown({"ctrl+s": ("approve", "save"), "esc": (esc, "give_up")})

@@ -34,8 +34,7 @@ SourceView = Literal["source", "diff", "best"]
 VIEWS: tuple[SourceView, ...] = ("source", "diff", "best")
 Base = Literal["step", "given", "best"]
 BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as given", "best": "the best so far"}
-"""What a diff may be against."""
-
+_TRIED = "what this step tried before"
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
 
 
@@ -164,12 +163,8 @@ class KernelPane(Pane):
 
     def title_extra(self) -> Content:
         """The three views; the one that is shown in brackets."""
-        labels = [
-            clickable(
-                Content.styled(f"[{view}]", "bold") if view == self.view else f" {view} ", f"screen.view('{view}')"
-            )
-            for view in VIEWS
-        ]
+        marked = {view: Content.styled(f"[{view}]", "bold") if view == self.view else f" {view} " for view in VIEWS}
+        labels = (clickable(label, f"screen.view('{view}')") for view, label in marked.items())
         return Content("  ") + Content("").join(labels)
 
     def focus_target(self) -> Widget:
@@ -184,8 +179,7 @@ class KernelPane(Pane):
         if self.view != "diff" or base is None:
             return shown.source, f"the {self._subject.noun}"
         old, new = base.source.splitlines(keepends=True), shown.source.splitlines(keepends=True)
-        against = BASES[self.base] if self._view_model.review is not None else BASES["given"]
-        return "".join(unified_diff(old, new, against, shown.title or "proposed")), "the diff"
+        return "".join(unified_diff(old, new, self._against, shown.title or "proposed")), "the diff"
 
     def next_view(self) -> None:
         """Go on to the next of source, diff and best."""
@@ -243,6 +237,13 @@ class KernelPane(Pane):
         """What the diff of the source under consideration is against."""
         return self._compared(self._source()[0])
 
+    @property
+    def _against(self) -> str:
+        """The same in words."""
+        review = self._view_model.review
+        tried = self.base == "step" and review is not None and review.before is not None
+        return _TRIED if tried else BASES["given" if review is None else self.base]
+
     def _compared(self, source: Source | None) -> Source | None:
         """What the diff is against: outside of a review always the source as given."""
         view_model = self._view_model
@@ -256,7 +257,7 @@ class KernelPane(Pane):
     def _write_subtitle(self) -> None:
         words = [self._description]
         if self.view == "diff" and self.diff.hunks:
-            words[:0] = [f"against {BASES[self.base]}"] if self._view_model.review is not None else []
+            words[:0] = [f"against {self._against}"] if self._view_model.review is not None else []
             hunk = self.diff.hunk
             words = words if hunk is None else [f"hunk {hunk + 1}/{self.diff.hunks}", *words]
         self.border_subtitle = one_line(" · ".join(words))
@@ -318,8 +319,7 @@ class KernelPane(Pane):
 
     def action_base(self) -> None:
         """Compare with the next of the bases."""
-        bases = [*BASES]
-        self.base = bases[(bases.index(self.base) + 1) % len(bases)]
+        self.base = {"step": "given", "given": "best", "best": "step"}[self.base]  # type: ignore[assignment]
         self._draw()
         self._write_subtitle()
 

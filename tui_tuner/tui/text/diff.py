@@ -231,6 +231,7 @@ def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, colu
     return DiffPicture(Content("\n").join(lines), hunks)
 
 
+_LARGE = 50_000  # characters of two sources, whose diff takes so long that it is waited for
 _LEAD = 2
 """Lines above a hunk that is gone to."""
 
@@ -275,6 +276,8 @@ class DiffView(ScrollableContainer, can_focus=True):
     def show(self, old: str, new: str, language: str) -> None:
         """Show what leads from one source to the other."""
         if self._shown != (old, new, language):
+            if len(old) + len(new) > _LARGE:  # until it is there, another one would stand below the new title
+                self.show_message("working the changes out …")
             self._shown = (old, new, language)
             self._redraw()
 

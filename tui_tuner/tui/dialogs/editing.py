@@ -1,0 +1,225 @@
+"""A source in the user's own editor, or in one over the screen; which source that is, where one before it failed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.processes import whole_environment
+from tui_tuner.processes.child import run_on_terminal
+from tui_tuner.subjects import Source
+from tui_tuner.text import clean
+from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.text.highlighting import apply_language, apply_theme
+from tui_tuner.tui.text.plain import keys_shown, one_line
+from tui_tuner.tui.view_model import ViewModel
+
+
+@dataclass(frozen=True)
+class FailedBuild:
+    """A source that the compiler refused, to be edited again.
+
+    Attributes:
+        line: where its first complaint is, counted from 1; None where it names none.
+        words: the complaint.
+    """
+
+    source: str
+    line: int | None
+    words: str
+
+
+def failed_before(view_model: ViewModel, proposed: Source) -> FailedBuild | None:
+    """What was tried before in the step under review and did not compile, if it is launched as what is proposed now."""
+    before = None if view_model.review is None else view_model.review.before
+    if before is None or _launched(before) != _launched(proposed) or before.source == proposed.source:
+        return None
+    for row in reversed(view_model.rows.values()):
+        failure = None if row.evaluation is None else row.evaluation.failure
+        if row.candidate == before.id and failure is not None and failure.kind is FailureKind.COMPILE:
+            return FailedBuild(before.source, line_of(failure), failure.message)
+    return None
+
+
+def _launched(source: Source) -> tuple[object, object]:
+    return getattr(source, "launch", None), getattr(source, "tunables", None)
+
+
+def line_of(failure: Failure) -> int | None:
+    """The line that a compiler complains about first, as in `kernel.cu:11:1: error` or `kernel.cu(11): error`."""
+    found = _PLACE.search(f"{failure.detail}\n{failure.message}")
+    return None if found is None else int(found[1] or found[2])
+
+
+_PLACE = re.compile(r"(?:(?::(\d+)(?::\d+)?)|(?:\((\d+)\))): (?:fatal )?error\b")
+
+
+def editor_command(environment: Mapping[str, str]) -> list[str] | None:
+    """The user's editor from VISUAL or EDITOR, as arguments; None if neither names one."""
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(environment.get(name, ""))
+        except ValueError:
+            continue
+        if command:
+            return command
+    return None
+
+
+async def edited(
+    app: App[Any], source: str, title: str, language: str, file: str, before: FailedBuild | None = None
+) -> str | None:
+    """The source as the user left it; None if they gave up or changed nothing. Must run in a worker.
+
+    Args:
+        file: what it is called in an editor of the user's own.
+        before: what may be edited in its place.
+    """
+    line = None
+    if before is not None:
+        wanted = await app.push_screen_wait(WhichDialog(before))
+        if wanted is None:
+            return None
+        source, line = (before.source, before.line) if wanted is before else (source, None)
+    left = await _left(app, source, title, language, file, line)
+    return None if left == source else left
+
+
+async def _left(app: App[Any], source: str, title: str, language: str, file: str, line: int | None) -> str | None:
+    command = editor_command(os.environ)
+    if command is not None:
+        try:
+            return await _edited_outside(app, [*command, *_at_line(command, line)], source, file)
+        except SuspendNotSupported:
+            pass
+        except OSError as error:
+            app.notify(f"{command[0]} cannot be started: {error.strerror}", severity="warning", markup=False)
+    return await app.push_screen_wait(EditorDialog(source, title, language, line))
+
+
+async def _edited_outside(app: App[Any], command: list[str], source: str, name: str) -> str | None:
+    """The source as saved by an editor that has the terminal; None if it failed.
+
+    The session goes on meanwhile, and the app draws nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix="tuner-tui-") as directory:
+        path = Path(directory) / name
+        path.write_text(source, encoding="utf-8")
+        with app.batch_update(), app.suspend():
+            status = await run_on_terminal([*command, os.fspath(path)], whole_environment())
+        app.refresh(layout=True)
+        if status != 0:
+            words = f"{command[0]} ended with status {status}: what it wrote is left out."
+            app.notify(words, severity="warning", markup=False)
+        return path.read_text(encoding="utf-8", errors="replace") if status == 0 else None
+
+
+def _at_line(command: list[str], line: int | None) -> list[str]:
+    """What opens the file at a line, for editors that are known to take it."""
+    known = Path(command[0]).name in _TAKE_A_LINE
+    return [f"+{line}"] if known and line is not None else []
+
+
+_TAKE_A_LINE = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "kak", "micro", "joe", "mg"}
+
+
+class WhichDialog(Dialog["FailedBuild | bool | None"]):
+    """What is to be edited: gives the source that did not compile, True for the one that awaits the user, else None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Leave", tooltip="Edit neither; the step still awaits you."),
+    ]
+
+    def __init__(self, before: FailedBuild) -> None:
+        super().__init__()
+        self._before = before
+
+    def compose(self) -> ComposeResult:
+        """The two sources, and keys."""
+        lines = ("the kernel that awaits you", "the one before it, which did not compile; the cursor goes to its fault")
+        with Vertical(classes="dialog"):
+            yield Static("Which one do you want to edit?", classes="dialog-title")
+            yield OptionList(*(Option(one_line(line)) for line in lines), compact=True, markup=False, id="which")
+            yield Static(one_line(self._before.words, "$text-error"), markup=False)
+            keys = {"enter": ("choose", ""), "esc": ("leave", "give_up")}
+            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Begin with the first."""
+        self.query_one(OptionList).highlighted = 0
+
+    @on(OptionList.OptionSelected)
+    def _choose(self, message: OptionList.OptionSelected) -> None:
+        self.dismiss(self._before if message.option_index else True)
+
+    def action_give_up(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)
+
+
+class EditorDialog(Dialog[str | None]):
+    """A text area over the screen; its result is the source, or None if the user gave up.
+
+    The keys have priority: a text area in which tabs indent takes Esc for a way to the next widget.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Approve", priority=True, tooltip="Approve the kernel as it stands now."),
+        Binding("escape", "give_up", "Leave", priority=True, tooltip="Leave; the step still awaits you."),
+    ]
+
+    def __init__(self, source: str, title: str, language: str, line: int | None = None) -> None:
+        super().__init__()
+        self._source = clean(source)
+        self._line = line
+        self._title = title
+        self._language = language
+        self._given_up: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """Title, text and keys."""
+        with Vertical(classes="dialog -large"):
+            yield Static(one_line(self._title, "bold"), markup=False)
+            yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
+            yield Static(self._keys("leave"), markup=False, classes="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Colour the source."""
+        area = self.query_one(TextArea)
+        area.cursor_blink = False
+        apply_theme(area)
+        apply_language(area, self._language)
+        if self._line is not None:
+            area.move_cursor((self._line - 1, 0), center=True)
+
+    def action_save(self) -> None:
+        """Close with the source."""
+        self.dismiss(self.query_one(TextArea).text)
+
+    def action_give_up(self) -> None:
+        """Close without one; changes are forgotten only by a second Esc right after the first."""
+        text = self.query_one(TextArea).text
+        if text in (self._source, self._given_up):
+            self.dismiss(None)
+        else:
+            self._given_up = text
+            self.query_one(".dialog-keys", Static).update(self._keys("again forgets your changes"))
+
+    @staticmethod
+    def _keys(esc: str) -> Content:
+        return keys_shown({"ctrl+s": ("approve", "save"), "esc": (esc, "give_up")})
