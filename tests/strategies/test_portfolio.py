@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from tests.strategies.configurations import ANOTHER, BEST, first, rounds
 from tests.strategies.world import Script, Told, World, new_run, played, tell_all
+from tui_tuner.prompts import WORDING
+from tui_tuner.search.surrogate import AT_ONCE, FIRST
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
@@ -24,21 +27,27 @@ def earned(*batches: tuple[float | None, list[float | None], list[float | None]]
     return account
 
 
-def test_both_begin_with_the_same_share():
-    assert earned().share == 0.5
+def test_a_model_that_has_shown_nothing_yet_has_one_of_four():
+    assert earned().share == pytest.approx(0.25)
 
 
-def test_a_model_that_brings_nothing_loses_its_share_within_two_batches_and_is_not_asked_again():
-    nothing = (10.0, [12.0, None], [8.0, 11.0])
-    account = earned(nothing, (8.0, [9.0, 9.0], [8.0, 9.0]))
+@pytest.mark.parametrize("search", [[8.0, 11.0, 9.0], [12.0, 11.0, None]])
+def test_a_model_whose_first_one_brings_nothing_gets_nothing_more_and_is_not_asked_again(search):
+    account = earned((10.0, [11.0], search))
     assert account.share == 0.0
     assert not account.deserves_another
 
 
-def test_a_model_that_finds_faster_ones_gets_the_most_that_it_may_have():
-    account = earned((10.0, [5.0, 7.0], [9.0, 12.0]))
+def test_a_model_whose_first_one_is_faster_gets_the_most_that_it_may_have_at_once():
+    account = earned((10.0, [5.0], [9.0, 12.0, 11.0]))
     assert account.share == 0.65
     assert account.deserves_another
+
+
+def test_a_model_that_gets_another_chance_has_half():
+    account = earned((10.0, [11.0], [9.0, 12.0, 11.0]))
+    account.begin_anew()
+    assert account.share == 0.5
 
 
 def test_what_a_model_has_lost_does_not_come_back_while_the_search_finds_nothing_either():
@@ -66,12 +75,16 @@ def shared(**changes: object) -> dict[str, object]:
     return {**rounds(**changes), "search": "hybrid", "max_evaluations": 24}
 
 
-async def test_a_weak_model_is_asked_once_and_the_search_gets_the_rest(tmp_path):
-    told, script = await played(tmp_path, LLM, [first(*ANOTHER)], **shared(initial_batch_size=12, max_rounds=3))
+@pytest.mark.parametrize(("wording", "used"), [(WORDING, 1), (6, 2)])
+async def test_a_weak_model_is_asked_once_and_the_search_gets_the_rest(tmp_path, wording, used):
+    run = replace(new_run(tmp_path, LLM, **shared(initial_batch_size=12, max_rounds=3)), wording=wording)
+    script = Script([first(*ANOTHER)])
+    told = await tell_all(Session(run, LLM, World(run.problem), script))
     assert len(script.requests) == 1
     assert measured(told) == 24
     proposed = [tuple(one[name] for name in ("block_size_x", "matters", "other")) for one in ANOTHER]
-    assert sum(one in configurations(told) for one in proposed) <= 4
+    shared_batch = finished(told)[FIRST - 1 : FIRST - 1 + AT_ONCE]
+    assert sum(one in shared_batch for one in proposed) == used
 
 
 async def test_a_session_that_was_cut_in_the_middle_goes_on_with_the_same_choices(tmp_path):
@@ -90,8 +103,12 @@ async def test_a_session_that_was_cut_in_the_middle_goes_on_with_the_same_choice
 
 
 def configurations(told: Told) -> list[tuple[object, ...]]:
-    finished = [event.evaluation for event in told.events if isinstance(event, EvaluationFinished)]
-    return sorted(tuple(one.configuration.values()) for one in finished)
+    return sorted(finished(told))
+
+
+def finished(told: Told) -> list[tuple[object, ...]]:
+    evaluations = [event.evaluation for event in told.events if isinstance(event, EvaluationFinished)]
+    return [tuple(one.configuration.values()) for one in evaluations]
 
 
 async def test_without_a_reply_the_search_has_all_of_it_and_the_session_says_so(tmp_path):

@@ -6,8 +6,8 @@ ask the model -------------------------+--> a batch: some of the model's proposa
         '-- its proposals are used up, ---------+  what each has brought decides its part of the next batch
             and it has earned another question
 
-A model that brings nothing costs a few evaluations and is left alone; one that finds better configurations gets most
-of them. What the search chooses it chooses from all that was measured.
+A model begins with one of four. If that brings nothing it has cost one evaluation and is left alone; one that finds
+better configurations gets most of the next batch. What the search chooses it chooses from all that was measured.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ WASTED = 0.4
 """What an evaluation of the model's that brings nothing costs of the logarithm of its weight."""
 MOST_MOVED = 2.0
 """Of the logarithm, by one batch: one lucky find decides nothing for ever."""
+FIRST_SHARE = 0.25
+"""Of a model that has shown nothing yet."""
+EVEN_SHARE = 0.5
+"""Of one that gets another chance, and of any that began with a wording up to 6."""
 LEAST_SHARE = 0.25
 """A model that has earned less of a batch gets nothing of it."""
 WITHOUT_GAIN = 16
@@ -41,6 +45,7 @@ GAIN = 0.001
 """Relative gain below which nothing was gained."""
 AT_ONCE = 4
 """Configurations of a batch at least: of the model's share of so many the builds begin before its reply is whole."""
+_EVEN_UP_TO = 6
 _ROUNDING = 1e-9
 
 
@@ -52,18 +57,19 @@ class Earnings:
 
     Args:
         most: the share of the model at most.
+        first: its share before anything is booked.
     """
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, most: float, first: float = FIRST_SHARE) -> None:
         self._most = most
-        self._weight = 0.0  # logarithm of the model's over that of the search
+        self._weight = _weight(first)
         self._model, self._search = _Account(), _Account()
 
     @property
     def share(self) -> float:
         """Of the model, from 0 to the most."""
         share = 1 / (1 + math.exp(-self._weight))
-        return 0.0 if share < LEAST_SHARE else min(share, self._most)
+        return 0.0 if share < LEAST_SHARE - _ROUNDING else min(share, self._most)
 
     def book(self, best: float | None, model: Sequence[float | None], search: Sequence[float | None]) -> None:
         """Book the times of one batch, ms, None for failures.
@@ -86,8 +92,13 @@ class Earnings:
         return self._model.rate > self._search.rate
 
     def begin_anew(self) -> None:
-        """Give both the same weight."""
-        self._weight = 0.0
+        """Give the model another chance."""
+        self._weight = _weight(EVEN_SHARE)
+
+
+def _weight(share: float) -> float:
+    """The logarithm of the model's weight over that of the search which gives it a share."""
+    return math.log(share / (1 - share))
 
 
 @dataclass
@@ -127,7 +138,8 @@ class Portfolio(Rounds):
             BudgetSpent: the session's evaluations or time are spent.
             ModelFailed: the model gave nothing and the fallback is `error`.
         """
-        self._earned = Earnings(1 - self._options.local_share)
+        first = FIRST_SHARE if self._session.wording > _EVEN_UP_TO else EVEN_SHARE
+        self._earned = Earnings(1 - self._options.local_share, first)
         self._queue: list[Configuration] = []
         self._due = 0.0  # what is left of the model's share where it was no whole number
         self._without_gain = 0
