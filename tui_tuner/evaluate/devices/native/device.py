@@ -240,30 +240,16 @@ class NativeDevice(Device):
         launches: int,
         timeout_s: float,
         inspect: Inspection | None = None,
+        uncounted: int = 1,
     ) -> list[float]:
-        """Times of so many launches, ms, after one that is not counted; `timeout_s` is for all of them.
+        """Times of so many launches, ms, after some that are not counted; `timeout_s` is for all of them.
 
         Raises:
             DeviceFault: as `launch`, or the times cannot be true.
             SandboxError: the child cannot be confined.
         """
-        return self._times(kernel, buffers, geometry, launches + 1, timeout_s, inspect)[1:]
-
-    def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
-        """The time of one launch, ms, with none before it."""
-        return self._times(kernel, buffers, geometry, 1, timeout_s, None)[0]
-
-    def _times(
-        self,
-        kernel: LoadedKernel,
-        buffers: Buffers,
-        geometry: Geometry,
-        steps: int,
-        timeout_s: float,
-        inspect: Inspection | None,
-    ) -> list[float]:
-        launch = self._launch((buffers, geometry))
-        turn = _Turn(kernel.handle, buffers.handle, geometry)
+        steps = launches + uncounted
+        launch, turn = self._launch((buffers, geometry)), _Turn(kernel.handle, buffers.handle, geometry)
         with self._held.turn(turn, steps, lambda n: self._child(kernel.handle, [launch] * n, timeout_s)) as child:
             for _ in self._steps(child, [launch] * steps, timeout_s, each=False):
                 if inspect is not None:
@@ -271,7 +257,11 @@ class NativeDevice(Device):
         done = len(child.cpu_s) - 1
         cores = len(os.sched_getaffinity(0)) if self._code.has_threads else 1
         claimed = [ns / 1e6 for ns in child.report.nanoseconds[done - steps : done]]
-        return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)
+        return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)[uncounted:]
+
+    def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
+        """The time of one launch, ms, with none before it."""
+        return self.time(kernel, buffers, geometry, 1, timeout_s, uncounted=0)[0]
 
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
@@ -326,11 +316,7 @@ class NativeDevice(Device):
     def _steps(
         self, child: NativeChild, launches: Sequence[NativeLaunch], timeout_s: float, *, each: bool = True
     ) -> Generator[None, None, None]:
-        """Launch, in a child that has loaded the artifact or is yet to; a pause after each.
-
-        Args:
-            each: whether the limit is that of each launch, and not of all together.
-        """
+        """Launch, in a child that has loaded the artifact or is yet to, `each` within the limit; a pause after each."""
         loaded, left_s = bool(child.cpu_s) or child.step(_LOAD_TIMEOUT_S), timeout_s
         for launch in launches:
             began = time.monotonic()
