@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
+from tui_tuner.errors import DeviceLost, MachineError, ProblemError, UserError, machine_faults
 from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.devices.kind import DeviceChoice
@@ -41,6 +41,7 @@ from tui_tuner.evaluate.runner.protocol import (
     PreparationRequest,
     ProfileAnswer,
     ProfileRequest,
+    RehearsalAnswer,
     RehearsalRequest,
     RunnerRequest,
     SanitizeAnswer,
@@ -49,11 +50,11 @@ from tui_tuner.evaluate.runner.protocol import (
     receive,
     send,
 )
-from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import LaunchData
 from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.inputs import constants_of, make_arguments
 from tui_tuner.processes.parent import die_with_parent
@@ -64,6 +65,8 @@ PROFILE_LIMIT_S = 120.0
 """A profiler runs each launch several times, and saves the arrays before."""
 SANITIZE_LIMIT_S = 60.0
 """Of all launches under one tool, in which a kernel is many times slower."""
+REHEARSAL_LIMIT_S = 10.0
+"""Of a launch at a test that is proposed: every candidate would run there."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0
@@ -254,6 +257,27 @@ class Runner:
     def _say(self, text: str, limit_s: float, *, notice: bool = False) -> None:
         self._heard_at = time.monotonic()
         send(self._connection, Phase(text=text, limit_s=limit_s, notice=notice).model_dump(mode="json"))
+
+
+class Rehearsal(Workbench):
+    """A workbench that keeps nothing, for a problem whose tests nobody has run yet."""
+
+    def run(self, baseline: Executable) -> RehearsalAnswer:
+        """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
+        self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
+        try:
+            for index in range(len(self._problem.tests)):
+                with self._loaded(baseline) as kernel:
+                    self._verify(kernel, self._fresh(index), baseline)
+        except DeviceFault as fault:
+            return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
+        except ResultMismatch as wrong:
+            return RehearsalAnswer(reason=f"the kernel as given is not even right against itself: {wrong}")
+        except ProblemError as error:
+            return RehearsalAnswer(reason=error.message)
+        except MemoryError:
+            return RehearsalAnswer(reason="its arrays do not fit in memory")
+        return RehearsalAnswer()
 
 
 def _given_output(connection: socket.socket) -> bool:
