@@ -1,6 +1,6 @@
 """The figures of docs/trust.md: the corpus of cheats and honest tricks, and a kernel compared with itself.
 
-    python -m benchmarks.trust [--device cuda]                             # the corpus
+    python -m benchmarks.trust [--device cuda] [--only fourier look_back]  # the corpus, or some of it
     python -m benchmarks.trust sample_kernels/matmul.toml --device cuda --comparisons 1000
     python -m benchmarks.trust kernel.cu --other slower.cu --comparisons 100 --device cuda
 
@@ -13,7 +13,7 @@ import argparse
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from tests.trust.test_corpus import CORPUS, VARIANT
@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("kernel", type=Path, nargs="?", help="compared with itself; without one the corpus is run")
     parser.add_argument("--other", type=Path, help="with this one instead, as one that is slower by a known share")
     parser.add_argument("--device", default="emulator")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these kernels of the corpus")
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--time", type=float, default=float("inf"), help="no comparison begins after so many seconds")
     parser.add_argument("--delta", type=float, default=0.01)
@@ -42,15 +43,17 @@ async def print_rows(chosen: argparse.Namespace) -> None:
     if chosen.kernel is not None:
         print(await comparison_row(chosen))
         return
-    async for row in corpus_rows(chosen.device):
+    async for row in corpus_rows(chosen.device, chosen.only):
         print(row, flush=True)
 
 
-async def corpus_rows(device: str) -> AsyncIterator[str]:
+async def corpus_rows(device: str, only: Sequence[str] | None = None) -> AsyncIterator[str]:
     """One a kernel of the corpus: cheats, those of them caught for the right reason, honest tricks, those refused."""
     yield "| kernel | cheats and faults | caught for the right reason | honest tricks | refused |"
     yield "|---|---|---|---|---|"
     for file in sorted(CORPUS.glob("*.toml")):
+        if only is not None and file.stem not in only:
+            continue
         counts: Counter[str] = Counter()
         wrong = []
         problem = load_problem(file)

@@ -11,10 +11,15 @@ import pytest
 from tests.checks.test_mutants import KERNEL, TABLES
 from tests.checks.test_regression import cases
 from tui_tuner.checks import Code, pairs
+from tui_tuner.checks.check import Outcome, Trial, verdict_lines
+from tui_tuner.checks.mutants import Fault, Mutant
 from tui_tuner.cli import main
 from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Test
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 WRONG = KERNEL.replace("i < columns; i++", "i < columns / 4 * 4; i++")
@@ -89,6 +94,17 @@ def test_a_hole_of_the_check_is_found_and_closed(kernel: Path, capsys: pytest.Ca
     assert "MISSED     the last elements are left out (line 6: rows -> (rows) / 8 * 8)" in told
     assert "MISSED     a bounds check is left out" in told
     assert "expected   from the kernel as given itself" in told
+
+
+def test_a_fault_that_one_more_test_does_not_notice_either_is_told_so(kernel: Path) -> None:
+    given = baseline(load_problem(kernel))
+    mutant = Mutant(Fault.TAIL, 6, "rows", "(rows) / 8 * 8", given)
+    trials, test = [Trial(mutant, Outcome.MISSED)], Test(sizes={"rows": 61})
+    either = "           (a test at rows=61 does not notice it either)"
+    assert either in verdict_lines(trials, test, set())
+    assert either not in verdict_lines(trials, test, {given.id})
+    assert "sizes = { rows = 61 }" in verdict_lines(trials, test, {given.id})
+    assert either not in verdict_lines(trials, test, None), "it was not tried"
 
 
 @needs_compiler

@@ -81,11 +81,11 @@ async def check(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
         trials = await _tried(machine, mutants(given, machine.problem, chosen.faults))
     missed = [trial for trial in trials if trial.outcome is Outcome.MISSED]
     test = uneven_test(machine.problem)
-    closed = await _closed_by(test, missed, machine.problem, chosen) if missed and test else set()
+    closed = await _closed_by(test, missed, machine.problem, chosen) if missed and test else None
     if chosen.json:
-        tell(json.dumps(_as_json(machine, trials, test, closed)))
+        tell(json.dumps(_as_json(machine, trials, test, closed or set())))
     else:
-        for line in (*coverage(machine), *_verdict(trials, test, closed)):
+        for line in (*coverage(machine), *verdict_lines(trials, test, closed)):
             tell(line)
     cases = [Case("right", output="\n".join(coverage(machine))), *map(_case, trials)]
     return (Code.HOLES if missed else ExitCode.FINISHED), cases
@@ -154,14 +154,16 @@ def _varies(problem: Problem, name: str) -> bool:
     return not problem.tests or len(values | {problem.sizes[name]}) > 1
 
 
-async def _closed_by(test: Test, missed: Sequence[Trial], problem: Problem, chosen: argparse.Namespace) -> set[str]:
-    """The candidates with a fault that is noticed with one more test; none where the kernel as given cannot do it."""
+async def _closed_by(
+    test: Test, missed: Sequence[Trial], problem: Problem, chosen: argparse.Namespace
+) -> set[str] | None:
+    """The candidates with a fault that is noticed with one more test; None where the kernel as given cannot do it."""
     more = problem.model_copy(update={"tests": [*problem.tests, test], "emulator": None})
     try:
         async with opened(more, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
             again = await asyncio.gather(*(_evaluated(machine, trial.mutant.candidate) for trial in missed))
     except UserError:
-        return set()
+        return None
     return {trial.mutant.candidate.id for trial, done in zip(missed, again, strict=True) if done.failure is not None}
 
 
@@ -193,16 +195,26 @@ def _covers(problem: Problem, sizes: dict[str, int], label: str) -> str:
     return f"{label}  ({counted(blocks, 'block')})"
 
 
-def _verdict(trials: Sequence[Trial], test: Test | None, closed: set[str]) -> list[str]:
-    """How many faults were noticed, and of those that were not what they are and how to close the hole."""
+def verdict_lines(trials: Sequence[Trial], test: Test | None, closed: set[str] | None) -> list[str]:
+    """How many faults were noticed, and of those that were not what they are and how to close the hole.
+
+    Args:
+        test: one more, that was tried.
+        closed: the candidates whose fault it notices; None where it was not tried.
+    """
     counts = Counter(trial.outcome for trial in trials)
     told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
     lines = [f"faults     {len(trials)} put into the kernel, one at a time: {told or 'none fits it'}"]
     for trial in trials:
         if trial.outcome is Outcome.MISSED:
             mutant = trial.mutant
-            close = "the test below notices it" if mutant.candidate.id in closed else _CLOSE[mutant.fault]
-            lines += [f"MISSED     {mutant.fault} ({mutant.place})", f"           {close}"]
+            lines.append(f"MISSED     {mutant.fault} ({mutant.place})")
+            if closed and mutant.candidate.id in closed:
+                lines.append("           the test below notices it")
+                continue
+            lines.append(f"           {_CLOSE[mutant.fault]}")
+            if test is not None and closed is not None:
+                lines.append(f"           (a test at {label_of(test.sizes)} does not notice it either)")
     if counts[Outcome.MISSED]:
         lines.append("           (what is missed may also do no harm: a needless barrier, a bound that divides anyway)")
     if closed and test is not None:
