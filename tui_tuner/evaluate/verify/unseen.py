@@ -1,7 +1,8 @@
 """Whether a kernel is as fast on inputs that it has not seen as it is on those that it is timed with.
 
 All timed launches have the same inputs, and a kernel may keep what it computed of them: right results, found again by a
-checksum of all that they were made from, in less time than computing them takes.
+checksum of all that they were made from, in less time than computing them takes. A GPU is not asked: its clock follows
+what ran before, and a single launch may be as long as its noise.
 """
 
 from __future__ import annotations
@@ -19,9 +20,6 @@ ROUNDS = 3
 SLOWER = 1.25
 """An honest kernel's first launch on inputs is not longer by this factor than the next, again and again."""
 
-SETTLED_MS, SETTLING = 100.0, 100
-"""After so much time of the other kernel a clock has risen; so many launches at most."""
-
 
 def refuse_kept_results(
     device: Device,
@@ -33,7 +31,7 @@ def refuse_kept_results(
 ) -> None:
     """Time a kernel on inputs that no launch has had, and once more on the same, until that takes as long.
 
-    The other kernel is launched before either, so that caches, pages and clocks are alike: for a while, then once.
+    The other kernel is launched before either, so that caches and pages are alike.
 
     Args:
         limit_s: of a launch.
@@ -44,7 +42,7 @@ def refuse_kept_results(
     first = again = 0.0
     for _ in range(ROUNDS):
         device.rewrite(buffers, make_arguments(problem, {}, secrets.randbits(63)))
-        _settle(device, other, buffers, limit_s)
+        device.time_first(other[0], buffers, other[1], limit_s)
         first = device.time_first(timed[0], buffers, timed[1], limit_s)
         device.time_first(other[0], buffers, other[1], limit_s)
         again = device.time_first(timed[0], buffers, timed[1], limit_s)
@@ -53,12 +51,3 @@ def refuse_kept_results(
     took, then = (time_words(ms, time_unit(cpu=device.info.cpu_times)) for ms in (first, again))
     message = f"{took} on inputs that it has not seen, and {then} on the same again: it keeps results"
     raise DeviceFault(FailureKind.IMPLAUSIBLE, message)
-
-
-def _settle(device: Device, other: tuple[LoadedKernel, Geometry], buffers: Buffers, limit_s: float) -> None:
-    """Have the clock of a GPU rise again, which may have fallen while inputs were drawn; a CPU's does not matter."""
-    spent_ms = 0.0
-    for _ in range(1 if device.info.cpu_times else SETTLING):
-        spent_ms += device.time_first(other[0], buffers, other[1], limit_s)
-        if spent_ms > SETTLED_MS:
-            return
