@@ -105,6 +105,43 @@ int main(int argc, char **argv)
     brightest<<<blocks, threads>>>(from, to, height, width, channels);
 }
 """
+CALLED = """\
+#define LOG_THREADS 7
+extern "C" __global__ void bias(float *data, const float *from, int rows, int columns)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * columns; i += gridDim.x * blockDim.x)
+        data[i] = data[i] > from[i % columns] ? data[i] : from[i % columns];
+}
+extern "C" void launch_bias(float *data, const float *from, int rows, int columns, cudaStream_t stream)
+{
+    int threads = 1 << LOG_THREADS, blocks = min(65535, (rows * columns + threads - 1) >> LOG_THREADS);
+    void *given[] = {&data, (void *)&from, &rows, &columns};
+    cudaLaunchKernel((const void *)bias, dim3(blocks), dim3(threads), given, 0, stream);
+}
+"""
+CLASSES = """\
+template <typename T> struct Matrix {
+    T *data() { return data_; }
+    int rows() const { return rows_; }
+    int rows_;
+    T *data_;
+};
+template <typename T, int TILE>
+__global__ void product(const T *a, const T *b, T *c, int m, int n, int k)
+{
+    int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    T sum{};
+    for (int l = 0; l < k; ++l) if (row < m && column < n) sum += a[row * k + l] * b[l * n + column];
+    if (row < m && column < n) c[row * n + column] = sum;
+}
+template <typename T> void multiply(Matrix<T> &a, Matrix<T> &b, Matrix<T> &c)
+{
+    constexpr int TILE = 16;
+    const int m = a.rows(), n = c.rows(), k = b.rows();
+    dim3 block(TILE, TILE), grid((n + TILE - 1) / TILE, (m + TILE - 1) / TILE);
+    product<T, TILE><<<grid, block>>>(a.data(), b.data(), c.data(), m, n, k);
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -113,9 +150,11 @@ int main(int argc, char **argv)
         (GROUPS, "sums<float,block_size_x>", {"n": 1 << 22, "blocks": 64}, ["out"], {"block_size_x": 256}),
         (POINTED_AT, "copy", {"width": 512, "height": 256}, ["to"], {"TILE": 16}),
         (COUNTED, "counts<int,double,16,16>", {"rows": 5000}, ["to"], {}),
+        (CALLED, "bias", {"rows": 1024, "columns": 1024}, ["data"], {"block_size_x": 128}),
+        (CLASSES, "product<float,block_size_x>", dict.fromkeys("mnk", 1024), ["c"], {"block_size_x": 16}),
         (PIXELS, "brightest", {"height": 1024, "width": 1024, "channels": 3}, ["to"], None),
     ],
-    ids=["groups", "pointer", "types", "pixels"],
+    ids=["groups", "pointer", "types", "call", "classes", "pixels"],
 )
 def test_a_kernel_as_people_write_them_holds_as_it_is_drafted(tmp_path, source, name, sizes, outputs, defaults):
     file = tmp_path / "kernel.cu"

@@ -169,6 +169,9 @@ async def test_a_best_that_was_timed_in_turns_with_the_kernel_as_given_is_told_a
     assert [told[name] for name in same] == [left[name] for name in same]
     (run.path / "result.json").write_text(json.dumps({**left, "best": left["baseline"]}))  # before it was killed
     assert (await told_run(run.path)).outcome.model_dump(mode="json")["best"] == left["best"]
+    faster = {**left["best"], "timing": {**left["best"]["timing"], "median": 1e-6}}  # what no replay comes to
+    (run.path / "result.json").write_text(json.dumps({**left, "best": faster}))
+    assert (await told_run(run.path)).outcome.model_dump(mode="json")["best"] == faster
 
 
 async def test_what_lost_its_comparison_is_not_left_as_the_best(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ async def told_run(path: Path) -> ToldRun:
     outcome = outcome_of(setup.run.path)
     if outcome is None or outcome.status == "interrupted":  # killed before what its journal says was written
         known = _outcome_told(setup.run, told)
-        outcome = known if outcome is None or (known is not None and known.best != outcome.best) else outcome
+        outcome = known if outcome is None or (known is not None and _is_faster(known, outcome)) else outcome
     if outcome is None:
         hint = f"tuner-tui resume {setup.run.path}"
         raise JournalError("the run has found nothing yet", hint=hint, file=setup.run.path)
@@ -135,6 +135,12 @@ def outcome_of(run: Path) -> SessionOutcome | None:
         reason = str(error).splitlines()[0]
         hint = f"write it anew: tuner-tui resume {run}"
         raise JournalError(f"cannot be read: {reason}", hint=hint, file=file) from None
+
+
+def _is_faster(one: SessionOutcome, other: SessionOutcome) -> bool:
+    """Whether the best of one was timed as faster than that of another, which may be of later evaluations."""
+    first, second = one.best.timing, other.best.timing
+    return first is not None and (second is None or first.median < second.median)
 
 
 EventKind = TypeVar("EventKind", bound=events.Event)

@@ -33,7 +33,7 @@ _LIBRARIES = {
     r"(?:torch|ATen|c10)/.*": r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
 }
 """Headers that host code includes as well as device code does, and what device code that needs them says."""
-_LAUNCH = re.compile(r"<\s?<\s?<")
+_LAUNCH = re.compile(r"<\s?<\s?<|\bcudaLaunch(?:Cooperative)?Kernel\b")
 _MAIN = re.compile(r"\bmain\s*\(")
 
 

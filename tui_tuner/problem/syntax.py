@@ -213,3 +213,21 @@ def split_list(text: str) -> list[str]:
         else:
             parts[-1] += letter
     return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def with_macro(text: str, name: str, parameters: str, body: str) -> str:
+    """The uses of a macro in a text, replaced by what it stands for."""
+    names = [one.strip() for one in parameters.strip("()").split(",")]
+    place = 0
+    while (found := re.compile(rf"\b{name}\s*\(").search(text, place)) is not None:
+        end = closing(text, found.end() - 1, "()")
+        given = split_list(text[found.end() : end - 1])
+        place = found.end()
+        if len(given) == len(names):
+            meant = dict(zip(names, given, strict=True))
+            inside = "".join(
+                f"({meant[word]})" if word in meant else word for word in re.split(r"(\b[A-Za-z_]\w*)", body)
+            )
+            text = f"{text[: found.start()]}({inside}){text[end:]}"
+            place = found.start() + len(inside) + 2
+    return text

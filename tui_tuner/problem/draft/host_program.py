@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
-from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list
+from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
@@ -18,6 +18,7 @@ _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_SHIFTED = re.compile(r"(<<|>>)\s*([A-Za-z_]\w*)")
 _MOST_STEPS = 12
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
@@ -94,18 +95,33 @@ class HostProgram:
         pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", self._code)
         called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
         launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+        yield from self._launches_by_a_call(rf"\b(?:{called})\b")
         for found in launch.finditer(self._code):
             given = split_list(found[2])
             end = closing(self._code, found.end() - 1, "()")
-            yield HostLaunch(
-                found.start(),
-                self._code.count("\n", 0, found.start()) + 1,
-                (found[1] or "").replace(" ", ""),
-                given[0] if given else "1",
-                given[1] if len(given) > 1 else "1",
-                given[2] if len(given) > 2 else "0",
-                tuple(split_list(self._code[found.end() : end - 1])),
-            )
+            template = re.match(r"<[^<>]*>", found[1] or "")
+            yield self._launch(found.start(), template, given, tuple(split_list(self._code[found.end() : end - 1])))
+
+    def _launch(
+        self, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
+    ) -> HostLaunch:
+        """A launch of a grid, a block and dynamic shared memory, as far as they are given."""
+        grid, block, shared, *_ = [*given, *("1", "1", "0")[len(given) :]]
+        said = template.group().replace(" ", "") if template else ""
+        return HostLaunch(place, self._code.count("\n", 0, place) + 1, said, grid, block, shared, arguments)
+
+    def _launches_by_a_call(self, kernel: str) -> Iterator[HostLaunch]:
+        """Launches by `cudaLaunchKernel`, whose arguments stand in an array of their addresses."""
+        for call in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*(?:<[^<>;]*>)?\s*\(", self._code):
+            given = split_list(self._code[call.end() : closing(self._code, call.end() - 1, "()") - 1])
+            if len(given) < 4 or not re.search(kernel, given[0]):
+                continue
+            named = re.compile(rf"\b{re.escape(given[3])}\s*\[[^\]]*\]\s*=\s*\{{([^{{}}]*)\}}")
+            array = [*named.finditer(self._code, 0, call.start())]
+            addresses = split_list(array[-1][1]) if array else []
+            arguments = tuple(re.sub(r"^(?:\([^()]*\)\s*)?&\s*", "", one) for one in addresses)
+            template = re.search(r"<[^<>]*>(?=[\s)]*$)", given[0])
+            yield self._launch(call.start(), template, given[1:3] + given[4:5], arguments)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""
@@ -172,11 +188,12 @@ class HostProgram:
         return None
 
     def expanded(self, text: str) -> str:
-        """Text with the macros that take arguments put in."""
+        """Text with the macros that take arguments put in, and those that are numbers where something is shifted."""
+        text = _SHIFTED.sub(lambda by: by[1] + self._macros.get(by[2], (None, by[2]))[1], text)
         for _ in range(3):
             for name, (parameters, body) in self._macros.items():
                 if parameters and re.search(rf"\b{name}\s*\(", text):
-                    text = _put_in(text, name, parameters, body)
+                    text = with_macro(text, name, parameters, body)
         return text
 
     def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
@@ -319,21 +336,3 @@ def _plain(text: str) -> str:
 def _declared(parameter: str) -> str:
     words = re.findall(r"\w+", parameter.partition("=")[0].partition("[")[0])
     return words[-1] if words else ""
-
-
-def _put_in(text: str, name: str, parameters: str, body: str) -> str:
-    """The uses of a macro in a text, replaced by what it stands for."""
-    names = [one.strip() for one in parameters.strip("()").split(",")]
-    place = 0
-    while (found := re.compile(rf"\b{name}\s*\(").search(text, place)) is not None:
-        end = closing(text, found.end() - 1, "()")
-        given = split_list(text[found.end() : end - 1])
-        place = found.end()
-        if len(given) == len(names):
-            meant = dict(zip(names, given, strict=True))
-            inside = "".join(
-                f"({meant[word]})" if word in meant else word for word in re.split(r"(\b[A-Za-z_]\w*)", body)
-            )
-            text = f"{text[: found.start()]}({inside}){text[end:]}"
-            place = found.start() + len(inside) + 2
-    return text

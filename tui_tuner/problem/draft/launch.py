@@ -312,7 +312,7 @@ class _Drafting:
         self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]
     ) -> tuple[dict[str, str | float], dict[str, str]]:
         """The value of each scalar, and the names of sizes that scalars give them."""
-        used = _used(self._roots, [*_texts(keys), *shapes.values()])
+        used = _used(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
         others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}

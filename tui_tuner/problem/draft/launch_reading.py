@@ -39,6 +39,7 @@ class LaunchReading:
         shapes: elements of the arrays that the host takes memory for.
         grid: what is divided to give the blocks along each axis, and by what; None for an axis that cannot be read.
         passed: what the scalars are, as far as that can be read.
+        bounds: roots that come from outside and that the kernel counts to, without a number.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class LaunchReading:
         self.shapes = dict(self._extents())
         self.grid = self._grid_axes()
         self.passed = self._values()
+        self.bounds = dict.fromkeys(self._counted_to())
 
     def node(self, text: str, place: int) -> ast.expr:
         """What text at a place comes to over the roots.
@@ -120,6 +122,14 @@ class LaunchReading:
                 with suppress(NotArithmetic):
                     found[parameter.name] = finished(self.node(given, self.launch.place))
         return found
+
+    def _counted_to(self) -> Iterator[str]:
+        for name, node in self.passed.items():
+            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{name}\b"
+            if not isinstance(node, ast.Name) or self.roots.get(node.id, 0) is not None:
+                continue
+            if re.search(counted, self.signature.body):
+                yield node.id
 
     def _know_plain_scalars(self) -> None:
         """Let scalars that are passed by a name which nothing else makes be known first: they name the sizes."""
@@ -268,7 +278,10 @@ def finished(node: ast.expr) -> ast.expr:
 
 
 def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Numerator and denominator of a division, rounded up or not."""
+    """Numerator and denominator of a division, rounded up or not, and of one that is a number at most."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
+        unlimited = [one for one in node.args if not isinstance(one, ast.Constant)]
+        return quotient(unlimited[0]) if len(unlimited) == 1 else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil_div":
         return node.args[0], node.args[1]
     return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None

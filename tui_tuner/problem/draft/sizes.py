@@ -77,6 +77,8 @@ def _timed(launch: DraftedLaunch) -> dict[str, int]:
     guessed -= few
     timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
     timed |= dict.fromkeys(few, 3)
+    bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
+    timed |= dict.fromkeys(bounds - extents, _USUAL[2])
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed):
         pass

@@ -202,7 +202,7 @@ def _shape(parameter: KernelParameter, draft: Draft) -> str:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
         return f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}{said}"
-    if launch is not None and "problem_size" in launch.keys:
+    if launch is not None and "problem_size" in launch.keys and "block_size" not in str(launch.keys["problem_size"]):
         elements = " * ".join(_factor(one, "*") for one in launch.keys["problem_size"])
         return f"shape = {json.dumps([width + _factor(elements, width)])}{_CHECK}"
     return f"shape = {json.dumps(array_shape(draft.signature, parameter))}{_CHECK}"
