@@ -44,6 +44,16 @@ def test_a_model_whose_first_one_is_faster_gets_the_most_that_it_may_have_at_onc
     assert account.deserves_another
 
 
+def test_what_a_model_brings_counts_only_where_it_is_faster_than_what_the_search_brought_by_the_same_batch():
+    slower = (100.0, [50.0], [90.0, 25.0, None])
+    account = earned(slower)
+    assert account.share == 0.0
+    assert not account.deserves_another
+    trusting = Earnings(0.65, trusts=True)
+    trusting.book(*slower)
+    assert trusting.share > LEAST_SHARE
+
+
 def test_a_model_that_gets_another_chance_has_half():
     account = earned((10.0, [11.0], [9.0, 12.0, 11.0]))
     account.begin_anew()

@@ -45,7 +45,7 @@ GAIN = 0.001
 """Relative gain below which nothing was gained."""
 AT_ONCE = 4
 """Configurations of a batch at least: of the model's share of so many the builds begin before its reply is whole."""
-_EVEN_UP_TO = 6
+_TRUSTED_UP_TO = 6
 _ROUNDING = 1e-9
 
 
@@ -57,12 +57,14 @@ class Earnings:
 
     Args:
         most: the share of the model at most.
-        first: its share before anything is booked.
+        trusts: as with a wording up to 6: the model begins with half, and what it brings counts also where the search
+            brought more by the same batch.
     """
 
-    def __init__(self, most: float, first: float = FIRST_SHARE) -> None:
+    def __init__(self, most: float, *, trusts: bool = False) -> None:
         self._most = most
-        self._weight = _weight(first)
+        self._trusts = trusts
+        self._weight = _weight(EVEN_SHARE if trusts else FIRST_SHARE)
         self._model, self._search = _Account(), _Account()
 
     @property
@@ -78,6 +80,8 @@ class Earnings:
             best: known before it, ms; None where nothing was right.
         """
         gained, searched = gain(best, model), gain(best, search)
+        if not self._trusts and not gain(min((time for time in search if time is not None), default=None), model):
+            gained = 0.0
         self._model.add(gained, len(model))
         self._search.add(searched, len(search))
         if not model:
@@ -138,8 +142,7 @@ class Portfolio(Rounds):
             BudgetSpent: the session's evaluations or time are spent.
             ModelFailed: the model gave nothing and the fallback is `error`.
         """
-        first = FIRST_SHARE if self._session.wording > _EVEN_UP_TO else EVEN_SHARE
-        self._earned = Earnings(1 - self._options.local_share, first)
+        self._earned = Earnings(1 - self._options.local_share, trusts=self._session.wording <= _TRUSTED_UP_TO)
         self._queue: list[Configuration] = []
         self._due = 0.0  # what is left of the model's share where it was no whole number
         self._without_gain = 0
