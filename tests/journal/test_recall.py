@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +88,27 @@ def test_the_same_question_is_told_apart_by_how_often_it_was_put(tmp_path: Path)
     recall = recall_of(Journal.read(tmp_path / "j"), iter([]))
     asked = [recall.nth("ask", {"x": x})["occurrence"] for x in (1, 2, 1)]
     assert asked == [1, 1, 2]
+
+
+async def test_a_replay_ends_once_all_is_told_that_is_on_record_beside_what_is_not(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j", {})
+    recall, told = recall_of(journal, itertools.repeat(1.0)), []
+
+    async def measured(number: int) -> dict[str, Any]:
+        return {"ms": number}
+
+    for number in range(3):
+        await recall.once("evaluate", {"number": number}, partial(measured, number))
+    journal.close()
+    replayed = recall_of(Journal.read(tmp_path / "j"), itertools.repeat(1.0))
+
+    async def seeds() -> None:
+        for number in range(4):
+            await asyncio.sleep(0)
+            told.append(await replayed.once("evaluate", {"number": number}, lambda: measured(9)))
+
+    beside = asyncio.ensure_future(seeds())
+    with pytest.raises(RecordEnds):  # the model was asked while they were measured
+        await replayed.once("ask", {}, lambda: measured(9))
+    beside.cancel()
+    assert told == [{"ms": 0}, {"ms": 1}, {"ms": 2}]

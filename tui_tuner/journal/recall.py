@@ -14,6 +14,8 @@ from tui_tuner.journal.reading import Record, key_of
 Result = TypeVar("Result")
 _READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
+_TURNS = 20
+"""Of the event loop, in which what is on record is told if anything is."""
 
 
 class RecordEnds(Exception):
@@ -84,6 +86,7 @@ class Recall:
         self._asked: Counter[str] = Counter()
         self._may_go_on = asyncio.Event()
         self._may_go_on.set()
+        self._told = 0
 
     def hold(self, held: bool) -> None:
         """Begin nothing new and let the clock stand still, or go on."""
@@ -136,7 +139,16 @@ class Recall:
         if record is None:
             return None
         self._clock.show(record.elapsed)
+        self._told += 1
         return record.result
+
+    async def _others_told(self) -> None:
+        """In a replay that is at its end, let what else is on record be told, as what ran while a model was asked."""
+        told = -1
+        while not self._journal.writable and told != self._told:
+            told = self._told
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
 
     async def once(
         self, kind: str, content: Mapping[str, Any], do: Callable[[], Awaitable[dict[str, Any]]]
@@ -149,6 +161,7 @@ class Recall:
         result = self.known(kind, content)
         if result is not None:
             return result
+        await self._others_told()
         self.must_be_live()
         await self.may_begin()
         result = await do()
