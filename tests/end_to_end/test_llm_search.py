@@ -43,7 +43,7 @@ def recording(tmp_path: Path) -> Path:
 def model(tmp_path: Path) -> ModelDouble:
     answers = [
         ([FIRST], chosen((128, 4, 2, 1), (64, 2, 1, 1))),
-        ([MORE], chosen((128, 4, 1, 1), (128, 4, 3, 1))),
+        ([MORE], chosen((128, 4, 1, 1), (128, 4, 3, 1), (256, 8, 4, 0), (32, 1, 2, 0))),
     ]
     return ModelDouble(tmp_path / "model", answers)
 

@@ -110,7 +110,7 @@ CONVERGENCE = [
     Branch(
         "a model and the surrogate share the evaluations",
         LLM,
-        [first(MIDDLING, BEST), more({**BEST, "other": 1}, *ANOTHER)],  # some that the surrogate has not chosen
+        [first(BEST), more({**BEST, "other": 1}, *ANOTHER)],  # some that the surrogate has not chosen
         TUNED,
         best=1,
         rounds=2,

@@ -97,8 +97,8 @@ def test_dead_keys_are_refused_where_they_hold_something(key: str, line: int) ->
         ("BenchmarkProblems:\n- - {DataType: s}\n  - ForkParameters:\n    - Groups: [{A: 1}]\n", "list of alt", 4),
         ("GlobalParameters: !!python/object/apply:os.system [ls]\nBenchmarkProblems:\n- [{}, {}]\n", "constructor", 1),
         ("a: 1\n---\nb: 2\n", "not YAML", 2),
-        ("a: " + "[" * 100_000, "nested", None),
-        ("- " * 100_000, "nested", None),
+        ("a: " + "[" * 100_000, "nest(ed|ing)", None),
+        ("- " * 100_000, "nest(ed|ing)", None),
     ],
 )
 def test_what_is_no_configuration_is_refused_with_its_place(text: str, message: str, line: int | None) -> None:

@@ -16,7 +16,7 @@ from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Problem
 
-ROUNDS = 3
+ROUNDS = 12
 SLOWER = 1.25
 """An honest kernel's first launch on inputs is not longer by this factor than the next, again and again."""
 
