@@ -30,6 +30,15 @@ async def reached(state: Callable[[], bool], task: asyncio.Future[object] | None
     return True
 
 
+def is_running(process: int) -> bool:
+    """Whether a process is there and no zombie; it may end while it is looked at."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
 def processor_s(process: int | None = None) -> float:
     """Processor time that a process has used until now; without one, this process and its children that ended, s."""
     if process is None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.bench import KERNELS, Bench
-from tests.waiting import LIMIT_S
+from tests.waiting import LIMIT_S, is_running
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
 from tui_tuner.evaluate.devices.native.verdict import checked_times
 from tui_tuner.evaluate.results import FailureKind
@@ -143,11 +143,7 @@ def ended(process: int) -> bool:
     """Whether a process ends; one that nobody has reaped yet has ended."""
     end = time.monotonic() + LIMIT_S
     while time.monotonic() < end:
-        try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state in "ZX":
+        if not is_running(process):
             return True
         time.sleep(0.01)
     return False

@@ -5,12 +5,11 @@ import os
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from tests.llm.wires import REQUEST, SCHEMA
-from tests.waiting import GROWING_S, LIMIT_S
+from tests.waiting import GROWING_S, LIMIT_S, is_running
 from tui_tuner.llm import Chunk, Reply
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, ServerFault, Unreachable
@@ -25,19 +24,11 @@ async def run(code: str) -> Reply:
     return await complete(python(code), REQUEST)
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
 async def gone(pid: int) -> bool:
     deadline = time.monotonic() + LIMIT_S
-    while is_alive(pid) and time.monotonic() < deadline:
+    while is_running(pid) and time.monotonic() < deadline:
         await asyncio.sleep(0.01)
-    return not is_alive(pid)
+    return not is_running(pid)
 
 
 async def test_the_program_reads_the_conversation_under_role_headings_with_the_schema() -> None:

@@ -17,6 +17,7 @@ from typing import IO
 import pytest
 
 import tui_tuner
+from tests.waiting import is_running
 from tui_tuner.processes.child import Child, Program, run_program, running, start
 
 PACKAGE = Path(tui_tuner.__file__).parent
@@ -31,14 +32,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"
 
 def python(code: str, **options: object) -> Program:
     return Program((sys.executable, "-S", "-c", code), {"A": "1"}, output=PIPE, **options)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 async def gone(pid: int) -> None:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.search.spaces import START, SyntheticSpace, milliseconds
-from tests.waiting import LIMIT_S, reached
+from tests.waiting import LIMIT_S, is_running, reached
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
 
@@ -34,8 +35,9 @@ def search_processes(parent: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{parent}/task").iterdir():
         for child in (task / "children").read_text().split():
-            if b"tui_tuner.search.process" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(int(child))
+            with suppress(OSError):  # it may end while it is looked at
+                if b"tui_tuner.search.process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    found.append(int(child))
     return found
 
 
@@ -216,13 +218,6 @@ def test_the_process_dies_with_the_program_that_started_it():
         time.sleep(0.02)
 
     assert not is_running(search)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_the_engine_side_imports_neither_kernel_tuner_nor_scipy():

@@ -20,12 +20,3 @@ def python_program(directory: Path, body: str, name: str = "Tensile") -> Path:
 def as_tensile(directory: Path, body: str) -> Tensile:
     """The script as a Tensile that was found."""
     return Tensile((str(python_program(directory, body)),), "")
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return state.rpartition(")")[2].split()[0] != "Z"

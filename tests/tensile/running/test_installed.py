@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tensile.running.programs import is_running, python_program
+from tests.tensile.running.programs import python_program
 from tests.tensile.stand_in import sample
+from tests.waiting import is_running
 from tui_tuner.tensile.program import Acceptance, Tensile, check_installed
 
 PACKAGE = """

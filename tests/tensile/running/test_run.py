@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.tensile.clocks import OwnTime
-from tests.tensile.running.programs import as_tensile, is_running, python_program
+from tests.tensile.running.programs import as_tensile, python_program
+from tests.waiting import is_running
 from tui_tuner.tensile.measure import WALL_CLOCK, RunClock, explain, run_tensile
 from tui_tuner.tensile.program import Tensile
 from tui_tuner.tensile.run_end import RunEnd

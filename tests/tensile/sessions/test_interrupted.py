@@ -12,7 +12,6 @@ import pytest
 
 from tests.end_to_end.program import kinds
 from tests.llm.fakes import said
-from tests.tensile.running.programs import is_running
 from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, MORE_TILES, SPLIT, STOP, advice, drop
 from tests.tensile.sessions.world import (
     UNREACHABLE,
@@ -29,7 +28,7 @@ from tests.tensile.sessions.world import (
     states,
     winners,
 )
-from tests.waiting import reached
+from tests.waiting import is_running, reached
 from tui_tuner.errors import JournalError
 from tui_tuner.session import events
 from tui_tuner.session.plan import Say
