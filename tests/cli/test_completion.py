@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.cli import COMMANDS, main
-from tui_tuner.cli.completion import completion_script
+from tui_tuner.cli.completion import _NAMES, completion_script
+from tui_tuner.llm.choose import SPECS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -93,3 +94,8 @@ def test_a_script_names_every_command(capsys: pytest.CaptureFixture[str], shell:
     script = capsys.readouterr().out
     assert all(command in script for command in COMMANDS.split(", "))
     assert all(option in script for option in ("strategy", "max-evals", "min-speedup", "knowledge"))
+
+
+def test_models_are_those_that_can_be_named_without_a_program_or_a_file() -> None:
+    providers = {spec.partition("[")[0].partition(":")[0] for spec in SPECS}
+    assert set(_NAMES["llm"]) == providers - {"command", "replay"}

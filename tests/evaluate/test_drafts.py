@@ -15,7 +15,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.verify import drafts
-from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture
@@ -130,18 +130,26 @@ def test_what_is_being_made_is_waited_for_and_nothing_more_is_made_at_rest(tmp_p
     second = made._soon(lambda: seen.append("made next"))
 
     def let_it_end() -> None:
-        while made._may_work.is_set():
+        while BESIDE.may_work.is_set():
             time.sleep(0.001)
         may_end.set()
 
     ending = threading.Thread(target=let_it_end)
     ending.start()
-    with made.at_rest():
+    with BESIDE.at_rest():
         seen.append("rested")
     second()
     first()
     ending.join()
     assert seen == ["made", "rested", "made next"]
+
+
+def test_one_thread_makes_the_drafts_of_all(tmp_path: Path) -> None:
+    """The user's functions need not bear several, and what rests is all of it."""
+    given = problem(tmp_path)
+    makers = {Drafts(given, beside=True)._soon(threading.get_ident)() for _ in range(3)}
+    assert len(makers) == 1
+    assert threading.get_ident() not in makers
 
 
 def test_times_are_taken_while_nothing_is_made(tmp_path: Path) -> None:
@@ -150,7 +158,7 @@ def test_times_are_taken_while_nothing_is_made(tmp_path: Path) -> None:
 
     def noting(y: np.ndarray, x: np.ndarray, n: int) -> float:
         if n == TIMED_SIZE:
-            resting.append(not work._drafts._may_work.is_set())
+            resting.append(not BESIDE.may_work.is_set())
         return as_given(y, x, n)
 
     device.kernels = {"given": noting, "fast": noting}

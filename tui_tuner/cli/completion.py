@@ -11,6 +11,7 @@ from typing import Literal
 
 from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
 from tui_tuner.errors import ExitCode
+from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.strategies import PLACES
 from tui_tuner.text import tell
 
@@ -21,7 +22,7 @@ _DIRECTORIES = {"DIR", "RUN"}
 _NAMES = {
     "strategy": tuple(PLACES),
     "llm": ("auto", "ollama", "openai", "openrouter", "anthropic", "none"),
-    "device": ("auto", "cuda", "opencl", "c", "emulator"),
+    "device": ("auto", *(kind.name for kind in KINDS.values() if not kind.is_record)),
 }
 """What options mostly take that take more than names."""
 

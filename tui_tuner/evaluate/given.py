@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,6 +18,7 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import Place
+from tui_tuner.problem.blocks import memory_bytes
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_arguments import faults_of_test
 from tui_tuner.problem.inputs import array_bytes, label_of
@@ -79,7 +79,7 @@ def _refuse_beyond_memory(problem: Problem) -> None:
     Raises:
         ProblemError: inputs and expected outputs are larger than the memory of this machine.
     """
-    needed, there = array_bytes(problem, {}), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    needed, there = array_bytes(problem, {}), memory_bytes()
     if needed > there:
         message = f"its arrays take {needed / 2**30:.1f} GiB at the timed size, this machine has {there / 2**30:.1f}"
         raise ProblemError(message, hint="choose smaller [sizes]", file=problem.directory / problem.kernel.source)

@@ -84,7 +84,10 @@ class LocalEvaluator:
             self._library = NamedLibrary(self._options.log, self._options.run)
             await self._library.begin()
         await self._site.ready(choice, self._problem)
-        taken = await self._places.take(spelled(choice), self._opening)
+        # With tests that are only proposed another problem may be prepared.
+        drawn = self._problem if self._problem.tests or not proposed else None
+        opening = self._opening.model_copy(update={"problem": drawn})
+        taken = await self._places.take(spelled(choice), opening)
         opened, self._first = taken.device, taken.place
         title, others = await self._site.others(selection, taken)
         tools = await self._site.tools(choice, opened, self._problem)
@@ -93,7 +96,7 @@ class LocalEvaluator:
         options = self._problem.kernel.compiler_options
         device, left_out, _ = await asyncio.gather(
             self._measure_ceilings(opened, self._builder),
-            self._places.take_others(title, others, self._opening, taken, named=self._site.named),
+            self._places.take_others(title, others, opening, taken, named=self._site.named),
             self._builder.build(given, given.default_configuration, options),  # it is at hand when it is checked
         )
         self._device = device.model_copy(update={"toolchain": tools.toolchain})
@@ -205,7 +208,7 @@ class LocalEvaluator:
         if self._profiler is None:
             return NO_PROFILE
         executable = await self._must_build(candidate, configuration)
-        opening = self._opening.model_copy(update={"device": self._first, "problem": None})
+        opening = self._opening.model_copy(update={"device": self._first})
         return await self._profiler.profile(executable, self._problem, opening)
 
     async def close(self) -> None:
@@ -220,10 +223,7 @@ class LocalEvaluator:
     @property
     def _opening(self) -> OpenRequest:
         """What a runner is told first; the device is filled in."""
-        options = self._options
-        return OpenRequest(
-            device="", allow_unconfined=options.policy.allow_unconfined, run=options.run, problem=self._problem
-        )
+        return OpenRequest(device="", allow_unconfined=self._options.policy.allow_unconfined, run=self._options.run)
 
     async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:

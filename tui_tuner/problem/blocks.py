@@ -15,6 +15,11 @@ MOST_THREADS = 16
 _kept: list[ThreadPoolExecutor] = []
 
 
+def memory_bytes() -> int:
+    """All of the memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def keep_threads() -> None:
     """Let threads stay from now on, in a process that never forks: to start them takes as long as what they do."""
     if not _kept:

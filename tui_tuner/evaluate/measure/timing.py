@@ -313,12 +313,10 @@ def interleaved(
 
 def _are_undisturbed(times: Sequence[tuple[float, float]], alone_ms: Sequence[float], patience: Patience) -> bool:
     """Whether both take in turns what they take alone, but for what is the same for both, as where arrays lie."""
-    shares = [median(turns) / ms for turns, ms in zip(zip(*times, strict=True), alone_ms, strict=False)]
-    return (
-        len(shares) == 2
-        and abs(shares[0] / shares[1] - 1) <= patience.precision
-        and all(abs(share - 1) <= SAME_FOR_BOTH for share in shares)
-    )
+    if not times:
+        return False
+    old, new = (float(median(turns)) / ms for turns, ms in zip(zip(*times, strict=True), alone_ms, strict=True))
+    return abs(old / new - 1) <= patience.precision and max(abs(old - 1), abs(new - 1)) <= SAME_FOR_BOTH
 
 
 def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:

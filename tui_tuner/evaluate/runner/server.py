@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +53,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import LaunchData
-from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.inputs import constants_of, make_arguments
@@ -240,7 +240,7 @@ class Runner:
         from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 
         self._say("measuring the device's ceilings", CEILING_LIMIT_S)
-        with nullcontext() if self._drafts is None else self._drafts.at_rest():
+        with BESIDE.at_rest():
             return DeviceAnswer(device=measure_ceilings(self._opened, Path(request.artifact), request.bytes))
 
     def _launch_only(self, request: ProfileRequest) -> ProfileAnswer:

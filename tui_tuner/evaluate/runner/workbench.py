@@ -19,7 +19,7 @@ from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswe
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
-from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
 from tui_tuner.evaluate.verify.unseen import ROUNDS, refuse_kept_results
 from tui_tuner.problem.inputs import constants_of, poisoned
@@ -199,7 +199,7 @@ class Workbench:
                     new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection
                 )
                 alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
-                with self._drafts.at_rest():
+                with BESIDE.at_rest():
                     pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
@@ -267,7 +267,7 @@ class Workbench:
             cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
             # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
             best_ms = best_ms and min(best_ms, self._fastest_ms)
-            with self._drafts.at_rest():
+            with BESIDE.at_rest():
                 timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
                 self._timed_at = time.monotonic()
                 self._fastest_ms = min(self._fastest_ms, timing.median)

@@ -29,7 +29,7 @@ from tui_tuner.evaluate.verify.pattern import pattern
 from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of, poisoned, repoisoned, untouched
-from tui_tuner.problem.model import Problem, Test
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
@@ -151,7 +151,8 @@ class DataSets:
         return self._drafts.in_doubt
 
     def _drawn(self, index: int, draft: Draft) -> LaunchData:
-        at, label = self._at(index)
+        at = self._drafts.at(index)
+        label = label_of(at.sizes, self._drafts.test(index).inputs)
         arguments = draft.arguments() or []
         outputs = self._run_baseline(arguments, index, label)
         self._refuse_unwritten(label, index, arguments, outputs)
@@ -160,14 +161,9 @@ class DataSets:
         refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
         return data
 
-    def _at(self, index: int) -> tuple[Problem, str]:
-        test = self._problem.tests[index] if index < len(self._problem.tests) else Test(sizes={})
-        at = self._problem.at(test)
-        return at, label_of(at.sizes, test.inputs)
-
     def _textured(self, noise: LaunchData, draft: Draft) -> LaunchData | None:
         """None where it changes no argument, or the kernel as given cannot do it."""
-        at, label = self._at(noise.index)
+        sizes = self._drafts.at(noise.index).sizes
         reason, texture = "", draft.texture
         for again in (False, True) if texture in SCALES else (False,):
             one = self._drafts.again(noise.arguments, noise.index, texture) if again else draft
@@ -175,10 +171,10 @@ class DataSets:
             if arguments is None:
                 return None
             try:
-                return self._with_texture(noise, one, arguments, at.sizes)
+                return self._with_texture(noise, one, arguments, sizes)
             except LeftOut as left_out:
                 reason = reason or str(left_out)
-        self.left_out.append(f"{label}, inputs with {texture}: {reason}")
+        self.left_out.append(f"{noise.label}, inputs with {texture}: {reason}")
         return None
 
     def _with_texture(

@@ -7,7 +7,6 @@ an event and the launch behind it. Elsewhere they are made when they are asked f
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.problem.blocks import memory_bytes
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
 from tui_tuner.problem.model import Problem, Test
@@ -31,10 +31,43 @@ QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
 
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
-AHEAD_BYTES = min(MOST_BYTES // 2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16)
+AHEAD_BYTES = min(MOST_BYTES // 2, memory_bytes() // 16)
 """Of the arrays at a size that are made ahead of when they are asked for."""
 
 Made = TypeVar("Made")
+
+
+class Beside:
+    """A thread that makes drafts, one for a whole process: the user's functions need not bear several."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._working = threading.Lock()
+        self.may_work = threading.Event()
+        self.may_work.set()
+
+    def soon(self, make: Callable[[], Made]) -> Callable[[], Made]:
+        """Make something in its turn; what is returned waits for it."""
+        self._pool = self._pool or ThreadPoolExecutor(1, "drafts")
+        return self._pool.submit(self._made, make).result
+
+    def _made(self, make: Callable[[], Made]) -> Made:
+        self.may_work.wait()
+        with self._working:
+            return make()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Wait for what is being made, and begin nothing more meanwhile; nothing must be waited for in there."""
+        self.may_work.clear()
+        try:
+            with self._working:
+                yield
+        finally:
+            self.may_work.set()
+
+
+BESIDE = Beside()
 
 
 @dataclass(frozen=True)
@@ -58,7 +91,7 @@ class Drafts:
 
     Args:
         problem: whose tests and timed size they are for.
-        beside: whether a thread makes them; one only, as the user's functions need not bear several.
+        beside: whether a thread makes them.
 
     Attributes:
         in_doubt: whether the reference is asked at the timed size even if it takes long.
@@ -70,22 +103,15 @@ class Drafts:
     _largest_call: tuple[float, float] = (0.0, 0.0)
     """How much work the largest launch was that the reference computed, and how many seconds it took."""
     _announced: dict[int, tuple[Draft, ...]] = field(default_factory=dict)
-    _worker: ThreadPoolExecutor | None = None
-    _working: threading.Lock = field(default_factory=threading.Lock)
-    _may_work: threading.Event = field(default_factory=threading.Event)
 
-    def __post_init__(self) -> None:
-        self._may_work.set()
+    def at(self, index: int) -> Problem:
+        """The problem at a test, or at the timed size."""
+        return self.problem.at(self.test(index))
 
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """Wait for what is being made, and begin nothing more meanwhile; nothing must be waited for in there."""
-        self._may_work.clear()
-        try:
-            with self._working:
-                yield
-        finally:
-            self._may_work.set()
+    def test(self, index: int) -> Test:
+        """A test; behind the last one that of the timed size, which changes nothing."""
+        tests = self.problem.tests
+        return tests[index] if index < len(tests) else Test(sizes={})
 
     def textures(self, index: int) -> Sequence[Texture]:
         """Those that are checked beside noise at a test, or at the timed size; as far as there is room."""
@@ -107,7 +133,7 @@ class Drafts:
         return ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
 
     def _bytes(self, index: int) -> int:
-        return array_bytes(self.problem, self._at(index).sizes)
+        return array_bytes(self.problem, self.at(index).sizes)
 
     def announce(self, index: int, textures: Sequence[Texture]) -> Sequence[Texture]:
         """Begin what `take` will want next at an index, unless it is large or something is begun already.
@@ -157,7 +183,7 @@ class Drafts:
         return texture in STRUCTURED and (self.in_doubt or self._timed_reference_s < QUICK_REFERENCE_S)
 
     def _begin(self, index: int, textures: Sequence[Texture]) -> Iterator[Draft]:
-        at = self._at(index)
+        at = self.at(index)
         noise = self._soon(partial(make_arguments, at, {}, secrets.randbits(63)))
         yield Draft(Texture.NOISE, noise, self._soon(partial(self._expected, index, Texture.NOISE, noise)))
         for texture in textures:
@@ -166,7 +192,7 @@ class Drafts:
     def _textured(
         self, index: int, texture: Texture, noise: Callable[[], list[KernelArgument]], *, first_only: bool = False
     ) -> Draft:
-        at, seed = self._at(index), secrets.randbits(63)
+        at, seed = self.at(index), secrets.randbits(63)
         arguments = self._soon(lambda: textured(at, noise(), texture, seed, first_only=first_only))
         return Draft(texture, arguments, self._soon(partial(self._expected, index, texture, arguments)))
 
@@ -180,13 +206,9 @@ class Drafts:
         outputs = call_reference(self.problem, values)
         # A view, as of a transpose, would be gone through against the grain at every check.
         outputs = {name: np.ascontiguousarray(output) for name, output in outputs.items()}
-        work = self._work(self._at(index).sizes)
+        work = self._work(self.at(index).sizes)
         self._largest_call = max(self._largest_call, (work, time.perf_counter() - began))
         return outputs
-
-    def _at(self, index: int) -> Problem:
-        tests = self.problem.tests
-        return self.problem.at(tests[index] if index < len(tests) else Test(sizes={}))
 
     @property
     def _timed_reference_s(self) -> float:
@@ -201,12 +223,4 @@ class Drafts:
         return max(flops or float(array_bytes(self.problem, sizes)), 1.0)
 
     def _soon(self, make: Callable[[], Made]) -> Callable[[], Made]:
-        if not self.beside:
-            return cache(make)
-        self._worker = self._worker or ThreadPoolExecutor(1, "drafts")
-        return self._worker.submit(self._made, make).result
-
-    def _made(self, make: Callable[[], Made]) -> Made:
-        self._may_work.wait()
-        with self._working:
-            return make()
+        return BESIDE.soon(make) if self.beside else cache(make)

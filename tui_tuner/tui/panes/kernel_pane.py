@@ -319,7 +319,7 @@ class KernelPane(Pane):
 
     def action_base(self) -> None:
         """Compare with the next of the bases."""
-        self.base = {"step": "given", "given": "best", "best": "step"}[self.base]  # type: ignore[assignment]
+        self.base = (bases := [*BASES])[(bases.index(self.base) + 1) % len(bases)]
         self._draw()
         self._write_subtitle()
 
