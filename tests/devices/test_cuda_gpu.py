@@ -165,7 +165,8 @@ def test_a_launch_with_warm_caches_is_faster_and_starts_from_restored_arrays(run
 
 
 def test_memory_is_given_back(run):
-    assert run("many_allocations")["right"]
+    outcome = run("many_allocations")
+    assert outcome.get("right"), outcome
 
 
 def test_the_clock_is_a_clock_where_nvml_tells(run):

@@ -208,7 +208,7 @@ class Workbench:
                 said = self._determinism(new, buffers, challenger) if is_faster else None
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
-                if is_faster and cpu:
+                if is_faster:
                     self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
                     pair = (old, incumbent.shapes[-1].geometry), (new, challenger.shapes[-1].geometry)
                     refuse_kept_results(self._device, self._problem, *pair, buffers, self._limit_s)
