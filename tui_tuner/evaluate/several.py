@@ -253,6 +253,7 @@ class Places:
                 raise
             else:
                 self._free.put_nowait(member)
+                await asyncio.sleep(0)  # whoever waits asks before this answer is worked on: the device does not idle
                 return _scaled_answer(answer, member.factor)
 
     def _leave_out(self, member: MeasuringPlace, error: DeviceError | PlaceLost) -> None:
