@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import NoReturn
 def program() -> NoReturn:
     """Carry out the command line; an interruption while it loads or when it is done leaves no traceback."""
     _have_streams()
+    gc.set_threshold(50_000, 20, 20)  # nearly all that is loaded, and of a long story, stays
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not under nohup
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, conjuncts
-from tui_tuner.problem.model import Launch
 from tui_tuner.problem.space import SearchSpace
 
 TUNABLES = {"block_size_x": [16, 32, 64], "block_size_y": [1, 2, 4], "vector": [1, 2], "layout": ["row", "column"]}
@@ -45,7 +44,7 @@ def test_blocks_that_are_all_too_large_for_the_device_are_told_with_the_limit_an
     assert why_empty(wide, ["tile > 0"], max_threads=1024) == (
         "the limit of 1024 threads in a block of (block_size_x) holds for none of block_size_x = 2048, 4096"
     )
-    assert why_empty({"tile": [16, 32]}, max_threads=1024, launch=Launch(block_size=["tile * 8", 16])) == (
+    assert why_empty({"tile": [16, 32]}, max_threads=1024, block_size=["tile * 8", 16]) == (
         "the limit of 1024 threads in a block of (tile * 8, 16) holds for none of tile = 16, 32"
     )
 
@@ -80,10 +79,8 @@ def test_of_several_reasons_the_simplest_is_told():
     plain = ["block_size_x > 32", "block_size_x < 64"]
     assert why_empty(TUNABLES, [*plain, impossible]).startswith(f"'{impossible}' holds for none")
     assert why_empty(TUNABLES, [*involved, *plain]).startswith(f"'{plain[0]}' and '{plain[1]}' contradict")
-    narrow = Launch(block_size=["block_size_x"])
-    assert why_empty(TUNABLES, [*involved, "block_size_x > 16"], max_threads=16, launch=narrow).startswith(
-        f"'{involved[0]}' and '{involved[1]}' contradict"
-    )
+    narrow = why_empty(TUNABLES, [*involved, "block_size_x > 16"], max_threads=16, block_size=["block_size_x"])
+    assert narrow.startswith(f"'{involved[0]}' and '{involved[1]}' contradict")
 
 
 def test_a_tunable_without_values_is_named():

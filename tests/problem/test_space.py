@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.model import Launch
 from tui_tuner.problem.space import SearchSpace
 
 TUNABLES = {"block_size_x": [16, 32, 64], "block_size_y": [1, 2, 4], "vector": [1, 2], "layout": ["row", "column"]}
@@ -85,8 +84,7 @@ def test_a_configuration_without_a_value_for_a_tunable_is_invalid():
 
 
 def test_the_thread_limit_follows_the_block_size_of_the_launch():
-    launch = Launch(block_size=["tile * 8", 8])
-    space = SearchSpace({"tile": [1, 2, 4], "block_size_x": [4096]}, max_threads=128, launch=launch)
+    space = SearchSpace({"tile": [1, 2, 4], "block_size_x": [4096]}, max_threads=128, block_size=["tile * 8", 8])
     assert [configuration["tile"] for configuration in space.configurations()] == [1, 2]
 
 

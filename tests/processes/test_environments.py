@@ -78,6 +78,7 @@ def test_a_driver_is_steered_by_its_own_variables_alone(monkeypatch: pytest.Monk
     assert driver_environment()["CUDA_VISIBLE_DEVICES"] == "1"
     assert "HOMEWORK" not in driver_environment()
     assert environment_without_keys()["HOMEWORK"] == "2"
+    assert driver_environment()["OPENBLAS_THREAD_TIMEOUT"] == "4", "idle threads of BLAS would take time from kernels"
 
 
 async def test_a_build(tmp_path: Path) -> None:

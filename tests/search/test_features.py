@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tui_tuner.problem.model import Configuration, Launch
+from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.features import MOST_BLOCKS, NO_POWER_OF_TWO, PART_OF_A_WARP, UNUSUAL, FeatureMap
 from tui_tuner.search.surrogate import SurrogateJob, run
@@ -41,20 +41,19 @@ def test_blocks_of_some_whole_warps_and_powers_of_two_are_expected_to_be_fast(on
 
 
 def test_the_launch_says_what_a_block_is_and_one_tunable_may_count_warps():
-    launch = Launch(block_size=["32 * warps"])
-    assert expected(SearchSpace({"warps": [1, 4, 16]}, launch=launch), {"warps": 4}, {"warps": 16}) == [0, UNUSUAL]
+    space = SearchSpace({"warps": [1, 4, 16]}, block_size=["32 * warps"])
+    assert expected(space, {"warps": 4}, {"warps": 16}) == [0, UNUSUAL]
     assert expected(SearchSpace({"warps": [1, 4, 16]}), {"warps": 4}, {"warps": 16}) == [0, 0]
 
 
 @pytest.mark.parametrize("extent", ["64 / (n - 1)", "n - 1"])
 def test_of_a_block_that_has_no_size_nothing_is_expected(extent):
-    assert expected(SearchSpace({"n": [1, 2, 4]}, launch=Launch(block_size=[extent])), {"n": 1}, {"n": 4}) == [0, 0]
+    assert expected(SearchSpace({"n": [1, 2, 4]}, block_size=[extent]), {"n": 1}, {"n": 4}) == [0, 0]
 
 
 def test_nothing_is_expected_where_too_many_values_decide_about_a_block():
     names = [f"t{number}" for number in range(6)]
-    launch = Launch(block_size=[" + ".join(names)])
-    space = SearchSpace({name: list(range(1, 9)) for name in names}, launch=launch)
+    space = SearchSpace({name: list(range(1, 9)) for name in names}, block_size=[" + ".join(names)])
     assert space.size > MOST_BLOCKS
     assert expected(space, dict.fromkeys(names, 1)) == [0]
 

@@ -144,7 +144,7 @@ class Candidate(BaseModel):
             self.restrictions,
             sizes=sizes,
             max_threads=max_threads,
-            launch=self.launch,
+            block_size=self.launch.block_size,
             members=members,
         )
 

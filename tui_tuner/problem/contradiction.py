@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 
 from tui_tuner.problem.expressions import ExpressionError, conjuncts, names_in, parse, respelt
-from tui_tuner.problem.model import Launch, Value
+from tui_tuner.problem.model import Expression, Value
 from tui_tuner.problem.space import SearchSpace
 
 MOST_COMBINATIONS = 20_000
@@ -80,7 +80,7 @@ def why_empty(
     *,
     sizes: Mapping[str, int] | None = None,
     max_threads: int | None = None,
-    launch: Launch | None = None,
+    block_size: Sequence[Expression] | None = None,
 ) -> str:
     """Why no configuration of an empty space is valid, in words for a model or a user.
 
@@ -98,13 +98,13 @@ def why_empty(
     for name, values in tunables.items():
         if not values:
             return f"'{name}' has no values"
-    conditions = [*_parts(restrictions), *_thread_limit(tunables, max_threads, launch or Launch())]
+    conditions = [*_parts(restrictions), *_thread_limit(tunables, max_threads, block_size)]
 
     @cache
     def is_empty(kept: frozenset[_Condition]) -> bool:
         texts = [condition.restriction for condition in kept if condition.restriction is not None]
         limit = max_threads if len(texts) < len(kept) else None
-        return SearchSpace(tunables, texts, sizes=sizes, max_threads=limit, launch=launch).is_empty
+        return SearchSpace(tunables, texts, sizes=sizes, max_threads=limit, block_size=block_size).is_empty
 
     simplest_first = sorted(conditions, key=lambda condition: (condition.restriction is None, len(condition.names)))
     culprits = _minimal(simplest_first, is_empty)
@@ -117,9 +117,9 @@ def _parts(restrictions: Sequence[str]) -> Iterator[_Condition]:
 
 
 def _thread_limit(
-    tunables: Mapping[str, Sequence[Value]], max_threads: int | None, launch: Launch
+    tunables: Mapping[str, Sequence[Value]], max_threads: int | None, block_size: Sequence[Expression] | None
 ) -> Iterator[_Condition]:
-    block = launch.block_size or [name for name in _BLOCK_SIZES if name in tunables]
+    block = block_size or [name for name in _BLOCK_SIZES if name in tunables]
     if max_threads is not None and block:
         names = frozenset().union(*(names_in(extent) for extent in block))
         yield _Condition(f"the limit of {max_threads} threads in a block of ({', '.join(map(str, block))})", names)

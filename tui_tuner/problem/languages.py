@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Value = bool | int | float | str
 """A value of a tunable parameter."""
+Configuration = dict[str, Value]
+"""One value for each tunable parameter."""
 Language = Literal["cuda", "opencl", "c", "python", "recorded"]
 """What a kernel is written in; `python`: Helion or Triton; `recorded`: whatever it was, its times are on file."""
 CompiledLanguage = Literal["cuda", "opencl", "c"]

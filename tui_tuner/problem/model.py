@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, TABLE
-from tui_tuner.problem.languages import Language as Language  # noqa: PLC0414 - part of the model for all who import it
+from tui_tuner.problem.languages import Configuration as Configuration  # noqa: PLC0414 - part of the model for all who import it
+from tui_tuner.problem.languages import Language as Language  # noqa: PLC0414 - likewise
 from tui_tuner.problem.languages import Value as Value  # noqa: PLC0414 - likewise
 from tui_tuner.problem.tuning_step import TuningStep
 
@@ -17,8 +18,6 @@ type_names = Literal[
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
 ]
 WorkType = Literal["float64", "float32", "tf32", "bfloat16", "float16", "float8", "int32", "int8"]
-Configuration = dict[str, Value]
-"""One value for each tunable parameter."""
 Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]

@@ -7,7 +7,7 @@ import random
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.problem.component import (
     Assignment,
@@ -20,9 +20,12 @@ from tui_tuner.problem.component import (
     Verdicts,
 )
 from tui_tuner.problem.expressions import Parsed, check, conjuncts, parse
-from tui_tuner.problem.model import Configuration, Launch, Value
+from tui_tuner.problem.languages import Configuration, Value
 from tui_tuner.problem.tunables import exact, exact_key
 from tui_tuner.text import suggestion
+
+if TYPE_CHECKING:
+    from tui_tuner.problem.model import Expression  # pydantic, which searches in processes of their own do without
 
 MANY = 1_000_000
 """A space with more configurations than this is called large, and is not said to have an exact number."""
@@ -44,7 +47,7 @@ class SearchSpace:
         restrictions: expressions over tunables and sizes, all of which must hold.
         sizes: values of the names that are no tunables.
         max_threads: threads that a block may have on the device; None for no limit.
-        launch: says what the block size is, where it is not the tunables `block_size_x`, `_y`, `_z`.
+        block_size: threads of a block along x, y, z, where they are not the tunables `block_size_x`, `_y`, `_z`.
         members: where given, only these exist, as in a recording; all else holds for them too.
 
     Attributes:
@@ -63,12 +66,12 @@ class SearchSpace:
         *,
         sizes: Mapping[str, int] | None = None,
         max_threads: int | None = None,
-        launch: Launch | None = None,
+        block_size: Sequence[Expression] | None = None,
         members: Collection[Configuration] | None = None,
     ) -> None:
         self.tunables = {name: tuple(dict.fromkeys(values)) for name, values in tunables.items()}
         self.sizes = dict(sizes or {})
-        self._given = (tuple(restrictions), max_threads, launch or Launch())
+        self._given = (tuple(restrictions), max_threads, block_size)
         self._members = None if members is None else {exact_key(member): member for member in members}
         self.rules: list[SpaceRule] = [*self._restrictions(restrictions)]
         if max_threads is not None:
@@ -85,7 +88,7 @@ class SearchSpace:
     def _block(self) -> tuple[Parsed, ...]:
         """The threads of a block along its axes."""
         given = [f"block_size_{axis}" for axis in _AXES if f"block_size_{axis}" in self.tunables]
-        return tuple(parse(str(extent)) for extent in self._given[2].block_size or given)
+        return tuple(parse(str(extent)) for extent in self._given[2] or given)
 
     @cached_property
     def block_names(self) -> frozenset[str]:
@@ -105,21 +108,20 @@ class SearchSpace:
     @property
     def description(self) -> dict[str, Any]:
         """All that makes this space, as JSON can hold it."""
-        restrictions, max_threads, launch = self._given
+        restrictions, max_threads, block_size = self._given
         return {
             "tunables": self.tunables,
             "restrictions": restrictions,
             "sizes": self.sizes,
             "max_threads": max_threads,
-            "block_size": launch.block_size,
+            "block_size": block_size,
             "members": None if self._members is None else list(self._members.values()),
         }
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> SearchSpace:
         """The space with this description."""
-        given = {name: value for name, value in description.items() if name != "block_size"}
-        return cls(**given, launch=Launch(block_size=description["block_size"]))
+        return cls(**description)
 
     @property
     def size(self) -> int:
@@ -217,9 +219,9 @@ class SearchSpace:
             wanted = values.items()
             fitting = (one for one in self._members.values() if all(one[name] == value for name, value in wanted))
             return any(self.contains(one) for one in fitting)
-        restrictions, max_threads, launch = self._given
+        restrictions, max_threads, block_size = self._given
         tunables = {**self.tunables, **{name: (value,) for name, value in values.items()}}
-        narrowed = SearchSpace(tunables, restrictions, sizes=self.sizes, max_threads=max_threads, launch=launch)
+        narrowed = SearchSpace(tunables, restrictions, sizes=self.sizes, max_threads=max_threads, block_size=block_size)
         return not narrowed.is_empty
 
     def holds(self, configuration: Configuration) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "AUTH")
 _KEPT_FOR_DRIVERS = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
 _KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "OCL_", "POCL_", "OMP_", "LC_")
+_CALM = {"OPENBLAS_THREAD_TIMEOUT": "4"}
+"""Threads of NumPy's BLAS that have nothing to do sleep at once, and take no time from kernels that are timed."""
 
 
 def confined_environment(program: str, directory: Path | str) -> dict[str, str]:
@@ -38,11 +40,12 @@ def confined_environment(program: str, directory: Path | str) -> dict[str, str]:
 
 def driver_environment() -> dict[str, str]:
     """For what loads a driver of a device: what steers drivers and finds libraries, and nothing else."""
-    return {
+    kept = {
         name: value
         for name, value in environment_without_keys().items()
         if name in _KEPT_FOR_DRIVERS or name.startswith(_KEPT_PREFIXES)
     }
+    return kept | _CALM
 
 
 def environment_without_keys() -> dict[str, str]:

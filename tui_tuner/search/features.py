@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tui_tuner.problem.expressions import ExpressionError
-from tui_tuner.problem.model import Value
+from tui_tuner.problem.languages import Value
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import in_order, is_ordinal
 

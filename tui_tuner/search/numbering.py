@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.languages import Configuration, Value
 from tui_tuner.problem.tunables import exact, exact_key
 
 TunableNumber = int | float

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.languages import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact, in_order, steps_between
 from tui_tuner.search.features import FeatureMap, Places

@@ -187,7 +187,6 @@ class TunerApp(App[str]):
                 await self.push_screen(self.session_screen)
                 self._starting = False
                 gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
-                gc.set_threshold(50_000, 20, 20)  # and of a long story nearly all stays
             if event.transient and getattr(event, "type", "") == "rewound":
                 await self._rewind()
                 return

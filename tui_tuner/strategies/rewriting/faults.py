@@ -175,5 +175,5 @@ def _why_empty(candidate: Candidate, context: RewriteContext) -> str:
         candidate.restrictions,
         sizes=context.problem.sizes,
         max_threads=context.max_threads,
-        launch=candidate.launch,
+        block_size=candidate.launch.block_size,
     )
