@@ -29,6 +29,12 @@ from tui_tuner.problem.tunables import why_no_size
 
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
+_STATED = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<text>(?:\\\r?\n|[^\n])*)"
+    r"|\b(?:const(?:expr)?|static)\b[\w\s]*?\b(?P<constant>\w+)\s*=(?P<value>[^;{}]*);",
+    re.MULTILINE,
+)
+_ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
 _MOST_THREADS = 1024
 _TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
@@ -82,7 +88,7 @@ def drafted_launch(
     headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
     code = code_only(source) + "\n" + code_only(host)
     program = HostProgram(code, headers, source + "\n" + host)
-    words = frozenset(re.findall(r"\w+", _without_names(device_code(code_only(source), (file.parent,)))))
+    words = _read_words(device_code(code_only(source), (file.parent,)), signature)
     drafts = [
         _Drafting(LaunchReading(program, words, signature, one), dimensions) for one in program.launches(signature.name)
     ]
@@ -97,10 +103,14 @@ def local_headers(source: str, file: Path) -> list[Path]:
     return [path for name in _LOCAL.findall(text) if (path := file.parent / name).is_file()]
 
 
-def _without_names(code: str) -> str:
-    """The device's code without what its definitions name."""
-    code = re.sub(r"^[ \t]*#[ \t]*(?:define|ifn?def|undef)[ \t]+\w+", "", code, flags=re.MULTILINE)
-    return re.sub(r"\b(?:const(?:expr)?|static)\b[\w\s]*?\b\w+\s*=", "", code)
+def _read_words(code: str, signature: KernelSignature) -> frozenset[str]:
+    """The words of the device's code, and of the macros and constants that it reads; names of arguments are none."""
+    stated = {one["name"] or one["constant"]: one["text"] or one["value"] for one in _STATED.finditer(code)}
+    words = {*re.findall(r"\w+", _STATED.sub("", _ASKED.sub("", code)))}
+    while more := {word for name in stated.keys() & words for word in re.findall(r"\w+", stated[name])} - words:
+        words |= more
+    own = {parameter.name for parameter in signature.parameters}
+    return frozenset(words - own)
 
 
 class _Drafting:
@@ -164,13 +174,12 @@ class _Drafting:
         for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
             if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
                 continue
-            found = self._program.drawn(given, self._launch.place)
+            found = self._reading.memory.drawn(given, self._launch.place)
             if found is not None:
-                low = ord(found[0][1]) if found[0].startswith("'") else int(found[0])
                 with suppress(NotArithmetic):
-                    node = finished(self._reading.node(found[1], found[2]))
-                    high = ast.BinOp(node, ast.Add(), ast.Constant(low))
-                    yield parameter.name, (low, said_again(ast.unparse(high)))
+                    node = finished(self._reading.node(found.count, found.place))
+                    high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
+                    yield parameter.name, (found.low, said_again(ast.unparse(high)))
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from tui_tuner.problem.draft.c_expressions import (
     is_quotient,
     product,
 )
+from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
@@ -46,6 +48,7 @@ class LaunchReading:
         self, program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch
     ) -> None:
         self.program = program
+        self.memory = HostMemory(program)
         self.words = words
         self.signature = signature
         fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
@@ -103,13 +106,14 @@ class LaunchReading:
             return value
         number = evaluated(value, self.roots)
         if isinstance(value, ast.Constant) and (
-            not isinstance(value.value, int) or (name in self.words and not self.program.is_local(name, place))
+            not isinstance(value.value, int) or (name in self.words and not self.program.is_of_host(name, place))
         ):
             return value
         self.roots = before
         return self._root(name, number)
 
     def _root(self, name: str, number: int | None) -> ast.expr:
+        name = f"{name}_of_host" if keyword.iskeyword(name) else name
         if self.roots.get(name) is None:
             self.roots[name] = number
         return ast.Name(name)
@@ -234,7 +238,7 @@ class LaunchReading:
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
-            taken = self.program.allocated(given, self.launch.place) if parameter.pointer else None
+            taken = self.memory.taken(given, self.launch.place) if parameter.pointer else None
             if taken is not None:
                 with suppress(NotArithmetic):
                     yield parameter.name, self._elements(*taken, parameter)
