@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
+from tui_tuner.problem.signature import dtype_of
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
@@ -20,6 +21,13 @@ _DEFINE = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _SHIFTED = re.compile(r"(<<|>>)\s*([A-Za-z_]\w*)")
 _MOST_STEPS = 12
+_OF_DEVICES = {
+    "maxThreadsPerBlock": 1024,
+    "warpSize": 32,
+    "maxGridSize[0]": 2**31 - 1,
+    "maxGridSize[1]": 65535,
+    "maxGridSize[2]": 65535,
+}
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
 
@@ -71,6 +79,7 @@ class HostProgram:
 
     def __init__(self, code: str, headers: Sequence[str] = (), text: str = "") -> None:
         self.text = text or code
+        self._headers = headers
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
@@ -132,8 +141,10 @@ class HostProgram:
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
         function = self.function_at(place)
+        if re.fullmatch(r"\w+(?:\.|->)\w+", name):
+            return self._member(name, place)
         if function is not None:
-            own = self._set_between(name, function.body, place)
+            own = self._set_between(name, function.body, place) or self._pitch(name, function)
             if own is not None:
                 return own
             if name in function.parameters:
@@ -143,16 +154,71 @@ class HostProgram:
             return None if parameters or not text else (text, place)
         return self._set_outside(name)
 
+    def _pitch(self, name: str, function: HostFunction) -> tuple[str, int] | None:
+        """The bytes of a row that `cudaMallocPitch` was asked for, which is the least that it answers."""
+        made = re.compile(rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,([^,;]*),")
+        found = made.search(self.code, function.body, function.end)
+        return None if found is None else (found[1].strip(), found.start())
+
+    def _member(self, name: str, place: int) -> tuple[str, int] | None:
+        """What a member of a variable was set to, by itself or in the braces of the variable's declaration."""
+        variable, member = re.split(r"\.|->", name)
+        for _ in range(_MOST_STEPS):
+            function = self.function_at(place)
+            start = 0 if function is None else function.body
+            own = self._set_between(f"{variable}.{member}", start, place)
+            braces = re.compile(rf"\b(?P<type>\w+)\s+{re.escape(variable)}\s*=?\s*\{{(?P<values>[^{{}};]*)\}}\s*;")
+            made = list(braces.finditer(self.code, start, place))
+            if own is not None:
+                return own
+            if made:
+                names = self._members(made[-1]["type"])
+                values = split_list(made[-1]["values"])
+                position = names.index(member) if member in names else len(values)
+                return (values[position], made[-1].start()) if position < len(values) else None
+            if function is None or variable not in function.parameters:
+                return None
+            passed = self._passed(function, function.parameters.index(variable))
+            if passed is None or not re.fullmatch(r"&?\s*\w+", passed[0]):
+                return None
+            variable, place = passed[0].lstrip("& "), passed[1]
+        return None
+
+    def _members(self, structure: str) -> list[str]:
+        """The names of a structure's members, in order."""
+        plain = re.escape(structure)
+        body = rf"\bstruct\s+{plain}\s*\{{([^{{}}()]*)\}}|\bstruct\b[\w\s]*\{{([^{{}}()]*)\}}\s*{plain}\s*;"
+        found = next((one for code in (self.code, *self._headers) if (one := re.search(body, code))), None)
+        lines = [] if found is None else (found[1] or found[2] or "").split(";")
+        return [_declared(one) for line in lines if line.strip() for one in line.split(",")]
+
     def template_argument(self, text: str, place: int) -> str:
         """A type, or a number as the host has it; of a type that the host's own template leaves open a guess.
 
         Empty for what is neither.
         """
-        if re.fullmatch(r"true|false|float|double|int|half|unsignedint", text):
-            return text.replace("unsignedint", "unsigned int")
+        plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
+        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None:
+            return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
+        given = self._template_given(text, place)
+        if given is not None:
+            return self.template_argument(*given) or (OPEN_TYPE if is_open else "")
         return str(number) if number is not None else OPEN_TYPE if is_open else ""
+
+    def _template_given(self, name: str, place: int) -> tuple[str, int] | None:
+        """What the last call of a function template gives one of its parameters by name."""
+        function = self.function_at(place)
+        head = "" if function is None else self.code[: function.start]
+        listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", head)
+        if function is None or listed is None:
+            return None
+        names = [_declared(one) for one in split_list(listed[1])]
+        calls = list(re.finditer(rf"\b{re.escape(function.name)}\s*<([^<>;]*)>\s*\(", self.code))
+        given = split_list(calls[-1][1]) if calls and name in names else []
+        position = names.index(name) if name in names else 0
+        return (given[position], calls[-1].start()) if position < len(given) else None
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -280,6 +346,11 @@ class HostProgram:
             axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
             axes["xyz".index(one[1])], there = one[2].strip(), one.start()
         return axes, there
+
+
+def limit_of_devices(name: str) -> int | None:
+    """What `cudaGetDeviceProperties` tells of every device in this member, if it does."""
+    return _OF_DEVICES.get(name.rpartition(".")[2])
 
 
 def _assignments(name: str) -> re.Pattern[str]:

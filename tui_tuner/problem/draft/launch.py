@@ -18,6 +18,7 @@ from tui_tuner.problem.draft.launch_reading import (
     LaunchReading,
     evaluated,
     finished,
+    fraction,
     names,
     said_again,
     with_numbers,
@@ -142,8 +143,8 @@ class _Drafting:
 
     def fits(self) -> bool:
         """Whether a number among the template's arguments is an extent of the block, if there is one."""
-        given = re.findall(r"\d+", self._template())
-        return not given or bool({str(evaluated(node, {})) for _, node in self._block if node} & set(given))
+        given = re.findall(r"\b\d+\b", self._template())
+        return not given or bool({str(evaluated(node, self._roots)) for _, node in self._block if node} & set(given))
 
     def drafted(self) -> DraftedLaunch:
         template = self._template()
@@ -158,7 +159,7 @@ class _Drafting:
         keys = {key: _renamed(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
             self._launch.line,
-            re.sub(r"\d+", _TILE, template) if _TILE in block else template,
+            re.sub(r"\b\d+\b", _TILE, template) if _TILE in block else template,
             keys,
             {name: extents_around(number) for name, number in block.items() if name in (*self._macros(), _TILE)},
             self._defaults(),
@@ -203,7 +204,7 @@ class _Drafting:
         if tile:
             extents = [_TILE if number == tile else str(number or 1) for number in numbers]
             return {_TILE: tile}, {"block_size": extents}
-        literal, fixed = re.findall(r"\d+", template), self._block_is_read()
+        literal, fixed = re.findall(r"\b\d+\b", template), self._block_is_read()
         sized = [node for _, node in self._block if isinstance(node, ast.Name)]
         if literal:
             return {literal[0]: int(literal[0])}, {
@@ -216,7 +217,7 @@ class _Drafting:
 
     def _tile(self, template: str) -> int:
         """The only number among the template's arguments, where the block is made of it; else 0."""
-        given = re.findall(r"\d+", template)
+        given = re.findall(r"\b\d+\b", template)
         extents = [evaluated(node, {}) for _, node in self._block if node is not None]
         return int(given[0]) if len(given) == 1 and int(given[0]) in extents and _TILE not in self._words else 0
 
@@ -336,6 +337,8 @@ class _Drafting:
                     values[name] = value.value if whole else float(value.value)
             elif whole and names(value) <= used.keys():
                 values[name] = ast.unparse(value)
+            elif not whole and (number := fraction(node, self._roots)) is not None and math.isfinite(number):
+                values[name] = float(number)
         for name in used:
             if name not in renamed and why_no_size(name) is not None:
                 renamed[name] = f"{name}_of_host"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import keyword
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,9 +22,9 @@ from tui_tuner.problem.draft.c_expressions import (
     product,
 )
 from tui_tuner.problem.draft.host_memory import HostMemory
-from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
+from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram, limit_of_devices
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of
 
 AXES = "xyz"
 _MOST_ASKED = 3000
@@ -83,7 +84,9 @@ class LaunchReading:
             axes, there = self.program.axes(member[1], place)
             index = AXES.index(member[2])
             return self.node(axes[index], there) if index < len(axes) else ast.Constant(1)
-        if not re.fullmatch(r"\w+", name):
+        if (limit := limit_of_devices(name)) is not None:
+            return ast.Constant(limit)
+        if not re.fullmatch(r"\w+(?:(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
             return None
         meaning = self.program.meaning(name, place)
         if meaning is None or (name, place) in self._resolving:
@@ -113,6 +116,7 @@ class LaunchReading:
         return self._root(name, number)
 
     def _root(self, name: str, number: int | None) -> ast.expr:
+        name = "_".join(re.findall(r"\w+", name))
         name = f"{name}_of_host" if keyword.iskeyword(name) else name
         if self.roots.get(name) is None:
             self.roots[name] = number
@@ -170,12 +174,12 @@ class LaunchReading:
             before = dict(self.roots)
             node: ast.expr | None = None
             with suppress(NotArithmetic):
-                node = finished(self.node(text, place))
+                node = _chosen(finished(self.node(text, place)), self.roots)
             if node is None or not names(node) & before.keys():  # a number, or what is the block's alone
                 number = None if node is None else evaluated(node, self.roots)
                 self.roots = before
                 node = None if number is None else ast.Constant(number)
-                for name in self.chain(text, place):
+                for name in [*self.chain(text, place), f"{self.launch.block}.{axis}"]:
                     symbols.setdefault(name, f"block_size_{axis}")
             found.append((text, node))
         self._symbols = symbols
@@ -205,8 +209,19 @@ class LaunchReading:
             inner = quotient(above)
             if inner is not None and _is_block(inner[1]):  # a grid that is folded, as it would be too long
                 return [inner]
-            found.append((above, below))
+            found.append(self._in_threads(above, index) if below is None else (above, below))
         return found
+
+    def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
+        own = self.block[index] if index < len(self.block) else ("", None)
+        threads, axis, body = own[1], AXES[index], self.signature.body
+        extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, self.chain(own[0], self.launch.place))])
+        number = rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*blockIdx\s*\.\s*{axis}\b"
+        counts = "gridDim" in body or any(map(_is_block, map(ast.Name, names(blocks))))
+        if counts or not isinstance(threads, ast.Constant) or not re.search(number, body):
+            return blocks, None
+        return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
 
     def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
         """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
@@ -253,12 +268,24 @@ class LaunchReading:
             text, place = meaning
         parts = factors(program.resolved(text, place, known))
         sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
+        element = parameter.width * _bytes(parameter.dtype or "float32")
         if sized:
             parts.remove(sized[0])
-            return finished(product(parts))
-        width = parameter.width * _bytes(parameter.dtype or "float32")
-        whole = finished(product(parts))
-        return whole if width == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(width)))
+            dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
+            host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
+            return _scaled(parts, host, element)
+        return _scaled(parts, 1, element)
+
+
+def _scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
+    """So many times some bytes, as elements."""
+    shared = math.gcd(bytes_of_each, element)
+    above, below = bytes_of_each // shared, element // shared
+    for index, part in enumerate(parts):
+        if below > 1 and isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value % below == 0:
+            parts, below = [*parts[:index], ast.Constant(part.value // below), *parts[index + 1 :]], 1
+    whole = finished(product([*parts, ast.Constant(above)]))
+    return whole if below == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(below)))
 
 
 def finished(node: ast.expr) -> ast.expr:
@@ -281,6 +308,16 @@ def finished(node: ast.expr) -> ast.expr:
     return node
 
 
+def _chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
+    """What a condition, or a least or greatest number, comes to for the host's numbers, if that is one number."""
+    if isinstance(node, ast.IfExp):
+        holds = evaluated(node.test, numbers)
+        return node if holds is None else _chosen(node.body if holds else node.orelse, numbers)
+    number = evaluated(node, numbers) if isinstance(node, ast.Call) else None
+    given = [one.value for one in node.args if isinstance(one, ast.Constant)] if isinstance(node, ast.Call) else []
+    return ast.Constant(number) if number in given else node
+
+
 def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """Numerator and denominator of a division, rounded up or not, and of one that is a number at most."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
@@ -288,6 +325,10 @@ def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         return quotient(unlimited[0]) if len(unlimited) == 1 else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil_div":
         return node.args[0], node.args[1]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_quotient(node.left):
+        one_more = isinstance(node.right, ast.Constant) and node.right.value == 1
+        inner = quotient(node.left) if one_more and not isinstance(node.left.right, ast.Constant) else None
+        return None if inner is None else (folded(ast.BinOp(inner[0], ast.Add(), ast.Constant(1))), inner[1])
     return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
 
 
@@ -323,6 +364,29 @@ def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
     except ExpressionError:
         return None
     return int(value) if float(value).is_integer() else None
+
+
+def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
+    """The number that it comes to; None where that is none, or may be one that is cut off as whole numbers are."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name):
+            return numbers.get(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            value = fraction(operand, numbers)
+            return None if value is None else -value
+        case ast.IfExp(test=test, body=body, orelse=other):
+            holds = evaluated(test, numbers)
+            return None if holds is None else fraction(body if holds else other, numbers)
+        case ast.BinOp(left=left, op=op, right=right):
+            one, by = fraction(left, numbers), fraction(right, numbers)
+            is_cut = isinstance(op, ast.FloorDiv) and isinstance(one, int) and isinstance(by, int) and by and one % by
+            if one is None or by is None or is_cut:
+                return None
+            worked = folded(ast.BinOp(ast.Constant(one), op, ast.Constant(by)))
+            return worked.value if isinstance(worked, ast.Constant) and isinstance(worked.value, int | float) else None
+    return None
 
 
 def _bytes(dtype: str) -> int:
