@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from tree_sitter import Node
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
+from tui_tuner.problem.structures import Member, structures
 from tui_tuner.problem.syntax import (
     code_only,
     declared_name,
@@ -201,7 +203,8 @@ def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, 
         text = code[name.start_byte : name.end_byte]
         written = code[start : name.start_byte] + " " + code[name.end_byte : node.end_byte]
     written = written.partition("=")[0]
-    dtype, width = dtype_of(element, language, aliases)
+    element, written = _without_aliases(element, code), _without_aliases(written, code)
+    dtype, width = dtype_of(re.split(r"[*&\[]", element)[0], language, aliases)
     return KernelParameter(
         name=text,
         type_text=" ".join(written.replace("*", " * ").replace("&", " & ").split()),
@@ -210,6 +213,27 @@ def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, 
         dtype=dtype,
         width=width,
     )
+
+
+_ALIAS = re.compile(
+    r"(?:\btemplate\s*<(?P<parameters>[^<>{};]*)>\s*)?\busing\s+(?P<name>\w+)\s*=\s*(?P<meaning>[\w\s:<>*&]+);"
+    r"|\btypedef\s+(?P<pointee>[\w\s:]+?\*[\s*\w]*?)\s*\b(?P<pointer>\w+)\s*;"
+)
+
+
+def _without_aliases(written: str, code: str) -> str:
+    """A type with what alias templates, and names for pointers, stand for in it."""
+    for one in _ALIAS.finditer(code):
+        name, meaning = one["name"] or one["pointer"], one["meaning"] or one["pointee"]
+        if one["parameters"] is None:
+            written = re.sub(rf"\b{name}\b", meaning, written) if "*" in meaning else written
+            continue
+        names = [(re.findall(r"\w+", each) or [""])[-1] for each in one["parameters"].split(",")]
+        for used in re.findall(rf"\b{name}\s*<([^<>]*)>", written):
+            given = dict(zip(names, (each.strip() for each in used.split(",")), strict=False))
+            said = re.sub(r"\w+", lambda word, given=given: given.get(word[0], word[0]), meaning)
+            written = re.sub(rf"\b{name}\s*<{re.escape(used)}>", lambda _, said=said: said, written)
+    return written
 
 
 def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, language: Language) -> KernelSignature:
@@ -257,6 +281,10 @@ _NAMED = {
 _VECTOR = re.compile(r"((?:u?(?:char|short|int|long|longlong))|float|double|half|__half)(2|3|4|8|16)")
 
 
+_PACKED_MARK = "__times"
+"""Between a type and how many of it a structure is made of, where no vector is."""
+
+
 def type_words(type_text: str) -> list[str]:
     """The words of a type without qualifiers, address spaces and `std::`."""
     words = re.findall(r"\w+", type_text.replace("std::", ""))
@@ -282,6 +310,9 @@ def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> 
         return _integer(words), 1
     if len(words) != 1:
         return None, 1
+    base, _, packed = words[0].partition(_PACKED_MARK)
+    if packed:
+        return dtype_of(base.replace("_of_", " "), language, aliases)[0], int(packed)
     vector = _VECTOR.fullmatch(words[0])
     if vector is None:
         return _NAMED.get(words[0]), 1
@@ -307,10 +338,23 @@ def type_aliases(code: str) -> dict[str, str]:
 
 
 def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
-    """The structures whose members are scalars of one type, as the vectors that lie in memory like them."""
-    for head, body, behind in re.findall(r"\bstruct\b([\w\s]*)\{([\w\s,;]*)\}\s*(\w*)\s*;", code):
-        members = [line.split(",") for line in body.split(";") if line.strip()]
-        types = {" ".join(line[0].split()[:-1]) for line in members}
-        count = sum(map(len, members))
-        if len(types) == 1 and count in (2, 4, 8, 16) and (names := {*head.split()[-1:], behind} - {""}):
-            yield from ((name, f"{next(iter(types))}{count}") for name in names)
+    """The structures whose members are numbers of one type, as so many of them, which lie in memory like them."""
+    known: dict[str, str] = {}
+    for name, members in structures(code).items():
+        parts = [_packed_of(one, known) for one in members or ()]
+        types = {base for base, _ in parts}
+        if len(types) == 1 and (base := types.pop()):
+            known[name] = f"{base.replace(' ', '_of_')}{_PACKED_MARK}{sum(count for _, count in parts)}"
+            yield name, known[name]
+
+
+def _packed_of(member: Member, known: Mapping[str, str]) -> tuple[str, int]:
+    """The type of the numbers that a member is made of, and how many; no type where it is made of others."""
+    words = type_words(member.type_text)
+    written = known.get(words[0], words[0]) if len(words) == 1 else " ".join(words)
+    extents = [int(one) if one.isdecimal() else 0 for one in member.extents]
+    base, _, packed = written.partition(_PACKED_MARK)
+    vector = _VECTOR.fullmatch(base)
+    base, width = (vector[1], int(vector[2])) if vector is not None else (base, 1)
+    count = width * int(packed or 1) * math.prod(extents)
+    return (base, count) if count else ("", 0)

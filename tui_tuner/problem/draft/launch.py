@@ -35,6 +35,8 @@ _STATED = re.compile(
     r"|\b(?:const(?:expr)?|static)\b[\w\s]*?\b(?P<constant>\w+)\s*=(?P<value>[^;{}]*);",
     re.MULTILINE,
 )
+_BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
+"""Names for how far rows lie apart, which name no size where another name is to be had."""
 _ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
 _MOST_THREADS = 1024
 _TILE = "block_size_x"
@@ -326,7 +328,7 @@ class _Drafting:
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
         others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}
-        for name, node in self._passed.items():
+        for name, node in sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0]))):
             parameter = next(one for one in self._signature.parameters if one.name == name)
             whole = parameter.dtype is not None and "int" in parameter.dtype
             if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:

@@ -14,6 +14,7 @@ from tui_tuner.problem.draft.guesses import (
     array_shape,
     block_values,
     dimensions,
+    holds_offsets,
     is_written,
     most_threads,
     outputs,
@@ -159,6 +160,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         elif proposed is not None:
             yield from _proposed_fill(proposed)
+        elif "int" in (parameter.dtype or "") and holds_offsets(parameter.name, draft.signature):
+            yield 'fill = "arange"  # a guess, for the kernel reads where something begins and ends: check'
         elif _fill(parameter, draft) == "uniform":
             yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
