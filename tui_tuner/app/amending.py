@@ -109,6 +109,9 @@ class Amending:
                 if smaller.problem.on_emulator().sizes != problem.sizes:
                     self._made, written = shorter, smaller
                     continue
+                if (smaller := self._with_stated_sizes(problem)) is not None:
+                    written = smaller
+                    continue
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
@@ -116,6 +119,9 @@ class Amending:
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
+            if _is_late(trial.reason) and (smaller := self._with_stated_sizes(problem)) is not None:
+                written = smaller
+                continue
             if amended is None and _is_late(trial.reason):
                 return replace(written, doubts=(self._late(trial.reason),))
             if amended is None:
@@ -123,6 +129,17 @@ class Amending:
             self._made = amended
             written = self._draft(amended)
         raise self._refused(trial)
+
+    def _with_stated_sizes(self, problem: Problem) -> Written | None:
+        """The draft with the numbers that the source states made smaller too; None where that changes nothing."""
+        if self._made.stated_too:
+            return None
+        stated = replace(self._made, stated_too=True, halvings=0)
+        smaller = self._draft(stated)
+        if smaller.problem.on_emulator().kernel == problem.kernel:
+            return None
+        self._made = stated
+        return smaller
 
     async def _at_other_sizes(self, written: Written) -> Written:
         """The draft at a second size that the kernel can do; the least demanding is the same size again."""
@@ -177,6 +194,9 @@ class Amending:
         said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
         empty = _unfilled(problem)
         more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
+        if self._made.filled:
+            said = said.replace("every output is written", "what is written is what is compared")
+            more += (f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}",)
         return (said, *more)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:

@@ -213,10 +213,20 @@ class Tolerance(ProblemTable):
 
 
 class Emulator(ProblemTable):
-    """Smaller sizes for the emulator, which runs a kernel on one CPU core."""
+    """Smaller sizes for the emulator, which runs a kernel on one CPU core.
+
+    Attributes:
+        macros: numbers that the source gives itself, as by `#define N 4096`, and what they are in the emulator's builds.
+    """
 
     sizes: dict[str, Size] = {}
     tests: list[Test] | None = None
+    macros: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Size] = {}
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not declared is not written: keys in journals hash problems."""
+        return _without_defaults(handler(self), macros={})
 
 
 class Problem(ProblemTable):
@@ -264,11 +274,16 @@ class Problem(ProblemTable):
         return {name: self.defaults.get(name, values[0]) for name, values in self.tunables.items()}
 
     def on_emulator(self) -> Problem:
-        """The same problem at the sizes of its `[emulator]` table."""
+        """The same problem at the sizes and with the macros of its `[emulator]` table."""
         if self.emulator is None:
             return self
         tests = self.tests if self.emulator.tests is None else self.emulator.tests
-        return self.model_copy(update={"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests})
+        others = {"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests}
+        if self.emulator.macros:
+            given = [option for name, value in self.emulator.macros.items() for option in (f"-U{name}", f"-D{name}={value}")]
+            options = [*self.kernel.compiler_options, *given]
+            others["kernel"] = self.kernel.model_copy(update={"compiler_options": options})
+        return self.model_copy(update=others)
 
     def at(self, test: Test) -> Problem:
         """The same problem at the sizes of a test, each array filled as the test says."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.guesses import extents_around
-from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
 from tui_tuner.problem.draft.launch_reading import (
     AXES,
     LaunchReading,
@@ -38,6 +38,8 @@ _STATED = re.compile(
 _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
+_LARGE = 64
+"""What the source states from here on may be an extent of arrays."""
 _MOST_THREADS = 1024
 _TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
@@ -59,6 +61,7 @@ class DraftedLaunch:
         sizes: names for the expressions, with the host's number; None where it comes from outside.
         shapes: elements of the arrays that the host takes memory for.
         values: of scalars, as expressions or numbers.
+        stated: sizes that the source itself states, by the name of the macro or constant.
         drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
         are_fixed: whether the sizes cannot be others, since the block is made of them.
     """
@@ -74,10 +77,16 @@ class DraftedLaunch:
     values: dict[str, str | float] = field(default_factory=dict)
     are_fixed: bool = False
     drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
+    stated: dict[str, str] = field(default_factory=dict)
 
 
 def drafted_launch(
-    source: str, signature: KernelSignature, file: Path, host: str = "", dimensions: int = 1
+    source: str,
+    signature: KernelSignature,
+    file: Path,
+    host: str = "",
+    dimensions: int = 1,
+    stated_too: bool = False,
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
@@ -87,17 +96,30 @@ def drafted_launch(
         file: the kernel's; headers beside it are read for the numbers they define.
         host: the text of another file with host code, if there is one.
         dimensions: of blocks that the kernel asks for.
+        stated_too: whether large numbers that the kernel's own text states are sizes as well.
     """
     headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
     code = code_only(source) + "\n" + code_only(host)
     program = HostProgram(code, headers, source + "\n" + host)
     words = _read_words(device_code(code_only(source), (file.parent,)), signature)
     drafts = [
-        _Drafting(LaunchReading(program, words, signature, one), dimensions) for one in program.launches(signature.name)
+        _Drafting(_read(program, words, signature, one, stated_too), dimensions)
+        for one in program.launches(signature.name)
     ]
     if not drafts:
         return None
     return max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
+
+
+def _read(
+    program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch, stated_too: bool
+) -> LaunchReading:
+    reading = LaunchReading(program, words, signature, launch)
+    if not stated_too:
+        return reading
+    of_block = {name for text, _ in reading.block for name in reading.chain(text, launch.place)}
+    large = {name for name in program.own_numbers & words if (program.number(name, launch.place) or 0) >= _LARGE}
+    return LaunchReading(program, words - (large - of_block), signature, launch, large - of_block)
 
 
 def local_headers(source: str, file: Path) -> list[Path]:
@@ -138,10 +160,15 @@ class _Drafting:
 
     def threads(self) -> int:
         """About how many threads it launches."""
-        names = {name: number or UNKNOWN for name, number in self._roots.items()}
+        names = self._usual
         names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults()
         axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
         return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
+
+    @property
+    def _usual(self) -> dict[str, int]:
+        """The host's numbers, and a usual one for each size that comes from outside."""
+        return {name: UNKNOWN if number is None else number for name, number in self._roots.items()}
 
     def fits(self) -> bool:
         """Whether a number among the template's arguments is an extent of the block, if there is one."""
@@ -171,6 +198,7 @@ class _Drafting:
             {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
             bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             {name: (low, str(_renamed(high, renamed))) for name, (low, high) in drawn.items()},
+            {renamed.get(name, name): name for name in given if name in self._reading.stated},
         )
 
     def _drawn(self) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -339,7 +367,7 @@ class _Drafting:
                     values[name] = value.value if whole else float(value.value)
             elif whole and names(value) <= used.keys():
                 values[name] = ast.unparse(value)
-            elif not whole and (number := fraction(node, self._roots)) is not None and math.isfinite(number):
+            elif not whole and (number := fraction(node, self._usual)) is not None and math.isfinite(number):
                 values[name] = float(number)
         for name in used:
             if name not in renamed and why_no_size(name) is not None:

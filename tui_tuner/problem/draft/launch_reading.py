@@ -7,7 +7,7 @@ import copy
 import keyword
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -35,6 +35,7 @@ class LaunchReading:
 
     Args:
         words: of the device's code: a macro or constant among them cannot be another number.
+        stated: words of the device's code that are taken for sizes nevertheless.
 
     Attributes:
         roots: names that are sizes, with the host's number; None where it comes from outside.
@@ -46,11 +47,17 @@ class LaunchReading:
     """
 
     def __init__(
-        self, program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch
+        self,
+        program: HostProgram,
+        words: frozenset[str],
+        signature: KernelSignature,
+        launch: HostLaunch,
+        stated: Collection[str] = (),
     ) -> None:
         self.program = program
         self.memory = HostMemory(program)
         self.words = words
+        self.stated = stated
         self.signature = signature
         fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
         self.launch = launch if fits else replace(launch, arguments=())

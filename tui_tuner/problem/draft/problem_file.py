@@ -79,13 +79,13 @@ def scaffold(
     read = None
     hosts = text_of(host) if host else ""
     if language == "cuda":
-        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature))
+        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = _with_bits(with_called(typed, source), code_only(source))
-            read = drafted_launch(source, signature, source_path, hosts, dimensions(signature))
+            read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
@@ -104,12 +104,18 @@ def _constants(code: str, file: Path, kernel: str, language: Language) -> list[D
 
 
 def ranked_kernels(source_path: Path) -> list[str]:
-    """The kernels of a file, those first that seem to do the most work."""
+    """The kernels of a file, those first that seem to do the most work; what is launched in a single block comes last."""
     language = LANGUAGES.get(source_path.suffix)
     if language is None:
         return []
-    found = find_kernels(text_of(source_path), language)
-    return [one.name for one in sorted(found, key=lambda one: -work_of(one))]
+    source = text_of(source_path)
+    code = code_only(source)
+
+    def is_small(name: str) -> bool:
+        grids = re.findall(rf"\b{re.escape(name)}\s*(?:<[^<>]*>)?\s*<<<\s*(?:dim3\s*\(\s*)?(\w+)", code)
+        return bool(grids) and set(grids) == {"1"}
+
+    return [one.name for one in sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))]
 
 
 def text_of(file: Path) -> str:

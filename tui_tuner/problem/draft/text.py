@@ -266,6 +266,9 @@ def _checks(draft: Draft) -> Iterator[str]:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(sizes.emulated)}"
+        if draft.launch is not None and draft.launch.stated:
+            macros = {name: sizes.emulated[size] for size, name in draft.launch.stated.items()}
+            yield f"macros = {_inline(macros)}  # what the source states as larger numbers"
         if sizes.emulated_test:
             tests = [sizes.emulated_test, *draft.facts.tests]
             yield f"tests = [{', '.join(f'{{ sizes = {_inline(one)} }}' for one in tests)}]"
