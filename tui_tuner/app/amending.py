@@ -109,8 +109,8 @@ class Amending:
                 if smaller.problem.on_emulator().sizes != problem.sizes:
                     self._made, written = shorter, smaller
                     continue
-                if (smaller := self._with_stated_sizes(problem)) is not None:
-                    written = smaller
+                if (stated := self._with_stated_sizes(problem)) is not None:
+                    written = stated
                     continue
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size"))
@@ -119,8 +119,8 @@ class Amending:
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
-            if _is_late(trial.reason) and (smaller := self._with_stated_sizes(problem)) is not None:
-                written = smaller
+            if _is_late(trial.reason) and (stated := self._with_stated_sizes(problem)) is not None:
+                written = stated
                 continue
             if amended is None and _is_late(trial.reason):
                 return replace(written, doubts=(self._late(trial.reason),))
@@ -193,10 +193,10 @@ class Amending:
         """What a trial that held lets the user know."""
         said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
         empty = _unfilled(problem)
-        more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
+        more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
-            more += (f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}",)
+            more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
         return (said, *more)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests, every_run
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, type_words
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import declares_constant
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.text import suggestion

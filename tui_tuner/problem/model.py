@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -216,7 +217,7 @@ class Emulator(ProblemTable):
     """Smaller sizes for the emulator, which runs a kernel on one CPU core.
 
     Attributes:
-        macros: numbers that the source gives itself, as by `#define N 4096`, and what they are in the emulator's builds.
+        macros: numbers that the source states, as by `#define N 4096`, and what the emulator's builds have instead.
     """
 
     sizes: dict[str, Size] = {}
@@ -278,10 +279,10 @@ class Problem(ProblemTable):
         if self.emulator is None:
             return self
         tests = self.tests if self.emulator.tests is None else self.emulator.tests
-        others = {"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests}
+        others: dict[str, Any] = {"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests}
         if self.emulator.macros:
-            given = [option for name, value in self.emulator.macros.items() for option in (f"-U{name}", f"-D{name}={value}")]
-            options = [*self.kernel.compiler_options, *given]
+            given = [(f"-U{name}", f"-D{name}={value}") for name, value in self.emulator.macros.items()]
+            options = [*self.kernel.compiler_options, *itertools.chain(*given)]
             others["kernel"] = self.kernel.model_copy(update={"compiler_options": options})
         return self.model_copy(update=others)
 

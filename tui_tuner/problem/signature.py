@@ -1,8 +1,7 @@
-"""The kernels in a source file and the arguments they take, read with tree-sitter; C types as NumPy dtypes."""
+"""The kernels in a source file and the arguments they take, read with tree-sitter."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,9 +10,9 @@ from itertools import chain
 from tree_sitter import Node
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words, without_aliases
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.structures import Member, structures
 from tui_tuner.problem.syntax import (
     code_only,
     declared_name,
@@ -203,7 +202,7 @@ def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, 
         text = code[name.start_byte : name.end_byte]
         written = code[start : name.start_byte] + " " + code[name.end_byte : node.end_byte]
     written = written.partition("=")[0]
-    element, written = _without_aliases(element, code), _without_aliases(written, code)
+    element, written = without_aliases(element, code), without_aliases(written, code)
     dtype, width = dtype_of(re.split(r"[*&\[]", element)[0], language, aliases)
     return KernelParameter(
         name=text,
@@ -213,27 +212,6 @@ def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, 
         dtype=dtype,
         width=width,
     )
-
-
-_ALIAS = re.compile(
-    r"(?:\btemplate\s*<(?P<parameters>[^<>{};]*)>\s*)?\busing\s+(?P<name>\w+)\s*=\s*(?P<meaning>[\w\s:<>*&]+);"
-    r"|\btypedef\s+(?P<pointee>[\w\s:]+?\*[\s*\w]*?)\s*\b(?P<pointer>\w+)\s*;"
-)
-
-
-def _without_aliases(written: str, code: str) -> str:
-    """A type with what alias templates, and names for pointers, stand for in it."""
-    for one in _ALIAS.finditer(code):
-        name, meaning = one["name"] or one["pointer"], one["meaning"] or one["pointee"]
-        if one["parameters"] is None:
-            written = re.sub(rf"\b{name}\b", meaning, written) if "*" in meaning else written
-            continue
-        names = [(re.findall(r"\w+", each) or [""])[-1] for each in one["parameters"].split(",")]
-        for used in re.findall(rf"\b{name}\s*<([^<>]*)>", written):
-            given = dict(zip(names, (each.strip() for each in used.split(",")), strict=False))
-            said = re.sub(r"\w+", lambda word, given=given: given.get(word[0], word[0]), meaning)
-            written = re.sub(rf"\b{name}\s*<{re.escape(used)}>", lambda _, said=said: said, written)
-    return written
 
 
 def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, language: Language) -> KernelSignature:
@@ -253,108 +231,3 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
         return replace(parameter, dtype=dtype, width=width)
 
     return replace(kernel, parameters=tuple(bound(parameter) for parameter in kernel.parameters))
-
-
-ADDRESS_SPACES = frozenset({"global", "local", "constant", "private"})
-_QUALIFIERS = frozenset({"const", "volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "struct"})
-_INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
-_NAMED = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "_Float16": "float16",
-    "bool": "bool",
-    "_Bool": "bool",
-    "size_t": "uint64",
-    "ptrdiff_t": "int64",
-    "intptr_t": "int64",
-    "uintptr_t": "uint64",
-    "uchar": "uint8",
-    "ushort": "uint16",
-    "uint": "uint32",
-    "ulong": "uint64",
-    "longlong": "int64",
-    "ulonglong": "uint64",
-    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-}
-_VECTOR = re.compile(r"((?:u?(?:char|short|int|long|longlong))|float|double|half|__half)(2|3|4|8|16)")
-
-
-_PACKED_MARK = "__times"
-"""Between a type and how many of it a structure is made of, where no vector is."""
-
-
-def type_words(type_text: str) -> list[str]:
-    """The words of a type without qualifiers, address spaces and `std::`."""
-    words = re.findall(r"\w+", type_text.replace("std::", ""))
-    return [word for word in words if word not in _QUALIFIERS and word.strip("_") not in ADDRESS_SPACES]
-
-
-def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> tuple[str | None, int]:
-    """The dtype of one element and how many elements the type holds, as in `float4`: ("float32", 4).
-
-    Args:
-        type_text: the type without pointers, as in "const unsigned int".
-        aliases: what type names of the source stand for.
-
-    Returns:
-        (None, 1) for a type that is not known.
-    """
-    words = type_words(type_text)
-    for _ in range(len(aliases)):
-        if len(words) != 1 or words[0] not in aliases:
-            break
-        words = type_words(aliases[words[0]])
-    if words and set(words) <= _INTEGER_WORDS:
-        return _integer(words), 1
-    if len(words) != 1:
-        return None, 1
-    base, _, packed = words[0].partition(_PACKED_MARK)
-    if packed:
-        return dtype_of(base.replace("_of_", " "), language, aliases)[0], int(packed)
-    vector = _VECTOR.fullmatch(words[0])
-    if vector is None:
-        return _NAMED.get(words[0]), 1
-    width = int(vector[2])
-    padded = 4 if width == 3 and COMPILED_LANGUAGES[language].pads_triples else width
-    return _NAMED.get(vector[1]) or _integer([vector[1]]), padded
-
-
-def _integer(words: list[str]) -> str:
-    sign = "u" if "unsigned" in words else ""
-    for word, bits in (("char", 8), ("short", 16), ("long", 64)):
-        if word in words:
-            return f"{sign}int{bits}"
-    return f"{sign}int32"
-
-
-def type_aliases(code: str) -> dict[str, str]:
-    """What the `typedef`s and `using`s of the source stand for."""
-    found = {name: meaning for meaning, name in re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)}
-    found |= dict(_plain_structs(code))
-    found |= dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;", code))
-    return found
-
-
-def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
-    """The structures whose members are numbers of one type, as so many of them, which lie in memory like them."""
-    known: dict[str, str] = {}
-    for name, members in structures(code).items():
-        parts = [_packed_of(one, known) for one in members or ()]
-        types = {base for base, _ in parts}
-        if len(types) == 1 and (base := types.pop()):
-            known[name] = f"{base.replace(' ', '_of_')}{_PACKED_MARK}{sum(count for _, count in parts)}"
-            yield name, known[name]
-
-
-def _packed_of(member: Member, known: Mapping[str, str]) -> tuple[str, int]:
-    """The type of the numbers that a member is made of, and how many; no type where it is made of others."""
-    words = type_words(member.type_text)
-    written = known.get(words[0], words[0]) if len(words) == 1 else " ".join(words)
-    extents = [int(one) if one.isdecimal() else 0 for one in member.extents]
-    base, _, packed = written.partition(_PACKED_MARK)
-    vector = _VECTOR.fullmatch(base)
-    base, width = (vector[1], int(vector[2])) if vector is not None else (base, 1)
-    count = width * int(packed or 1) * math.prod(extents)
-    return (base, count) if count else ("", 0)

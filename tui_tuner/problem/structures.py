@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_HEAD = re.compile(r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?)\{")
+from tui_tuner.problem.syntax import closing
+
+_HEAD = re.compile(
+    r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?)\{"
+)
 _BASES = re.compile(r":.*", re.DOTALL)
 _METHOD = re.compile(r"[^;{}]*\([^{};]*\)[^{};]*(?:\{\}|;)")
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
@@ -19,31 +23,18 @@ class Member(NamedTuple):
     name: str
     extents: tuple[str, ...] = ()
 
-    @property
-    def declared(self) -> str:
-        """The member as it is declared."""
-        return f"{self.type_text} {self.name}{''.join(f'[{one}]' for one in self.extents)}"
-
 
 def structures(code: str) -> dict[str, list[Member] | None]:
     """The members of each structure of code without comments, by its names; None where they are no plain data."""
     found: dict[str, list[Member] | None] = {}
     for one in _HEAD.finditer(code):
-        end = _closed(code, one.end() - 1)
+        end = closing(code, one.end() - 1, "{}")
         behind = re.match(r"\s*(\w+)\s*;", code[end:]) if one["typedef"] else None
-        names = [*re.findall(r"\w+", _ATTRIBUTE.sub("", _BASES.sub("", one["head"])))[-1:], *(behind.groups() if behind else ())]
-        members = None if ":" in one["head"] else _members(code[one.end() : end - 1])
+        own = re.findall(r"\w+", _ATTRIBUTE.sub("", _BASES.sub("", one["head"])))[-1:]
+        names = [*own, *(behind.groups() if behind else ())]
+        members = None if ":" in one["head"] or _ATTRIBUTE.search(one["head"]) else _members(code[one.end() : end - 1])
         found |= dict.fromkeys(names, members)
     return found
-
-
-def _closed(code: str, opening: int) -> int:
-    depth = 0
-    for brace in re.compile(r"[{}]").finditer(code, opening):
-        depth += 1 if brace.group() == "{" else -1
-        if depth == 0:
-            return brace.end()
-    return len(code)
 
 
 def _members(body: str) -> list[Member] | None:

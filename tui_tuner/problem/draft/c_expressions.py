@@ -33,6 +33,11 @@ _COMBINED = frozenset({*_OPERATORS, *_COMPARISONS, "&&", "||", "<<", ">>"})
 _ROUNDED_UP = re.compile(r"(?:i|ceil_?|c)?div_?(?:up|ceil|round_?up)?|div_?up|round_?up_?div", re.IGNORECASE)
 _LEAST_OR_MOST = re.compile(r"(?:std\s*::\s*)?f?i?(?P<which>min|max)f?", re.IGNORECASE)
 _ROOT = re.compile(r"(?:std\s*::\s*|__f)?(?P<inverse>r?)sqrtf?(?:_rn)?")
+_SIGNS: dict[str, Callable[[ast.expr], ast.expr]] = {
+    "!": lambda operand: ast.UnaryOp(ast.Not(), operand),
+    "+": lambda operand: operand,
+    "-": lambda operand: ast.BinOp(ast.Constant(0), ast.Sub(), operand),
+}
 _MOST_CHARACTERS, _MOST_INSIDE = 400, 40
 SIZEOF = "sizeof__"
 _BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
@@ -70,24 +75,20 @@ def _read(node: Node, depth: int) -> ast.expr:
     if node.type == "sizeof_expression":
         return ast.Name(SIZEOF + "_".join(re.findall(r"\w+", _text(node).partition("sizeof")[2])))
     if node.type == "call_expression":
-        function, given = parts
-        if not given.named_children and _GETTER.fullmatch(re.sub(r"\s", "", _text(function))):
-            return ast.Name(text)
-        return _call(re.sub(r"\s", "", _text(function)), [_read(one, depth - 1) for one in given.named_children])
+        function, given = re.sub(r"\s", "", _text(parts[0])), parts[1].named_children
+        getter = ast.Name(text) if not given and _GETTER.fullmatch(function) else None
+        return getter or _call(function, [_read(one, depth - 1) for one in given])
     mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
     match node.type, [_read(one, depth - 1) for one in parts]:
-        case "cast_expression", [inner] if _has_root(inner) and "int" in text.partition(")")[0]:
-            return ast.BinOp(inner, ast.FloorDiv(), ast.Constant(1))
-        case (("parenthesized_expression" | "cast_expression"), [inner]):
-            return inner
+        case (("parenthesized_expression" | "cast_expression") as kind, [inner]):
+            is_cut = kind == "cast_expression" and _has_root(inner) and "int" in text.partition(")")[0]
+            return ast.BinOp(inner, ast.FloorDiv(), ast.Constant(1)) if is_cut else inner
         case "conditional_expression", [condition, chosen, other]:
             return ast.IfExp(condition, chosen, other)
         case "binary_expression", [left, right] if mark in _COMBINED:
             return _combined(mark, left, right)
-        case "unary_expression", [operand] if mark == "!":
-            return ast.UnaryOp(ast.Not(), operand)
-        case "unary_expression", [operand] if mark in ("+", "-"):
-            return operand if mark == "+" else ast.BinOp(ast.Constant(0), ast.Sub(), operand)
+        case "unary_expression", [operand] if mark in _SIGNS:
+            return _SIGNS[mark](operand)
     raise NotArithmetic(text)
 
 

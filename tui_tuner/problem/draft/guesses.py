@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of, type_aliases
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import closing, code_only, declares_constant, split_list
 from tui_tuner.problem.tunables import why_no_size
 

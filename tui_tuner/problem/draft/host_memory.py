@@ -11,7 +11,7 @@ from tui_tuner.problem.syntax import closing, split_list
 
 _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
-_VECTOR = r"\b(?:thrust\s*::\s*)?(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector)\s*<(?P<type>[^<>;]*)>"
+_VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector)\s*<(?P<type>[^<>;]*)>"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
     r"(?:rand|random|lrand48|rng|gen|generator|mt|engine|eng)\s*\(\s*\)\s*(?P<by>[%&])\s*(?P<count>\w+)\s*\)?\s*\)?"
@@ -26,10 +26,10 @@ class Taken(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Random whole numbers: the least, how many there are, as text that stands at a place."""
+    """Random whole numbers: the least, and the number of them, as text that stands at a place."""
 
     low: int
-    count: str
+    number: str
     place: int
 
 
@@ -53,7 +53,7 @@ class HostMemory:
 
         The array is the memory itself, where the host can write it, or the one of the host that is copied to it.
         """
-        for name, where in self._followed(pointer, place):
+        for name, _ in self._followed(pointer, place):
             plain = re.escape(name)
             copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
             made = re.search(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
+from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
-from tui_tuner.problem.signature import dtype_of
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
@@ -42,27 +42,6 @@ class HostFunction:
     start: int
     body: int
     end: int
-
-
-@dataclass(frozen=True)
-class HostLaunch:
-    """One launch of a kernel, as the host writes it.
-
-    Attributes:
-        place: where it stands in the code.
-        line: the same, counted from 1.
-        template: the template arguments, as in "<16>"; empty where there are none.
-        shared: dynamic shared memory, bytes; "0" where none is asked for.
-        arguments: what is passed.
-    """
-
-    place: int
-    line: int
-    template: str
-    grid: str
-    block: str
-    shared: str
-    arguments: tuple[str, ...]
 
 
 class HostProgram:
@@ -99,40 +78,6 @@ class HostProgram:
                 end = closing(self.code, one.end() - 1, "{}")
                 found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
         return found
-
-    def launches(self, kernel: str) -> Iterator[HostLaunch]:
-        """The launches of a kernel, by its name or a pointer that is set to it, in the order of the file."""
-        name = re.escape(kernel)
-        pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", self.code)
-        called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
-        launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
-        yield from self._launches_by_a_call(rf"\b(?:{called})\b")
-        for found in launch.finditer(self.code):
-            given = split_list(found[2])
-            end = closing(self.code, found.end() - 1, "()")
-            template = re.match(r"<[^<>]*>", found[1] or "")
-            yield self._launch(found.start(), template, given, tuple(split_list(self.code[found.end() : end - 1])))
-
-    def _launch(
-        self, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
-    ) -> HostLaunch:
-        """A launch of a grid, a block and dynamic shared memory, as far as they are given."""
-        grid, block, shared, *_ = [*given, *("1", "1", "0")[len(given) :]]
-        said = template.group().replace(" ", "") if template else ""
-        return HostLaunch(place, self.code.count("\n", 0, place) + 1, said, grid, block, shared, arguments)
-
-    def _launches_by_a_call(self, kernel: str) -> Iterator[HostLaunch]:
-        """Launches by `cudaLaunchKernel`, whose arguments stand in an array of their addresses."""
-        for call in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*(?:<[^<>;]*>)?\s*\(", self.code):
-            given = split_list(self.code[call.end() : closing(self.code, call.end() - 1, "()") - 1])
-            if len(given) < 4 or not re.search(kernel, given[0]):
-                continue
-            named = re.compile(rf"\b{re.escape(given[3])}\s*\[[^\]]*\]\s*=\s*\{{([^{{}}]*)\}}")
-            array = [*named.finditer(self.code, 0, call.start())]
-            addresses = split_list(array[-1][1]) if array else []
-            arguments = tuple(re.sub(r"^(?:\([^()]*\)\s*)?&\s*", "", one) for one in addresses)
-            template = re.search(r"<[^<>]*>(?=[\s)]*$)", given[0])
-            yield self._launch(call.start(), template, given[1:3] + given[4:5], arguments)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""

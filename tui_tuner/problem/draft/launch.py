@@ -7,77 +7,29 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
+from tui_tuner.problem.draft.device_words import local_headers, words_of_device
+from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.guesses import extents_around
-from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
-from tui_tuner.problem.draft.launch_reading import (
-    AXES,
-    LaunchReading,
-    evaluated,
-    finished,
-    fraction,
-    names,
-    said_again,
-    with_numbers,
-)
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.draft.host_launches import HostLaunch, launches
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
+from tui_tuner.problem.draft.worked_out import evaluated, finished, fraction, names, said_again, with_numbers
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
-_LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
-_STATED = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<text>(?:\\\r?\n|[^\n])*)"
-    r"|\b(?:const(?:expr)?|static)\b[\w\s]*?\b(?P<constant>\w+)\s*=(?P<value>[^;{}]*);",
-    re.MULTILINE,
-)
 _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
-_ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
-_MOST_THREADS = 1024
 _TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
 UNKNOWN = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
-
-
-@dataclass(frozen=True)
-class DraftedLaunch:
-    """What stands in the tables around the launch, each only as far as the host's code says it.
-
-    Attributes:
-        line: where the host launches the kernel.
-        template: arguments of the template, as in "<16>".
-        keys: of [launch], as expressions.
-        tunables: names and values of what makes the block, where macros do.
-        defaults: the value of each tunable in the file.
-        most_threads: of a block, where the kernel's shared arrays hold no more.
-        sizes: names for the expressions, with the host's number; None where it comes from outside.
-        shapes: elements of the arrays that the host takes memory for.
-        values: of scalars, as expressions or numbers.
-        stated: sizes that the source itself states, by the name of the macro or constant.
-        drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
-        are_fixed: whether the sizes cannot be others, since the block is made of them.
-    """
-
-    line: int
-    template: str = ""
-    keys: dict[str, list[str] | str] = field(default_factory=dict)
-    tunables: dict[str, list[int]] = field(default_factory=dict)
-    defaults: dict[str, int] = field(default_factory=dict)
-    most_threads: int = _MOST_THREADS
-    sizes: dict[str, int | None] = field(default_factory=dict)
-    shapes: dict[str, str] = field(default_factory=dict)
-    values: dict[str, str | float] = field(default_factory=dict)
-    are_fixed: bool = False
-    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
-    stated: dict[str, str] = field(default_factory=dict)
 
 
 def drafted_launch(
@@ -101,10 +53,10 @@ def drafted_launch(
     headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
     code = code_only(source) + "\n" + code_only(host)
     program = HostProgram(code, headers, source + "\n" + host)
-    words = _read_words(device_code(code_only(source), (file.parent,)), signature)
+    words = words_of_device(source, file, signature)
     drafts = [
         _Drafting(_read(program, words, signature, one, stated_too), dimensions)
-        for one in program.launches(signature.name)
+        for one in launches(program, signature.name)
     ]
     if not drafts:
         return None
@@ -120,22 +72,6 @@ def _read(
     of_block = {name for text, _ in reading.block for name in reading.chain(text, launch.place)}
     large = {name for name in program.own_numbers & words if (program.number(name, launch.place) or 0) >= _LARGE}
     return LaunchReading(program, words - (large - of_block), signature, launch, large - of_block)
-
-
-def local_headers(source: str, file: Path) -> list[Path]:
-    """The headers beside a file that it includes."""
-    text = device_code(source, (file.parent,))
-    return [path for name in _LOCAL.findall(text) if (path := file.parent / name).is_file()]
-
-
-def _read_words(code: str, signature: KernelSignature) -> frozenset[str]:
-    """The words of the device's code, and of the macros and constants that it reads; names of arguments are none."""
-    stated = {one["name"] or one["constant"]: one["text"] or one["value"] for one in _STATED.finditer(code)}
-    words = {*re.findall(r"\w+", _STATED.sub("", _ASKED.sub("", code)))}
-    while more := {word for name in stated.keys() & words for word in re.findall(r"\w+", stated[name])} - words:
-        words |= more
-    own = {parameter.name for parameter in signature.parameters}
-    return frozenset(words - own)
 
 
 class _Drafting:
@@ -199,6 +135,11 @@ class _Drafting:
             bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             {name: (low, str(_renamed(high, renamed))) for name, (low, high) in drawn.items()},
             {renamed.get(name, name): name for name in given if name in self._reading.stated},
+            frozenset(
+                name
+                for name, node in self._passed.items()
+                if isinstance(values.get(name), float) and fraction(node, self._roots) is None
+            ),
         )
 
     def _drawn(self) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -208,7 +149,7 @@ class _Drafting:
             found = self._reading.memory.drawn(given, self._launch.place)
             if found is not None:
                 with suppress(NotArithmetic):
-                    node = finished(self._reading.node(found.count, found.place))
+                    node = finished(self._reading.node(found.number, found.place))
                     high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
                     yield parameter.name, (found.low, said_again(ast.unparse(high)))
 
@@ -269,7 +210,7 @@ class _Drafting:
             name = next(
                 (one for one in self._reading.chain(text, self._launch.place) if one in macros), f"block_size_{axis}"
             )
-            if number is not None and 1 <= number <= _MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
+            if number is not None and 1 <= number <= MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
                 found[name] = number
         return {name: number for name, number in found.items() if not macros or name in macros}
 
@@ -284,7 +225,7 @@ class _Drafting:
                     for one in re.findall(r"\[([^\]]+)\]", extents)
                 ]
                 held.append(math.prod(evaluated(part, {}) or 0 for part in parts))
-        return min([_MOST_THREADS, *(count for count in held if count >= threads > 1)])
+        return min([MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
         said = [

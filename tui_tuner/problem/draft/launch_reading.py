@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import ast
-import copy
 import keyword
-import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tui_tuner.problem.draft.c_expressions import (
-    SIZEOF,
-    NotArithmetic,
-    arithmetic,
-    bytes_of,
-    factors,
-    folded,
-    is_quotient,
-    product,
-)
+from tui_tuner.problem.c_types import dtype_of
+from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, factors, folded
+from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import HostMemory
-from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram, limit_of_devices
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of
+from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
+from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 AXES = "xyz"
 _MOST_ASKED = 3000
@@ -120,7 +111,7 @@ class LaunchReading:
         ):
             return value
         self.roots = before
-        return self._root(name, number)
+        return value if number == 0 else self._root(name, number)  # no size is 0
 
     def _root(self, name: str, number: int | None) -> ast.expr:
         name = "_".join(re.findall(r"\w+", name))
@@ -181,7 +172,7 @@ class LaunchReading:
             before = dict(self.roots)
             node: ast.expr | None = None
             with suppress(NotArithmetic):
-                node = _chosen(finished(self.node(text, place)), self.roots)
+                node = chosen(finished(self.node(text, place)), self.roots)
             if node is None or not names(node) & before.keys():  # a number, or what is the block's alone
                 number = None if node is None else evaluated(node, self.roots)
                 self.roots = before
@@ -224,7 +215,8 @@ class LaunchReading:
         own = self.block[index] if index < len(self.block) else ("", None)
         threads, axis, body = own[1], AXES[index], self.signature.body
         extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, self.chain(own[0], self.launch.place))])
-        number = rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*blockIdx\s*\.\s*{axis}\b"
+        place = rf"\bblockIdx\s*\.\s*{axis}\b"
+        number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
         counts = "gridDim" in body or any(map(_is_block, map(ast.Name, names(blocks))))
         if counts or not isinstance(threads, ast.Constant) or not re.search(number, body):
             return blocks, None
@@ -280,120 +272,12 @@ class LaunchReading:
             parts.remove(sized[0])
             dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
             host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
-            return _scaled(parts, host, element)
-        return _scaled(parts, 1, element)
-
-
-def _scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
-    """So many times some bytes, as elements."""
-    shared = math.gcd(bytes_of_each, element)
-    above, below = bytes_of_each // shared, element // shared
-    for index, part in enumerate(parts):
-        if below > 1 and isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value % below == 0:
-            parts, below = [*parts[:index], ast.Constant(part.value // below), *parts[index + 1 :]], 1
-    whole = finished(product([*parts, ast.Constant(above)]))
-    return whole if below == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(below)))
-
-
-def finished(node: ast.expr) -> ast.expr:
-    """The same with the bytes of types as numbers.
-
-    Raises:
-        NotArithmetic: a problem file cannot say it.
-    """
-
-    class Bytes(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            size = bytes_of(node.id.removeprefix(SIZEOF))
-            return ast.Constant(size) if node.id.startswith(SIZEOF) else node
-
-    node = folded(Bytes().visit(node))
-    try:
-        check(ast.unparse(node), names(node))
-    except ExpressionError as error:
-        raise NotArithmetic(str(error)) from None
-    return node
-
-
-def _chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
-    """What a condition, or a least or greatest number, comes to for the host's numbers, if that is one number."""
-    if isinstance(node, ast.IfExp):
-        holds = evaluated(node.test, numbers)
-        return node if holds is None else _chosen(node.body if holds else node.orelse, numbers)
-    number = evaluated(node, numbers) if isinstance(node, ast.Call) else None
-    given = [one.value for one in node.args if isinstance(one, ast.Constant)] if isinstance(node, ast.Call) else []
-    return ast.Constant(number) if number in given else node
-
-
-def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Numerator and denominator of a division, rounded up or not, and of one that is a number at most."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
-        unlimited = [one for one in node.args if not isinstance(one, ast.Constant)]
-        return quotient(unlimited[0]) if len(unlimited) == 1 else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil_div":
-        return node.args[0], node.args[1]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_quotient(node.left):
-        one_more = isinstance(node.right, ast.Constant) and node.right.value == 1
-        inner = quotient(node.left) if one_more and not isinstance(node.left.right, ast.Constant) else None
-        return None if inner is None else (folded(ast.BinOp(inner[0], ast.Add(), ast.Constant(1))), inner[1])
-    return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
+            return scaled(parts, host, element)
+        return scaled(parts, 1, element)
 
 
 def _is_block(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id.startswith("block_size_")
-
-
-def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
-    """The same with numbers for some of its names."""
-
-    class Numbers(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.Constant(numbers[node.id]) if node.id in numbers else node
-
-    return folded(Numbers().visit(copy.deepcopy(node)))
-
-
-def said_again(text: str) -> str:
-    """An expression of ours with its numbers worked out."""
-    return ast.unparse(folded(ast.parse(text, mode="eval").body))
-
-
-def names(node: ast.expr) -> set[str]:
-    """The names that are no function's."""
-    called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - called
-
-
-def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
-    """The whole number that it comes to; None where it comes to none."""
-    try:
-        value = evaluate(ast.unparse(node), {name: number for name, number in numbers.items() if number is not None})
-    except ExpressionError:
-        return None
-    return int(value) if float(value).is_integer() else None
-
-
-def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
-    """The number that it comes to; None where that is none, or may be one that is cut off as whole numbers are."""
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return value
-        case ast.Name(id=name):
-            return numbers.get(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = fraction(operand, numbers)
-            return None if value is None else -value
-        case ast.IfExp(test=test, body=body, orelse=other):
-            holds = evaluated(test, numbers)
-            return None if holds is None else fraction(body if holds else other, numbers)
-        case ast.BinOp(left=left, op=op, right=right):
-            one, by = fraction(left, numbers), fraction(right, numbers)
-            is_cut = isinstance(op, ast.FloorDiv) and isinstance(one, int) and isinstance(by, int) and by and one % by
-            if one is None or by is None or is_cut:
-                return None
-            worked = folded(ast.BinOp(ast.Constant(one), op, ast.Constant(by)))
-            return worked.value if isinstance(worked, ast.Constant) and isinstance(worked.value, int | float) else None
-    return None
 
 
 def _bytes(dtype: str) -> int:

@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.draft.device_words import local_headers
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     DraftedConstant,
     dimensions,
@@ -21,22 +24,14 @@ from tui_tuner.problem.draft.guesses import (
     with_called,
     work_of,
 )
-from tui_tuner.problem.draft.launch import DraftedLaunch, drafted_launch, local_headers
+from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.draft.text import Draft, lines_of
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.signature import (
-    KernelParameter,
-    KernelSignature,
-    dtype_of,
-    find_kernel,
-    find_kernels,
-    type_aliases,
-    type_words,
-)
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
@@ -104,7 +99,7 @@ def _constants(code: str, file: Path, kernel: str, language: Language) -> list[D
 
 
 def ranked_kernels(source_path: Path) -> list[str]:
-    """The kernels of a file, those first that seem to do the most work; what is launched in a single block comes last."""
+    """The kernels of a file, those first that seem to do the most work; those launched in a single block come last."""
     language = LANGUAGES.get(source_path.suffix)
     if language is None:
         return []
@@ -115,7 +110,8 @@ def ranked_kernels(source_path: Path) -> list[str]:
         grids = re.findall(rf"\b{re.escape(name)}\s*(?:<[^<>]*>)?\s*<<<\s*(?:dim3\s*\(\s*)?(\w+)", code)
         return bool(grids) and set(grids) == {"1"}
 
-    return [one.name for one in sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))]
+    found = sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))
+    return [one.name for one in found]
 
 
 def text_of(file: Path) -> str:
@@ -177,7 +173,7 @@ _OF_THE_DEVICE = {
         "whose states only cuRAND makes",
         "make the state inside the kernel, by curand_init(), or pass an array of numbers that the host has drawn",
     ),
-    r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel or read without"),
+    r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel"),
 }
 """Types that no problem file can fill: why not, and what to write instead."""
 
@@ -246,9 +242,8 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
         counts = [int(extent) if extent.isdecimal() else 0 for one in members for extent in one.extents]
         if not all(dtype is not None and dtype[-2:] == "32" for dtype, _ in sizes) or not all(counts):
             return parameter
-        words = sum(
-            width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in zip(members, sizes, strict=True)
-        )
+        each = zip(members, sizes, strict=True)
+        words = sum(width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in each)
         return replace(parameter, dtype="int32", width=words)
 
     return replace(signature, parameters=tuple(map(bits, signature.parameters)))

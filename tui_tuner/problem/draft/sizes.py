@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import is_guarded
-from tui_tuner.problem.draft.launch import DraftedLaunch
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 

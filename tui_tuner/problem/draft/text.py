@@ -8,6 +8,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_tuner.problem.draft.device_words import local_headers
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
     DraftedConstant,
@@ -21,7 +23,6 @@ from tui_tuner.problem.draft.guesses import (
     size_names,
     usual_block,
 )
-from tui_tuner.problem.draft.launch import DraftedLaunch, local_headers
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
@@ -218,8 +219,10 @@ def _factor(text: str, behind: str) -> str:
 
 def _scalar(parameter: KernelParameter, draft: Draft) -> str:
     value = None if draft.launch is None else draft.launch.values.get(parameter.name)
-    if value is not None:
+    if draft.launch is not None and value is not None:
         known = draft.read is not None and parameter.name in draft.read.values
+        if known and parameter.name in draft.launch.usual:
+            return f"{json.dumps(value)}  # as the host makes it of usual sizes: check"
         return f"{json.dumps(value)}{'  # as the host passes it' if known else FROM_THE_MODEL}"
     if parameter.name in draft.sizes.timed:
         return f'"{parameter.name}"'
