@@ -115,7 +115,7 @@ class Amending:
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
-                return await self._at_other_sizes(written)
+                return await self._at_other_sizes(written, trial.no_numbers)
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
@@ -141,8 +141,12 @@ class Amending:
         self._made = stated
         return smaller
 
-    async def _at_other_sizes(self, written: Written) -> Written:
-        """The draft at a second size that the kernel can do; the least demanding is the same size again."""
+    async def _at_other_sizes(self, written: Written, no_numbers: frozenset[str]) -> Written:
+        """The draft at a second size that the kernel can do; the least demanding is the same size again.
+
+        Args:
+            no_numbers: outputs with elements that are no number at the first size already.
+        """
         ways: tuple[Tested, ...] = ("", "half", "same")
         reason = ""
         for way in ways:
@@ -150,6 +154,9 @@ class Amending:
             trial_of = self._draft(self._made)
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
+            if trial.reason is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
+                where = _sizes(problem.tests[0].sizes)
+                trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
             if trial.reason is None:
                 doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
                 if way:
@@ -162,7 +169,7 @@ class Amending:
         if amended is None:
             raise self._refused(trial)
         self._made = amended  # the first inputs had no negative number where it matters, by chance
-        return await self._at_other_sizes(self._draft(amended))
+        return await self._at_other_sizes(self._draft(amended), no_numbers)
 
     async def _with_tests(self, held: Written) -> Written:
         """The draft with those of the model's tests at which the kernel as given holds too."""
