@@ -87,7 +87,6 @@ class _Drafting:
         self._signature = reading.signature
         self._launch = reading.launch
         self._words = reading.words
-        self._roots = reading.roots
         self._block = reading.block
         self._grid = reading.grid
         self._shapes = reading.shapes
@@ -100,6 +99,10 @@ class _Drafting:
         names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults()
         axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
         return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
+
+    @property
+    def _roots(self) -> dict[str, int | None]:
+        return self._reading.roots
 
     @property
     def _usual(self) -> dict[str, int]:

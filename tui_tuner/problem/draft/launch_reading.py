@@ -56,6 +56,7 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
+        self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
         self.shapes = dict(self._extents())
@@ -89,7 +90,7 @@ class LaunchReading:
         meaning = self.program.meaning(name, place)
         if meaning is None or (name, place) in self._resolving:
             return self._root(name, None)
-        before = dict(self.roots)
+        before, stated = dict(self.roots), self._stated_seen
         self._resolving.append((name, place))
         try:
             value = finished(self.node(*meaning))
@@ -98,17 +99,20 @@ class LaunchReading:
             return self._root(name, None)
         finally:
             self._resolving.pop()
+        if isinstance(value, ast.Constant) and self._stated_seen > stated:  # made of what the kernel's text states
+            return value
         return self._kept(name, place, value, before)
 
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
         inside = names(value)
-        if inside & (before.keys() | set(self._symbols.values())) or isinstance(value, ast.Name):
+        if inside & (before.keys() | set(self._symbols.values()) | set(self.stated)) or isinstance(value, ast.Name):
             return value
         number = evaluated(value, self.roots)
         if isinstance(value, ast.Constant) and (
             not isinstance(value.value, int) or (name in self.words and not self.program.is_of_host(name, place))
         ):
+            self._stated_seen += name in self.words
             return value
         self.roots = before
         return value if number == 0 else self._root(name, number)  # no size is 0

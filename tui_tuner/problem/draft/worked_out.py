@@ -61,7 +61,7 @@ def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         return node.args[0], node.args[1]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.BinOp):
         one_more = is_quotient(node.left) and isinstance(node.right, ast.Constant) and node.right.value == 1
-        inner = quotient(node.left) if one_more and not isinstance(node.left.right, ast.Constant) else None
+        inner = quotient(node.left) if one_more and ast.unparse(node.left.right) != "1" else None
         return None if inner is None else (folded(ast.BinOp(inner[0], ast.Add(), ast.Constant(1))), inner[1])
     return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
 
