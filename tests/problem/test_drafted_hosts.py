@@ -50,7 +50,8 @@ CASES = {
         {"to": ["50000"], "from": ["50000"]},
     ),
     "rows with a pitch": (
-        f"__global__ void k(unsigned char *to, size_t pitch, int w, int h) {{ {ONE} int j = blockIdx.y * 8 + threadIdx.y;"
+        "__global__ void k(unsigned char *to, size_t pitch, int w, int h) {"
+        f" {ONE} int j = blockIdx.y * 8 + threadIdx.y;"
         " unsigned char *row = (unsigned char *)((char *)to + j * pitch); if (i < w && j < h) row[i] = i; }\n"
         "int main() { size_t pitch; int w = 640, h = 480; cudaMallocPitch(&to, &pitch, w * sizeof(char), h);"
         " dim3 b(32, 8), g((w + 31) / 32, (h + 7) / 8); k<<<g, b>>>(to, pitch, w, h); }",
@@ -106,20 +107,26 @@ CASES = {
     ),
     "members, roots and fractions": (
         "struct View { float left, right; };\n"
-        "__global__ void k(float *to, float a, float b, float c, int n) { if (threadIdx.x < n) to[threadIdx.x] = a + b + c; }\n"
-        "void show(const View &v, int n) { k<<<n / 64, 64>>>(to, v.left, (v.right - v.left) / n, 1.0f / sqrtf(16.f), n); }\n"
+        "__global__ void k(float *to, float a, float b, float c, int n)"
+        " { if (threadIdx.x < n) to[threadIdx.x] = a + b + c; }\n"
+        "void show(const View &v, int n)"
+        " { k<<<n / 64, 64>>>(to, v.left, (v.right - v.left) / n, 1.0f / sqrtf(16.f), n); }\n"
         "int main() { View view{-2.5, 1.5}; show(view, 4096); }",
         {"a": -2.5, "b": 4 / 4096, "c": 0.25},
     ),
     "types that the host's own template is called with": (
-        "template <typename T, typename V> __global__ void k(V *to, T a, int n) { if (threadIdx.x < n) to[threadIdx.x].x = a; }\n"
-        "template <typename T, typename V> void run(int n) { cudaMalloc(&to, n * sizeof(V)); k<T, V><<<n / 64, 64>>>(to, 2, n); }\n"
+        "template <typename T, typename V> __global__ void k(V *to, T a, int n)"
+        " { if (threadIdx.x < n) to[threadIdx.x].x = a; }\n"
+        "template <typename T, typename V> void run(int n)"
+        " { cudaMalloc(&to, n * sizeof(V)); k<T, V><<<n / 64, 64>>>(to, 2, n); }\n"
         "int main() { run<double, double4>(4096); }",
         {"name": "k<double,double4>", "to": ["4 * n"], "dtype to": "float64"},
     ),
     "alias templates": (
-        "template <typename T> using in = const T *__restrict__;\ntemplate <typename T> using out = T *__restrict__;\n"
-        f"template <typename T> __global__ void k(out<T> to, in<T> from, int n) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
+        "template <typename T> using in = const T *__restrict__;\n"
+        "template <typename T> using out = T *__restrict__;\n"
+        "template <typename T> __global__ void k(out<T> to, in<T> from, int n)"
+        f" {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
         f"int main() {{ int n = 4096; {DATA} k<float><<<n / 64, 64>>>(to, from, n); }}",
         {"outputs": ["to"], "dtype from": "float32"},
     ),
@@ -131,12 +138,14 @@ CASES = {
     ),
     "elements that are changed through a reference": (
         "struct Body { float3 at, speed; float mass; };\n"
-        f"__global__ void k(Body *all, int n) {{ {ONE} if (i < n) {{ Body &one = all[i]; one.at.x += one.speed.x; }} }}\n"
+        f"__global__ void k(Body *all, int n) {{ {ONE}"
+        " if (i < n) { Body &one = all[i]; one.at.x += one.speed.x; } }\n"
         "int main() { int n = 4096; cudaMalloc(&all, n * sizeof(Body)); k<<<n / 64, 64>>>(all, n); }",
         {"all": ["7 * n"], "outputs": ["all"], "fill all": ("normal", None, None)},
     ),
     "an output that may be left out": (
-        f"__global__ void k(float *to, float *mean, int n) {{ {ONE} if (i < n) {{ to[i] = 1; if (mean != nullptr) mean[i] = 2; }} }}\n"
+        f"__global__ void k(float *to, float *mean, int n) {{ {ONE}"
+        " if (i < n) { to[i] = 1; if (mean != nullptr) mean[i] = 2; } }\n"
         "int main() { int n = 4096; k<<<n / 64, 64>>>(to, mean, n); }",
         {"outputs": ["to", "mean"], "fill mean": (None, None, None)},
     ),

@@ -33,6 +33,7 @@ _NAMED = {
     "ulonglong": "uint64",
     **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_COMPLEX = {"cuComplex": "float2", "cuFloatComplex": "float2", "cuDoubleComplex": "double2"}
 _VECTOR = re.compile(r"((?:u?(?:char|short|int|long|longlong))|float|double|half|__half)(2|3|4|8|16)")
 _PACKED_MARK = "__times"
 """Between a type and how many of it a structure is made of, where no vector is."""
@@ -63,6 +64,7 @@ def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> 
         return _integer(words), 1
     if len(words) != 1:
         return None, 1
+    words = [_COMPLEX.get(words[0], words[0])]
     base, _, packed = words[0].partition(_PACKED_MARK)
     if packed:
         return dtype_of(base.replace("_of_", " "), language, aliases)[0], int(packed)

@@ -11,7 +11,8 @@ _HEAD = re.compile(
     r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?)\{"
 )
 _BASES = re.compile(r":.*", re.DOTALL)
-_METHOD = re.compile(r"[^;{}]*\([^{};]*\)[^{};]*(?:\{\}|;)")
+_METHOD = re.compile(r"[^;]*\([^;]*\)[^;]*;")
+_INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
 _ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\(+[^()]*\)+")
 
@@ -41,11 +42,11 @@ def _members(body: str) -> list[Member] | None:
     """What a structure's body declares, but for its functions."""
     if re.search(r"\b(?:union|virtual|struct|class|template)\b", body):
         return None
-    while (shorter := re.sub(r"\{[^{}]+\}", "{}", body)) != body:
+    while (shorter := re.sub(r"\{[^{}]*\}", ";", body)) != body:
         body = shorter
-    body = _METHOD.sub("", _ACCESS.sub("", re.sub(r"=\s*[^;,{}]*(?:\([^;]*\))?", "", body)))
+    body = _METHOD.sub("", _ACCESS.sub("", _INITIAL.sub("", body)))
     members: list[Member] = []
-    for line in body.replace("{}", "").split(";"):
+    for line in body.split(";"):
         words = " ".join(line.split())
         if not words or words.startswith(("static", "using", "typedef", "friend")):
             continue

@@ -186,7 +186,8 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
     program, aliases = HostProgram(code, headers), type_aliases(code)
     found = []
     for name in constants_of_host(source):
-        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{name}\s*((?:\[[^\]]*\]\s*)*)[;=]", code)
+        others = r"(?:\w+\s*(?:\[[^\]]*\]\s*)*,\s*)*"
+        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{others}{name}\s*((?:\[[^\]]*\]\s*)*)[;=,]", code)
         dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
         if declared is not None and dtype is not None:
             numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
