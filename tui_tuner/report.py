@@ -160,7 +160,7 @@ def definitions(configuration: Configuration) -> str:
 
 
 def _without_empty_guards(source: str, names: Collection[str]) -> str:
-    """The source without `#ifndef NAME` and `#endif` around nothing, where a value of its own was that is defined now."""
+    """The source without `#ifndef NAME` and `#endif` around nothing, where a value was that is defined above."""
     for name in names:
         guard = rf"^[ \t]*#[ \t]*ifndef[ \t]+{re.escape(name)}\b[^\n]*\n(?:[ \t]*\n)*[ \t]*#[ \t]*endif[^\n]*\n?"
         source = re.sub(guard, "", source, flags=re.MULTILINE)

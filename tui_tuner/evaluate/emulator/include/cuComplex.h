@@ -1,9 +1,7 @@
 // Complex numbers as CUDA's header of this name has them.
 #pragma once
 
-#include <cmath>
-
-#include <vector_functions.h>
+#include <tuner_emulator/device.h>
 
 using cuFloatComplex = float2;
 using cuDoubleComplex = double2;
