@@ -69,6 +69,7 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
         drafted(file)
     assert 'compiler_options = ["-I' in caught.value.hint
     assert f"tuner-tui init {file} --kernel k" in caught.value.hint
+    assert (caught.value.file, caught.value.line) == (file, 2)
 
 
 GEMM = """

@@ -20,6 +20,7 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import array_bytes, shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
+from tui_tuner.problem.signature import find_kernel
 from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 
 
@@ -88,6 +89,12 @@ class Amending:
 
     def _draft(self, amendments: Amendments) -> Written:
         return draft_of(self._file, self._kernel, self._first.host, amendments, self._facts)
+
+    @property
+    def _line(self) -> int:
+        """Where the kernel stands in its file."""
+        problem = self._first.problem
+        return find_kernel(problem.source_text, problem.language, self._kernel).line
 
     @property
     def _init(self) -> str:
@@ -228,7 +235,7 @@ class Amending:
                 f"put the header beside the kernel; or write the draft with: {self._init}, "
                 'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
             )
-            raise ProblemError(message, hint=hint, file=self._file)
+            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         line = next(iter(reason.splitlines()), "no reason")
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
@@ -239,7 +246,7 @@ class Amending:
         if empty:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
-        return ProblemError(message, hint=hint, file=self._file)
+        return ProblemError(message, hint=hint, file=self._file, line=self._line)
 
 
 def _unfilled(problem: Problem) -> list[str]:
