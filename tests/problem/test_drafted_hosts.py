@@ -207,6 +207,16 @@ def test_a_structure_lies_in_memory_like_its_numbers_only_where_it_has_no_gaps()
     assert [dtype_of(name, "cuda", aliases) for name in "ABC"] == [(None, 1), (None, 1), ("float32", 8)]
 
 
+def test_a_problem_file_may_call_a_structures_bytes_what_it_likes(tmp_path):
+    problem, text = drafted(tmp_path, CASES["elements that are changed through a reference"][0])
+    file = tmp_path / "kernel.toml"
+    file.write_text(
+        text.replace('"float32"', '"uint8"').replace('"7 * n"', '"28 * n"').replace('"normal"', '"integers"')
+    )
+    assert load_problem(file).arguments[0].dtype == "uint8"
+    assert problem.arguments[0].dtype == "float32"
+
+
 POLY = """\
 #define NI 1024
 #define NJ 512
