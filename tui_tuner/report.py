@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import dropwhile
 from pathlib import Path
 from typing import Literal
@@ -148,13 +149,22 @@ def best_text(problem: Problem, candidate: Candidate, outcome: SessionOutcome) -
     if not problem.is_compiled:
         return candidate.source
     comment = "".join(f"// {line}".rstrip() + "\n" for line in measured_lines(problem, candidate, outcome))
-    return comment + definitions(outcome.best.configuration) + _without_comment(candidate.source)
+    values = outcome.best.configuration
+    return comment + definitions(values) + _without_empty_guards(_without_comment(candidate.source), values)
 
 
 def definitions(configuration: Configuration) -> str:
     """The tunables as macros, each still open to a definition on the command line."""
     lines = [f"#ifndef {name}\n#define {name} {macro_value(value)}\n#endif" for name, value in configuration.items()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _without_empty_guards(source: str, names: Collection[str]) -> str:
+    """The source without `#ifndef NAME` and `#endif` around nothing, where a value was that is defined above."""
+    for name in names:
+        guard = rf"^[ \t]*#[ \t]*ifndef[ \t]+{re.escape(name)}\b[^\n]*\n(?:[ \t]*\n)*[ \t]*#[ \t]*endif[^\n]*\n?"
+        source = re.sub(guard, "", source, flags=re.MULTILINE)
+    return source
 
 
 _TUNED_BY = "Tuned by tuner-tui"

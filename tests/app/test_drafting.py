@@ -69,6 +69,7 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
         drafted(file)
     assert 'compiler_options = ["-I' in caught.value.hint
     assert f"tuner-tui init {file} --kernel k" in caught.value.hint
+    assert (caught.value.file, caught.value.line) == (file, 2)
 
 
 GEMM = """
@@ -112,6 +113,57 @@ def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
     assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
+
+
+STATED = """\
+#define N 4096
+__global__ void k(float *to, const float *from)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) for (int j = 0; j < N; j++) to[i] += from[i * N + j];
+}
+int main()
+{
+    cudaMalloc(&to, N * sizeof(float));
+    cudaMalloc(&from, N * N * sizeof(float));
+    k<<<(N + 127) / 128, 128>>>(to, from);
+}
+"""
+
+
+@pytest.mark.parametrize("slow", [Trial("time-out: did not end within 10 s"), Trial(None, seconds=9.0)])
+def test_numbers_that_the_source_states_are_made_smaller_where_they_take_long(tmp_path, slow):
+    file = tmp_path / "rows.cu"
+    file.write_text(STATED)
+
+    class Slow:
+        where, long_s = "the emulator", 1.0
+
+        async def outcome(self, problem, _):
+            return Trial(None, seconds=0.1) if problem.sizes else slow
+
+    held = asyncio.run(Amending(file, problem_of(file), Slow()).held()).problem
+    assert (held.sizes, held.tests[0].sizes) == ({"N": 4096}, {"N": 4096})
+    assert held.emulator.macros == held.emulator.sizes == {"N": 512}
+
+
+def test_a_size_at_which_outputs_are_no_number_is_given_up(tmp_path):
+    file = tmp_path / "scale.cu"
+    file.write_text(
+        "__global__ void k(float *to, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i < n) to[i] = i; }\n"
+        "int main() { int n = 8192; k<<<(n + 127) / 128, 128>>>(to, n); }\n"
+    )
+
+    class Odd:
+        where, long_s = "the emulator", 1.0
+
+        async def outcome(self, problem, tests):
+            n = {**problem.sizes, **tests[0].sizes}["n"]
+            return Trial(None, no_numbers=frozenset({"to"} if n % 128 else ()))
+
+    held = asyncio.run(Amending(file, problem_of(file), Odd()).held())
+    assert held.problem.tests[0].sizes == {"n": 4096}
+    assert "elements of 'to' are no number" in held.doubts[1]
 
 
 ROOTS = """\

@@ -147,7 +147,7 @@ template <typename T> void multiply(Matrix<T> &a, Matrix<T> &b, Matrix<T> &c)
 @pytest.mark.parametrize(
     ("source", "name", "sizes", "outputs", "defaults"),
     [
-        (GROUPS, "sums<float,block_size_x>", {"n": 1 << 22, "blocks": 64}, ["out"], {"block_size_x": 256}),
+        (GROUPS, "sums<int,block_size_x>", {"n": 1 << 22, "blocks": 64}, ["out"], {"block_size_x": 256}),
         (POINTED_AT, "copy", {"width": 512, "height": 256}, ["to"], {"TILE": 16}),
         (COUNTED, "counts<int,double,16,16>", {"rows": 5000}, ["to"], {}),
         (CALLED, "bias", {"rows": 1024, "columns": 1024}, ["data"], {"block_size_x": 128}),

@@ -113,3 +113,10 @@ def test_a_failed_assertion_names_its_text_line_and_thread(emulator: Bench, load
     line = SOURCE[: SOURCE.index("    assert(")].count("\n") + 1
     assert fault.kind == FailureKind.CRASH
     assert fault.message == f"assertion failed: threadIdx.x < limit in line {line} (block 0,0,0, thread 31,0,0)"
+
+
+def test_complex_numbers_agree_with_numpy(emulator: Bench, load: Load) -> None:
+    a, b = 1.5 - 2j, -0.25 + 4j
+    out = emulator.run(load("complex_arithmetic"), np.zeros(12), np.array([a, b]).view(np.float64))[0]
+    expected = [a + b, a - b, a * b, a / b, complex(abs(a), -b.imag), (1 + 2j) * (3 + 4j) + (5 + 6j)]
+    assert np.allclose(out.view(np.complex128), expected, rtol=1e-15)

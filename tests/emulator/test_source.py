@@ -129,6 +129,17 @@ def test_tunables_are_macros_of_any_name_and_options_only_nvcc_knows_are_left_ou
     assert compiled.ok, compiled.log
 
 
+def test_a_number_that_the_source_states_is_another_where_the_options_take_it_out(emulator: Bench) -> None:
+    source = """
+    #define N 4096
+const int rows = 64;
+    static_assert(N == 8 && rows == 4, "");
+    __global__ void k(float* out) { out[0] = N * rows; }
+    """
+    compiled = emulator.compile(source, "k", {}, ["-UN", "-DN=8", "-Urows", "-Drows=4"])
+    assert compiled.ok, compiled.log
+
+
 def test_a_missing_compiler_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     find_gnu.cache_clear()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.end_to_end.program import ModelDouble, kinds, start, tuner_tui, wait_until
 from tests.recorded.caches import cache_text
+from tests.schemas import keep_to_the_schemas
 
 VALUES = {"block_size_x": [32, 64, 128, 256], "tile": [1, 2, 4, 8], "unroll": [1, 2, 4], "shared": [0, 1]}
 FIRST, MORE = "that shall be measured first", "that shall be measured next"
@@ -58,6 +59,8 @@ def test_a_model_chooses_and_a_local_search_goes_on(tmp_path, recording, model):
     assert ",17,1,64,2,1,1" in model.prompts[1]
     again = tuner_tui("replay", "run", "--auto", cwd=tmp_path)
     assert again.out.splitlines()[:4] == ended.out.splitlines()[:4]
+    stream = tuner_tui("replay", "run", "--auto", "--output", "json", cwd=tmp_path)
+    keep_to_the_schemas(stream.out.splitlines(), tmp_path / "run")
 
 
 def test_without_a_model_it_searches_and_says_so(tmp_path, recording):

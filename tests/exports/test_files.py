@@ -55,6 +55,16 @@ def test_the_kernel_to_paste_says_what_was_measured_where_and_says_it_once(told:
     assert best_text(told.run.problem, again, told.outcome).count("Tuned by") == 1
 
 
+def test_a_guard_that_a_reply_had_around_a_tunables_value_is_not_left_empty(told: ToldRun) -> None:
+    name, value = next(iter(told.outcome.best.configuration.items()))
+    others = "#ifndef OTHER\n\n#endif\n"
+    guarded = told.best.model_copy(update={"source": f"#ifndef {name}\n\n#endif\n{others}{told.best.source}"})
+    text = best_text(told.run.problem, guarded, told.outcome)
+    plain = best_text(told.run.problem, told.best, told.outcome)
+    assert text == plain.replace(told.best.source, others + told.best.source)
+    assert f"#ifndef {name}\n#define {name} {value}\n#endif\n" in text
+
+
 @pytest.mark.parametrize("launch", LAUNCHES)
 def test_a_header_compiles_and_launches_like_the_program(launch: Launch, tmp_path: Path) -> None:
     tunables = {name: [value] for name, value in VALUES.items()}

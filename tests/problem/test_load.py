@@ -58,6 +58,7 @@ def test_a_snapshot_is_read_again_without_any_file(tmp_path):
         ('shape = ["n"]\noutput', 'shape = ["n - 1000"]\noutput', 15, "is 0: a whole number", "n = 1000"),
         ('shape = ["n"]\noutput', 'shape = ["n / 3"]\noutput', 15, "a whole number of at least 1", "n = 4096"),
         ("n = 4096", "n = 3000000000000", 31, "does not fit into int32", "n = 3000000000000"),
+        ("[emulator]\n", "[emulator]\nmacros = { N = 8 }\n", 51, "the source gives 'N' no number", "#define N 1024"),
         ("n = 4096", "n = true", 6, "[sizes.n]: input should be a whole number, not true or false", ""),
         ("n = 4096", "n = 4096\nn = 5", 7, "this is not TOML: Cannot overwrite a value", "once"),
         ("n = 4096", "lambda = 4096", 6, "'lambda' is a word of expressions", "another name"),

@@ -126,7 +126,7 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
             "take double t, int n in its place and begin the body with: Box p{t, n};",
         ),
         (
-            "struct Box { int n[4]; };\n__global__ void k(float *a, Box p) { a[p.n[0]] = 1; }",
+            "struct Box { int n[99]; };\n__global__ void k(float *a, Box p) { a[p.n[0]] = 1; }",
             "write a kernel that takes its members as scalars and arrays",
         ),
         (

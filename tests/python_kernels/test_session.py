@@ -6,9 +6,11 @@ from pathlib import Path
 import tomli
 
 from tests.python_kernels.fakes import SOURCE, fake_process, narrow, starts
+from tests.schemas import keep_to_the_schemas
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session, replayed_session
 from tui_tuner.headless import ApproveAll
+from tui_tuner.progress import json_line
 from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions
 from tui_tuner.session import events
 from tui_tuner.session_options import SessionOptions
@@ -35,6 +37,7 @@ async def test_a_search_finds_a_better_configuration_and_writes_it_ready_to_past
     assert finished.status == "finished"
     assert finished.speedup is not None
     assert finished.speedup[0] > 1
+    keep_to_the_schemas([json_line(event) for event in found if not event.transient], tmp_path / "run")
     pasted = next(e.text for e in found if isinstance(e, events.Note) and "ready to paste" in e.text)
     assert re.search(r"helion\.Config\(num_warps=\d+\)", pasted)
     assert "config = helion.Config(num_warps=" in (tmp_path / "run/best_config.py").read_text("utf-8")

@@ -20,6 +20,7 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import array_bytes, shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
+from tui_tuner.problem.signature import find_kernel
 from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 
 
@@ -90,6 +91,12 @@ class Amending:
         return draft_of(self._file, self._kernel, self._first.host, amendments, self._facts)
 
     @property
+    def _line(self) -> int:
+        """Where the kernel stands in its file."""
+        problem = self._first.problem
+        return find_kernel(problem.source_text, problem.language, self._kernel).line
+
+    @property
     def _init(self) -> str:
         return init_command(self._file, self._kernel, self._first.host)
 
@@ -109,13 +116,19 @@ class Amending:
                 if smaller.problem.on_emulator().sizes != problem.sizes:
                     self._made, written = shorter, smaller
                     continue
+                if (stated := self._with_stated_sizes(problem)) is not None:
+                    written = stated
+                    continue
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
-                return await self._at_other_sizes(written)
+                return await self._at_other_sizes(written, trial.no_numbers)
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = _amended(self._made, trial.reason, problem)
+            if _is_late(trial.reason) and (stated := self._with_stated_sizes(problem)) is not None:
+                written = stated
+                continue
             if amended is None and _is_late(trial.reason):
                 return replace(written, doubts=(self._late(trial.reason),))
             if amended is None:
@@ -124,8 +137,23 @@ class Amending:
             written = self._draft(amended)
         raise self._refused(trial)
 
-    async def _at_other_sizes(self, written: Written) -> Written:
-        """The draft at a second size that the kernel can do; the least demanding is the same size again."""
+    def _with_stated_sizes(self, problem: Problem) -> Written | None:
+        """The draft with the numbers that the source states made smaller too; None where that changes nothing."""
+        if self._made.stated_too:
+            return None
+        stated = replace(self._made, stated_too=True, halvings=0)
+        smaller = self._draft(stated)
+        if smaller.problem.on_emulator().kernel == problem.kernel:
+            return None
+        self._made = stated
+        return smaller
+
+    async def _at_other_sizes(self, written: Written, no_numbers: frozenset[str]) -> Written:
+        """The draft at a second size that the kernel can do; the least demanding is the same size again.
+
+        Args:
+            no_numbers: outputs with elements that are no number at the first size already.
+        """
         ways: tuple[Tested, ...] = ("", "half", "same")
         reason = ""
         for way in ways:
@@ -133,6 +161,9 @@ class Amending:
             trial_of = self._draft(self._made)
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
+            if trial.reason is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
+                where = _sizes(problem.tests[0].sizes)
+                trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
             if trial.reason is None:
                 doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
                 if way:
@@ -145,7 +176,7 @@ class Amending:
         if amended is None:
             raise self._refused(trial)
         self._made = amended  # the first inputs had no negative number where it matters, by chance
-        return await self._at_other_sizes(self._draft(amended))
+        return await self._at_other_sizes(self._draft(amended), no_numbers)
 
     async def _with_tests(self, held: Written) -> Written:
         """The draft with those of the model's tests at which the kernel as given holds too."""
@@ -176,7 +207,10 @@ class Amending:
         """What a trial that held lets the user know."""
         said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
         empty = _unfilled(problem)
-        more = (f"constant memory that the host fills is all zeros here: {', '.join(empty)}",) if empty else ()
+        more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
+        if self._made.filled:
+            said = said.replace("every output is written", "what is written is what is compared")
+            more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
         return (said, *more)
 
     def _unbuilt(self, written: Written, trial: Trial) -> Written:
@@ -201,7 +235,7 @@ class Amending:
                 f"put the header beside the kernel; or write the draft with: {self._init}, "
                 'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
             )
-            raise ProblemError(message, hint=hint, file=self._file)
+            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         line = next(iter(reason.splitlines()), "no reason")
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
@@ -212,7 +246,7 @@ class Amending:
         if empty:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
-        return ProblemError(message, hint=hint, file=self._file)
+        return ProblemError(message, hint=hint, file=self._file, line=self._line)
 
 
 def _unfilled(problem: Problem) -> list[str]:

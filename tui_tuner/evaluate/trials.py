@@ -28,11 +28,13 @@ class Trial:
         reason: why the kernel as given cannot be checked there; None if it can.
         is_built: whether it ran at all.
         seconds: what running took.
+        no_numbers: outputs with elements that are no number.
     """
 
     reason: str | None
     is_built: bool = True
     seconds: float = 0.0
+    no_numbers: frozenset[str] = frozenset()
 
 
 class Trials:
@@ -50,7 +52,7 @@ class Trials:
     def __init__(self, options: LocalOptions, language: Language = "cuda") -> None:
         is_emulated = COMPILED_LANGUAGES[language].has_emulator
         self.where = "the emulator" if is_emulated else "this processor"
-        self.long_s = 2.0 if is_emulated else 0.3
+        self.long_s = 1.0 if is_emulated else 0.3
         self._options = replace(options, device="emulator" if is_emulated else language, profile=False)
         self._site = ThisMachine(self._options)
         self._device: DeviceInfo | None = None
@@ -95,7 +97,7 @@ class Trials:
             return Trial(error.message)
         if not isinstance(answer, RehearsalAnswer):
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-        return Trial(answer.reason, seconds=time.monotonic() - began)
+        return Trial(answer.reason, seconds=time.monotonic() - began, no_numbers=frozenset(answer.no_numbers))
 
     async def _ready(self, problem: Problem) -> tuple[Builds, DeviceInfo]:
         if self._builder is None or self._device is None:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests, every_run
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, type_words
-from tui_tuner.problem.syntax import declares_constant
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.structures import structures
+from tui_tuner.problem.syntax import code_only, declares_constant
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.text import suggestion
 
@@ -33,7 +35,12 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     parameters = iter(signature.parameters)
     for index, argument in enumerate(problem.arguments):
         parameter = None if argument.constant else next(parameters)
-        if parameter is not None and (found := _unlike(argument, parameter)):
+        found = None if parameter is None else _unlike(argument, parameter)
+        if (
+            parameter is not None
+            and found is not None
+            and not (found[0] == "dtype" and _may_be_bytes(parameter, problem))
+        ):
             key, reason = found
             hint = f"the kernel has: {_declared(parameter)}"
             raise place.error(f"argument '{argument.name}' {reason}", "arguments", index, key, hint=hint)
@@ -101,6 +108,13 @@ def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] |
     if argument.output and parameter.const:
         return "output", "is const in the kernel and cannot be an output"
     return None
+
+
+def _may_be_bytes(parameter: KernelParameter, problem: Problem) -> bool:
+    """Whether it points to a structure that is no vector, whose bytes a problem file may call what it likes."""
+    kind = (type_words(parameter.type_text) or [""])[-1]
+    is_vector = parameter.width in (2, 4, 8, 16)
+    return parameter.pointer and not is_vector and kind in structures(code_only(problem.source_text))
 
 
 def why_not_passable(parameter: KernelParameter) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.candidate import geometry
@@ -10,6 +11,7 @@ from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Problem, Test, Value
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.problem.syntax import code_only, constant_of
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.problem.tunables import value_faults, why_no_size, why_no_tunable
 from tui_tuner.problem.tuning_step import TuningStep, step_faults
@@ -83,6 +85,20 @@ def _other_sizes(problem: Problem) -> Iterator[tuple[KeyPath, Mapping[str, int]]
         yield ("emulator", "sizes"), problem.emulator.sizes
     for path, _, test in all_tests(problem):
         yield (*path, "sizes"), test.sizes
+
+
+def check_macros(problem: Problem, place: KeyLocations) -> None:
+    """Whether the source itself has the numbers that are others on the emulator.
+
+    Raises:
+        ProblemError: for the first that it does not have.
+    """
+    for name in () if problem.emulator is None else problem.emulator.macros:
+        code = code_only(problem.source_text)
+        defined = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", code, re.MULTILINE)
+        if defined is None and constant_of(name).search(code) is None:
+            hint = f"write it in the source, as in: #define {name} 1024"
+            raise place.error(f"the source gives '{name}' no number", "emulator", "macros", name, hint=hint)
 
 
 def all_tests(problem: Problem) -> Iterator[tuple[KeyPath, Problem, Test]]:

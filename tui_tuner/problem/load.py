@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import check_arguments
-from tui_tuner.problem.check_launch import check_launch, check_names, check_space, check_steps_of_problem
+from tui_tuner.problem.check_launch import check_launch, check_macros, check_names, check_space, check_steps_of_problem
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
 from tui_tuner.problem.model import Problem, type_names
 from tui_tuner.problem.reference import find_input_function, find_library, find_reference
@@ -283,6 +283,7 @@ def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem
     check_arguments(problem, signature, place)
     check_space(problem, place)
     check_launch(problem, place)
+    check_macros(problem, place)
     check_steps_of_problem(problem, signature, place)
     return problem
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -212,10 +213,20 @@ class Tolerance(ProblemTable):
 
 
 class Emulator(ProblemTable):
-    """Smaller sizes for the emulator, which runs a kernel on one CPU core."""
+    """Smaller sizes for the emulator, which runs a kernel on one CPU core.
+
+    Attributes:
+        macros: numbers that the source states, as by `#define N 4096`, and what the emulator's builds have instead.
+    """
 
     sizes: dict[str, Size] = {}
     tests: list[Test] | None = None
+    macros: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Size] = {}
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not declared is not written: keys in journals hash problems."""
+        return _without_defaults(handler(self), macros={})
 
 
 class Problem(ProblemTable):
@@ -263,11 +274,16 @@ class Problem(ProblemTable):
         return {name: self.defaults.get(name, values[0]) for name, values in self.tunables.items()}
 
     def on_emulator(self) -> Problem:
-        """The same problem at the sizes of its `[emulator]` table."""
+        """The same problem at the sizes and with the macros of its `[emulator]` table."""
         if self.emulator is None:
             return self
         tests = self.tests if self.emulator.tests is None else self.emulator.tests
-        return self.model_copy(update={"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests})
+        others: dict[str, Any] = {"sizes": {**self.sizes, **self.emulator.sizes}, "tests": tests}
+        if self.emulator.macros:
+            given = [(f"-U{name}", f"-D{name}={value}") for name, value in self.emulator.macros.items()]
+            options = [*self.kernel.compiler_options, *itertools.chain(*given)]
+            others["kernel"] = self.kernel.model_copy(update={"compiler_options": options})
+        return self.model_copy(update=others)
 
     def at(self, test: Test) -> Problem:
         """The same problem at the sizes of a test, each array filled as the test says."""

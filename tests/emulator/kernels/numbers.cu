@@ -1,5 +1,6 @@
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
+#include <cuComplex.h>
 #include <math_constants.h>
 #include <cassert>
 
@@ -112,4 +113,13 @@ __global__ void atomics(int* i, unsigned* u, float* f, double* d, unsigned long 
 __global__ void asserted(int* out, int limit) {
     assert(threadIdx.x < limit);
     out[threadIdx.x] = 1;
+}
+
+__global__ void complex_arithmetic(cuDoubleComplex* out, const cuDoubleComplex* in) {
+    out[0] = cuCadd(in[0], in[1]);
+    out[1] = cuCsub(in[0], in[1]);
+    out[2] = cuCmul(in[0], in[1]);
+    out[3] = cuCdiv(in[0], in[1]);
+    out[4] = make_cuDoubleComplex(cuCabs(in[0]), cuCimag(cuConj(in[1])));
+    out[5] = cuComplexFloatToDouble(cuCfmaf(make_cuComplex(1, 2), make_cuFloatComplex(3, 4), make_float2(5, 6)));
 }

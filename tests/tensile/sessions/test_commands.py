@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.program import ModelDouble, kinds
+from tests.schemas import keep_to_the_schemas
 from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.sessions.replies import DEEPER, STOP
 from tests.tensile.sessions.world import SMALL_SPACE, World, model, played
@@ -64,6 +65,7 @@ def test_a_session_is_told_in_lines_and_can_be_listed_resumed_and_replayed(
 def test_every_event_is_a_line_of_json(tmp_path: Path, here: TuneHere, double: ModelDouble) -> None:
     World(tmp_path)
     ended = here("tensile", "gemm.yaml", *AUTO, "--llm", double.name, "--output", "json", "--gpu", "MI210")
+    keep_to_the_schemas(ended.out.splitlines())
     told = [json.loads(line) for line in ended.out.splitlines()]
     assert told[0]["run"].startswith("tuner-runs/gemm-")
     assert told[1]["device"]["name"] == "MI210"

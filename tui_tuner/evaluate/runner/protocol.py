@@ -167,11 +167,16 @@ class DeviceAnswer(Frame):
 
 
 class RehearsalAnswer(Frame):
-    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `EvaluationAnswer`."""
+    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `EvaluationAnswer`.
+
+    Attributes:
+        no_numbers: outputs with elements that are no number, though the kernel can be checked.
+    """
 
     type: Literal["rehearsed"] = "rehearsed"
     reason: str | None = None
     fatal: bool = False
+    no_numbers: list[str] = []
 
 
 class EvaluationAnswer(Frame):

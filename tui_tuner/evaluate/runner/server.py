@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceLost, MachineError, ProblemError, UserError, machine_faults
@@ -265,10 +266,14 @@ class Rehearsal(Workbench):
     def run(self, baseline: Executable) -> RehearsalAnswer:
         """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
         self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
+        no_numbers: set[str] = set()
         try:
             for index in range(len(self._problem.tests)):
                 with self._loaded(baseline) as kernel:
-                    self._verify(kernel, self._fresh(index), baseline)
+                    self._verify(kernel, fresh := self._fresh(index), baseline)
+                for place, expected in fresh[0].expected.items():
+                    if np.issubdtype(expected.dtype, np.floating) and np.isnan(expected).any():
+                        no_numbers.add(self._problem.arguments[place].name)
         except DeviceFault as fault:
             return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
         except ResultMismatch as wrong:
@@ -277,7 +282,7 @@ class Rehearsal(Workbench):
             return RehearsalAnswer(reason=error.message)
         except MemoryError:
             return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer()
+        return RehearsalAnswer(no_numbers=sorted(no_numbers))
 
 
 def _given_output(connection: socket.socket) -> bool:

@@ -12,6 +12,7 @@ from tui_tuner.problem.syntax import parse
 
 _NAMED = ("identifier", "field_expression", "subscript_expression", "qualified_identifier")
 _NAME = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[\w+\])*")
+_GETTER = re.compile(r"\w+(?:\.|->)\w+")
 _CONVERSION = re.compile(r"unsigned|int|float|double|size_t|uint|dim3|long|(?:static|reinterpret|const)_cast<[^<>]*>")
 _OPERATORS: dict[str, ast.operator] = {
     "+": ast.Add(),
@@ -31,6 +32,12 @@ _COMPARISONS: dict[str, ast.cmpop] = {
 _COMBINED = frozenset({*_OPERATORS, *_COMPARISONS, "&&", "||", "<<", ">>"})
 _ROUNDED_UP = re.compile(r"(?:i|ceil_?|c)?div_?(?:up|ceil|round_?up)?|div_?up|round_?up_?div", re.IGNORECASE)
 _LEAST_OR_MOST = re.compile(r"(?:std\s*::\s*)?f?i?(?P<which>min|max)f?", re.IGNORECASE)
+_ROOT = re.compile(r"(?:std\s*::\s*|__f)?(?P<inverse>r?)sqrtf?(?:_rn)?")
+_SIGNS: dict[str, Callable[[ast.expr], ast.expr]] = {
+    "!": lambda operand: ast.UnaryOp(ast.Not(), operand),
+    "+": lambda operand: operand,
+    "-": lambda operand: ast.BinOp(ast.Constant(0), ast.Sub(), operand),
+}
 _MOST_CHARACTERS, _MOST_INSIDE = 400, 40
 SIZEOF = "sizeof__"
 _BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
@@ -68,21 +75,25 @@ def _read(node: Node, depth: int) -> ast.expr:
     if node.type == "sizeof_expression":
         return ast.Name(SIZEOF + "_".join(re.findall(r"\w+", _text(node).partition("sizeof")[2])))
     if node.type == "call_expression":
-        function, given = parts
-        return _call(re.sub(r"\s", "", _text(function)), [_read(one, depth - 1) for one in given.named_children])
+        function, given = re.sub(r"\s", "", _text(parts[0])), parts[1].named_children
+        getter = ast.Name(text) if not given and _GETTER.fullmatch(function) else None
+        return getter or _call(function, [_read(one, depth - 1) for one in given])
     mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
     match node.type, [_read(one, depth - 1) for one in parts]:
-        case (("parenthesized_expression" | "cast_expression"), [inner]):
-            return inner
+        case (("parenthesized_expression" | "cast_expression") as kind, [inner]):
+            is_cut = kind == "cast_expression" and _has_root(inner) and "int" in text.partition(")")[0]
+            return ast.BinOp(inner, ast.FloorDiv(), ast.Constant(1)) if is_cut else inner
         case "conditional_expression", [condition, chosen, other]:
             return ast.IfExp(condition, chosen, other)
         case "binary_expression", [left, right] if mark in _COMBINED:
             return _combined(mark, left, right)
-        case "unary_expression", [operand] if mark == "!":
-            return ast.UnaryOp(ast.Not(), operand)
-        case "unary_expression", [operand] if mark in ("+", "-"):
-            return operand if mark == "+" else ast.BinOp(ast.Constant(0), ast.Sub(), operand)
+        case "unary_expression", [operand] if mark in _SIGNS:
+            return _SIGNS[mark](operand)
     raise NotArithmetic(text)
+
+
+def _has_root(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Pow) for one in ast.walk(node))
 
 
 def _text(node: Node) -> str:
@@ -120,6 +131,10 @@ def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
         return given[0]
     if _ROUNDED_UP.fullmatch(function) and len(given) == 2:
         return ast.Call(ast.Name("ceil_div"), list(given), [])
+    root = _ROOT.fullmatch(function)
+    if root is not None and len(given) == 1:
+        power = -0.5 if root["inverse"] else 0.5
+        return ast.BinOp(given[0], ast.Pow(), ast.Constant(power))
     which = _LEAST_OR_MOST.fullmatch(function)
     if which is not None and len(given) == 2:
         return ast.Call(ast.Name(which["which"].lower()), list(given), [])
@@ -144,7 +159,8 @@ class _Folding(ast.NodeTransformer):
         if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
             return _worked_out(node, left.value, right.value)
         for by, one, other in ((ast.Mult, 1, left), (ast.FloorDiv, 1, left), (ast.Add, 0, left), (ast.Sub, 0, left)):
-            if isinstance(node.op, by) and isinstance(right, ast.Constant) and right.value == one:
+            whole = not (by is ast.FloorDiv and (_has_root(left) or isinstance(getattr(left, "value", 0), float)))
+            if isinstance(node.op, by) and isinstance(right, ast.Constant) and right.value == one and whole:
                 return other
         if isinstance(node.op, ast.Mult) and isinstance(left, ast.Constant) and left.value == 1:
             return right
@@ -171,6 +187,12 @@ class _Folding(ast.NodeTransformer):
         holds = {ast.Eq: one == other, ast.NotEq: one != other, ast.Lt: one < other, ast.Gt: one > other}
         return ast.Constant(int(holds.get(type(node.ops[0]), one <= other if _is_most(node) else one >= other)))
 
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        value = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        negative = isinstance(node.op, ast.USub) and isinstance(value, int | float)
+        return ast.Constant(-value) if negative and isinstance(value, int | float) else node
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.test, ast.Constant):
@@ -189,8 +211,12 @@ def _whole(value: object) -> bool:
 def _worked_out(node: ast.BinOp, left: object, right: object) -> ast.expr:
     if not (isinstance(left, int | float) and isinstance(right, int | float)):
         return node
-    divides = isinstance(node.op, ast.FloorDiv | ast.Mod)
-    if divides and (right == 0 or isinstance(left, float) or isinstance(right, float)):
+    fractions = isinstance(left, float) or isinstance(right, float)
+    if isinstance(node.op, ast.Pow):
+        return ast.Constant(left**right) if left > 0 and abs(right) <= 1 else node
+    if isinstance(node.op, ast.FloorDiv) and fractions and right != 0:
+        return ast.Constant(left / right if right != 1 or isinstance(right, float) else int(left // 1))
+    if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right == 0 or fractions):
         return node
     work: dict[type[ast.operator], Callable[[], int | float]] = {
         ast.Add: lambda: left + right,
@@ -212,7 +238,7 @@ def _rounded_up(node: ast.BinOp) -> ast.expr | None:
         return None
     above, below = left.left, left.right
     remainder = ast.dump(ast.BinOp(above, ast.Mod(), below))
-    if isinstance(right, ast.IfExp | ast.Compare) and remainder in ast.dump(right):
+    if isinstance(right, ast.IfExp | ast.Compare | ast.UnaryOp) and remainder in ast.dump(right):
         return ast.Call(ast.Name("ceil_div"), [above, below], [])
     less_one = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Sub) and _is(above.right, 1)
     if less_one and isinstance(above, ast.BinOp) and _is(right, 1):

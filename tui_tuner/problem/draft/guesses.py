@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, dtype_of, type_aliases
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import closing, code_only, declares_constant, split_list
 from tui_tuner.problem.tunables import why_no_size
 
@@ -32,6 +33,12 @@ def dimensions(signature: KernelSignature) -> int:
     calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
     members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", signature.body)
     return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
+
+
+def block_dimensions(signature: KernelSignature) -> int:
+    """How many dimensions of a block the kernel tells threads apart in, 1 to 3; those of its grid where it does not."""
+    told = re.findall(r"\bthreadIdx\s*\.\s*([xyz])\b|\bthread_index\s*\(\s*\)\s*\.\s*([xyz])", signature.body)
+    return 1 + max(AXES.index(one or other) for one, other in told) if told else dimensions(signature)
 
 
 def size_names(signature: KernelSignature) -> list[str]:
@@ -86,8 +93,22 @@ def outputs(signature: KernelSignature) -> dict[str, bool]:
     writable = [p.name for p in signature.parameters if p.pointer and not p.const]
     counted = {name: _writes(name, signature.body) for name in writable}
     written = [name for name in writable if sum(counted[name])] or writable
-    mentions = {name: len(re.findall(rf"\b{re.escape(name)}\b", signature.body)) for name in written}
+    mentions = {name: _mentions(name, signature.body) for name in written}
     return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
+
+
+def _mentions(name: str, body: str) -> int:
+    """How often the text names an array, but for where it asks whether there is one."""
+    plain = re.escape(name)
+    asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
+    return len(re.findall(rf"\b{plain}\b", re.sub(asked, " (", body)))
+
+
+def holds_offsets(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel takes neighbours of an array of whole numbers for where something begins and ends."""
+    plain = re.escape(name)
+    pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
+    return any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
 
 
 def is_written(name: str, signature: KernelSignature) -> bool:
@@ -99,22 +120,28 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
         return 0, 0
-    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*&?\s*{re.escape(name)}\b", body)
-    body = re.sub(rf"\*[^*;=]*=\s*&?\s*{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
+    cast = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
+    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{cast}{re.escape(name)}\b", body)
+    referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
+    body = re.sub(rf"\*[^*;=]*=\s*{cast}{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
+    body = re.sub(rf"&\s*\w+\s*=\s*{re.escape(name)}\s*\[", "", body)
     own = "|".join(map(re.escape, [name, *aliases]))
     index = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
+    whole = "".join(rf"|\b{re.escape(one)}\b" for one in referred)
     element = (
-        rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\))(?:\s*(?:\.|->)\s*\w+)?\s*"
+        rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\)|\b(?:{own})(?=\s*->){whole})"
+        r"(?:\s*(?:\.|->)\s*\w+)*\s*"
     )
+    stored = len(re.findall(rf"\bstore_matrix_sync\s*\(\s*(?:{own})\b", body))
     atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
     changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|(?<!&)&[\s(]*{re.escape(name)}\b|{atomic}"
-    return len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
+    return stored + len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
 
 
 def block_values(signature: KernelSignature) -> list[list[int]]:
     """Values of the block size along each axis that `__launch_bounds__` allows."""
     most = most_threads(signature)
-    return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[dimensions(signature)]]
+    return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[block_dimensions(signature)]]
 
 
 def extents_around(value: int) -> list[int]:
@@ -125,7 +152,7 @@ def extents_around(value: int) -> list[int]:
 
 def usual_block(signature: KernelSignature) -> list[int]:
     """The block to start from."""
-    usual, values = _USUAL_BLOCK[dimensions(signature)], block_values(signature)
+    usual, values = _USUAL_BLOCK[block_dimensions(signature)], block_values(signature)
     allowed = all(start in choice for start, choice in zip(usual, values, strict=True))
     if not allowed or math.prod(usual) > most_threads(signature):
         return [choice[0] for choice in values]
@@ -159,7 +186,8 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
     program, aliases = HostProgram(code, headers), type_aliases(code)
     found = []
     for name in constants_of_host(source):
-        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{name}\s*((?:\[[^\]]*\]\s*)*)[;=]", code)
+        others = r"(?:\w+\s*(?:\[[^\]]*\]\s*)*,\s*)*"
+        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{others}{name}\s*((?:\[[^\]]*\]\s*)*)[;=,]", code)
         dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
         if declared is not None and dtype is not None:
             numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]

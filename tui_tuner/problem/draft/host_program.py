@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
+from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
@@ -20,9 +21,15 @@ _DEFINE = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _SHIFTED = re.compile(r"(<<|>>)\s*([A-Za-z_]\w*)")
 _MOST_STEPS = 12
+_OF_DEVICES = {
+    "maxThreadsPerBlock": 1024,
+    "warpSize": 32,
+    "maxGridSize[0]": 2**31 - 1,
+    "maxGridSize[1]": 65535,
+    "maxGridSize[2]": 65535,
+}
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
-_RANDOM = r"(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?"
 
 
 @dataclass(frozen=True)
@@ -37,27 +44,6 @@ class HostFunction:
     end: int
 
 
-@dataclass(frozen=True)
-class HostLaunch:
-    """One launch of a kernel, as the host writes it.
-
-    Attributes:
-        place: where it stands in the code.
-        line: the same, counted from 1.
-        template: the template arguments, as in "<16>"; empty where there are none.
-        shared: dynamic shared memory, bytes; "0" where none is asked for.
-        arguments: what is passed.
-    """
-
-    place: int
-    line: int
-    template: str
-    grid: str
-    block: str
-    shared: str
-    arguments: tuple[str, ...]
-
-
 class HostProgram:
     """Host code without comments, which is read and never run.
 
@@ -65,63 +51,33 @@ class HostProgram:
         code: the file's text, comments blanked.
         headers: texts of headers beside it, for what they define.
         text: the code with its comments and strings.
+
+    Attributes:
+        code: the text without comments and directives.
     """
 
     def __init__(self, code: str, headers: Sequence[str] = (), text: str = "") -> None:
-        self._text = text or code
+        self.text = text or code
+        self._headers = headers
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         constants = (one[1] for one in constant_of(r"(\w+)").finditer(code))
         self.own_numbers = frozenset([*macros, *constants])
         """Macros and constants of the file, which a build may give another number."""
-        self._code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+        self.code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
 
     @cached_property
     def functions(self) -> list[HostFunction]:
         """Those of the file, in its order."""
         found: list[HostFunction] = []
-        for one in _FUNCTION.finditer(self._code):
+        for one in _FUNCTION.finditer(self.code):
             if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
                 parts = split_list(one["parameters"])
                 names, defaults = tuple(map(_declared, parts)), tuple(part.partition("=")[2].strip() for part in parts)
-                end = closing(self._code, one.end() - 1, "{}")
+                end = closing(self.code, one.end() - 1, "{}")
                 found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
         return found
-
-    def launches(self, kernel: str) -> Iterator[HostLaunch]:
-        """The launches of a kernel, by its name or a pointer that is set to it, in the order of the file."""
-        name = re.escape(kernel)
-        pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", self._code)
-        called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
-        launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
-        yield from self._launches_by_a_call(rf"\b(?:{called})\b")
-        for found in launch.finditer(self._code):
-            given = split_list(found[2])
-            end = closing(self._code, found.end() - 1, "()")
-            template = re.match(r"<[^<>]*>", found[1] or "")
-            yield self._launch(found.start(), template, given, tuple(split_list(self._code[found.end() : end - 1])))
-
-    def _launch(
-        self, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
-    ) -> HostLaunch:
-        """A launch of a grid, a block and dynamic shared memory, as far as they are given."""
-        grid, block, shared, *_ = [*given, *("1", "1", "0")[len(given) :]]
-        said = template.group().replace(" ", "") if template else ""
-        return HostLaunch(place, self._code.count("\n", 0, place) + 1, said, grid, block, shared, arguments)
-
-    def _launches_by_a_call(self, kernel: str) -> Iterator[HostLaunch]:
-        """Launches by `cudaLaunchKernel`, whose arguments stand in an array of their addresses."""
-        for call in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*(?:<[^<>;]*>)?\s*\(", self._code):
-            given = split_list(self._code[call.end() : closing(self._code, call.end() - 1, "()") - 1])
-            if len(given) < 4 or not re.search(kernel, given[0]):
-                continue
-            named = re.compile(rf"\b{re.escape(given[3])}\s*\[[^\]]*\]\s*=\s*\{{([^{{}}]*)\}}")
-            array = [*named.finditer(self._code, 0, call.start())]
-            addresses = split_list(array[-1][1]) if array else []
-            arguments = tuple(re.sub(r"^(?:\([^()]*\)\s*)?&\s*", "", one) for one in addresses)
-            template = re.search(r"<[^<>]*>(?=[\s)]*$)", given[0])
-            yield self._launch(call.start(), template, given[1:3] + given[4:5], arguments)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""
@@ -130,8 +86,10 @@ class HostProgram:
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
         function = self.function_at(place)
+        if re.fullmatch(r"\w+(?:\.|->)\w+", name):
+            return self._member(name, place)
         if function is not None:
-            own = self._set_between(name, function.body, place)
+            own = self._set_between(name, function.body, place) or self._pitch(name, function)
             if own is not None:
                 return own
             if name in function.parameters:
@@ -141,16 +99,71 @@ class HostProgram:
             return None if parameters or not text else (text, place)
         return self._set_outside(name)
 
+    def _pitch(self, name: str, function: HostFunction) -> tuple[str, int] | None:
+        """The bytes of a row that `cudaMallocPitch` was asked for, which is the least that it answers."""
+        made = re.compile(rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,([^,;]*),")
+        found = made.search(self.code, function.body, function.end)
+        return None if found is None else (found[1].strip(), found.start())
+
+    def _member(self, name: str, place: int) -> tuple[str, int] | None:
+        """What a member of a variable was set to, by itself or in the braces of the variable's declaration."""
+        variable, member = re.split(r"\.|->", name)
+        for _ in range(_MOST_STEPS):
+            function = self.function_at(place)
+            start = 0 if function is None else function.body
+            own = self._set_between(f"{variable}.{member}", start, place)
+            braces = re.compile(rf"\b(?P<type>\w+)\s+{re.escape(variable)}\s*=?\s*\{{(?P<values>[^{{}};]*)\}}\s*;")
+            made = list(braces.finditer(self.code, start, place))
+            if own is not None:
+                return own
+            if made:
+                names = self._members(made[-1]["type"])
+                values = split_list(made[-1]["values"])
+                position = names.index(member) if member in names else len(values)
+                return (values[position], made[-1].start()) if position < len(values) else None
+            if function is None or variable not in function.parameters:
+                return None
+            passed = self._passed(function, function.parameters.index(variable))
+            if passed is None or not re.fullmatch(r"&?\s*\w+", passed[0]):
+                return None
+            variable, place = passed[0].lstrip("& "), passed[1]
+        return None
+
+    def _members(self, structure: str) -> list[str]:
+        """The names of a structure's members, in order."""
+        plain = re.escape(structure)
+        body = rf"\bstruct\s+{plain}\s*\{{([^{{}}()]*)\}}|\bstruct\b[\w\s]*\{{([^{{}}()]*)\}}\s*{plain}\s*;"
+        found = next((one for code in (self.code, *self._headers) if (one := re.search(body, code))), None)
+        lines = [] if found is None else (found[1] or found[2] or "").split(";")
+        return [_declared(one) for line in lines if line.strip() for one in line.split(",")]
+
     def template_argument(self, text: str, place: int) -> str:
         """A type, or a number as the host has it; of a type that the host's own template leaves open a guess.
 
         Empty for what is neither.
         """
-        if re.fullmatch(r"true|false|float|double|int|half|unsignedint", text):
-            return text.replace("unsignedint", "unsigned int")
-        is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self._code)
+        plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
+        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None:
+            return plain
+        is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
+        given = self._template_given(text, place)
+        if given is not None:
+            return self.template_argument(*given) or (OPEN_TYPE if is_open else "")
         return str(number) if number is not None else OPEN_TYPE if is_open else ""
+
+    def _template_given(self, name: str, place: int) -> tuple[str, int] | None:
+        """What the last call of a function template gives one of its parameters by name."""
+        function = self.function_at(place)
+        head = "" if function is None else self.code[: function.start]
+        listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", head)
+        if function is None or listed is None:
+            return None
+        names = [_declared(one) for one in split_list(listed[1])]
+        calls = list(re.finditer(rf"\b{re.escape(function.name)}\s*<([^<>;]*)>\s*\(", self.code))
+        given = split_list(calls[-1][1]) if calls and name in names else []
+        position = names.index(name) if name in names else 0
+        return (given[position], calls[-1].start()) if position < len(given) else None
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -159,9 +172,17 @@ class HostProgram:
             name in function.parameters or self._set_between(name, function.body, place) is not None
         )
 
+    def is_of_host(self, name: str, place: int) -> bool:
+        """Whether a name is a function's own or a variable outside of them, which no kernel reads."""
+        outside = None if name in self._macros else self._set_outside(name)
+        if self.is_local(name, place) or outside is None:
+            return self.is_local(name, place)
+        head = self.code[max(self.code.rfind(mark, 0, outside[1]) for mark in ";{}") + 1 : outside[1]]
+        return not re.search(r"\bconst(?:expr)?\b|__\w+__", head)
+
     def _set_between(self, name: str, start: int, end: int) -> tuple[str, int] | None:
         found = [
-            one for one in _assignments(name).finditer(self._code, start, end) if not re.match(r"\s*[{[]", one["text"])
+            one for one in _assignments(name).finditer(self.code, start, end) if not re.match(r"\s*[{[]", one["text"])
         ]
         for one in reversed(found):  # what comes from outside, as by atoi(), is said only where nothing else is
             with suppress(NotArithmetic):
@@ -170,7 +191,7 @@ class HostProgram:
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
 
     def _set_outside(self, name: str) -> tuple[str, int] | None:
-        for one in _assignments(name).finditer(self._code):
+        for one in _assignments(name).finditer(self.code):
             if self.function_at(one.start()) is None:
                 return _first_item(one["text"]), one.start()
         return None
@@ -178,10 +199,10 @@ class HostProgram:
     def _passed(self, function: HostFunction, position: int) -> tuple[str, int] | None:
         """What the last call of a function gives one of its parameters."""
         call = re.compile(rf"\b{re.escape(function.name)}\s*(?:<[^<>;]*>)?\s*\(")
-        for found in reversed(list(call.finditer(self._code))):
+        for found in reversed(list(call.finditer(self.code))):
             if function.start <= found.start() < function.end or self.function_at(found.start()) is None:
                 continue
-            given = split_list(self._code[found.end() : closing(self._code, found.end() - 1, "()") - 1])
+            given = split_list(self.code[found.end() : closing(self.code, found.end() - 1, "()") - 1])
             left = function.defaults[len(given) :]
             if len(given) <= len(function.parameters) and all(left):
                 return [*given, *left][position], found.start()
@@ -260,64 +281,21 @@ class HostProgram:
         start = 0 if function is None else function.body
         made = re.compile(rf"\bdim3\b[^;]*?\b{name}\s*(?:=\s*(?:dim3)?\s*)?[({{]")
         bare = re.compile(rf"\bdim3\s+(?:\w+\s*,\s*)*{name}\s*[,;]")
-        found = list(made.finditer(self._code, start, place)) or list(bare.finditer(self._code, start, place))
+        found = list(made.finditer(self.code, start, place)) or list(bare.finditer(self.code, start, place))
         if not found:
             return None
         opening = there = found[-1].end() - 1
-        inside = self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]
-        axes = split_list(inside) if self._code[opening] in "({" else ["1"]
-        for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(self._code, opening, place):
+        inside = self.code[opening + 1 : closing(self.code, opening, "(){}") - 1]
+        axes = split_list(inside) if self.code[opening] in "({" else ["1"]
+        for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(self.code, opening, place):
             axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
             axes["xyz".index(one[1])], there = one[2].strip(), one.start()
         return axes, there
 
-    def allocated(self, pointer: str, place: int) -> tuple[str, int] | None:
-        """The bytes that memory of this name is taken with, and where; followed to the callers of a function."""
-        for _ in range(_MOST_STEPS):
-            name = re.sub(r"\s*\[.*", "", re.sub(r"^\(\s*[\w\s:]+\*+\s*\)\s*", "", pointer.strip()))
-            if not re.fullmatch(r"\w+(?:(?:\.|->)\w+)*", name):
-                return None
-            function = self.function_at(place)
-            spans = [(0, len(self._code))] if function is None else [(function.start, function.end)]
-            if function is None or name not in function.parameters:
-                spans.append((0, len(self._code)))
-            for start, end in spans:
-                taken = re.compile(rf"\bcudaMalloc\w*\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
-                found = list(taken.finditer(self._code, start, end))
-                if found:
-                    opening = found[-1].end() - 1
-                    given = split_list(self._code[opening + 1 : closing(self._code, opening, "()") - 1])
-                    return (given[1], found[-1].start()) if len(given) > 1 else None
-            meaning = self.meaning(name, place)
-            if meaning is None or meaning[1] == place:
-                return None
-            pointer, place = meaning
-        return None
 
-    def drawn(self, pointer: str, place: int) -> tuple[str, str, int] | None:
-        """The least of the random whole numbers that the host fills an array with, how many there are, and where.
-
-        The array is the one of the host that is copied to this memory; followed to the callers of a function.
-        """
-        for _ in range(_MOST_STEPS):
-            if not re.fullmatch(r"\w+", pointer):
-                return None
-            copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{pointer}\s*,\s*&?(?P<host>\w+)", self._code)
-            if copied is not None:
-                return self._random(copied["host"])
-            meaning = self.meaning(pointer, place)
-            if meaning is None or meaning[1] == place:
-                return None
-            pointer, place = meaning
-        return None
-
-    def _random(self, array: str) -> tuple[str, str, int] | None:
-        set_to = rf"(?:\b{array}\s*\[[^;=]*\]\s*=(?!=)|\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b)"
-        found = re.search(rf"{set_to}\s*{_RANDOM}\s*;", self._code)
-        if found is None:
-            return None
-        low = self._text[found.start("low") : found.end("low")] if found["low"] else "0"
-        return low, found["count"], found.start()
+def limit_of_devices(name: str) -> int | None:
+    """What `cudaGetDeviceProperties` tells of every device in this member, if it does."""
+    return _OF_DEVICES.get(name.rpartition(".")[2])
 
 
 def _assignments(name: str) -> re.Pattern[str]:

@@ -7,68 +7,38 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
+from tui_tuner.problem.draft.device_words import local_headers, words_of_device
+from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.guesses import extents_around
+from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.launch_reading import (
-    AXES,
-    LaunchReading,
-    evaluated,
-    finished,
-    names,
-    said_again,
-    with_numbers,
-)
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
+from tui_tuner.problem.draft.worked_out import evaluated, finished, fraction, names, said_again, with_numbers
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
-_LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
-_MOST_THREADS = 1024
+_BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
+"""Names for how far rows lie apart, which name no size where another name is to be had."""
+_LARGE = 64
+"""What the source states from here on may be an extent of arrays."""
 _TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
 UNKNOWN = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
 
 
-@dataclass(frozen=True)
-class DraftedLaunch:
-    """What stands in the tables around the launch, each only as far as the host's code says it.
-
-    Attributes:
-        line: where the host launches the kernel.
-        template: arguments of the template, as in "<16>".
-        keys: of [launch], as expressions.
-        tunables: names and values of what makes the block, where macros do.
-        defaults: the value of each tunable in the file.
-        most_threads: of a block, where the kernel's shared arrays hold no more.
-        sizes: names for the expressions, with the host's number; None where it comes from outside.
-        shapes: elements of the arrays that the host takes memory for.
-        values: of scalars, as expressions or numbers.
-        drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
-        are_fixed: whether the sizes cannot be others, since the block is made of them.
-    """
-
-    line: int
-    template: str = ""
-    keys: dict[str, list[str] | str] = field(default_factory=dict)
-    tunables: dict[str, list[int]] = field(default_factory=dict)
-    defaults: dict[str, int] = field(default_factory=dict)
-    most_threads: int = _MOST_THREADS
-    sizes: dict[str, int | None] = field(default_factory=dict)
-    shapes: dict[str, str] = field(default_factory=dict)
-    values: dict[str, str | float] = field(default_factory=dict)
-    are_fixed: bool = False
-    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
-
-
 def drafted_launch(
-    source: str, signature: KernelSignature, file: Path, host: str = "", dimensions: int = 1
+    source: str,
+    signature: KernelSignature,
+    file: Path,
+    host: str = "",
+    dimensions: int = 1,
+    stated_too: bool = False,
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
@@ -78,29 +48,30 @@ def drafted_launch(
         file: the kernel's; headers beside it are read for the numbers they define.
         host: the text of another file with host code, if there is one.
         dimensions: of blocks that the kernel asks for.
+        stated_too: whether large numbers that the kernel's own text states are sizes as well.
     """
     headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
     code = code_only(source) + "\n" + code_only(host)
     program = HostProgram(code, headers, source + "\n" + host)
-    words = frozenset(re.findall(r"\w+", _without_names(device_code(code_only(source), (file.parent,)))))
+    words = words_of_device(source, file, signature)
     drafts = [
-        _Drafting(LaunchReading(program, words, signature, one), dimensions) for one in program.launches(signature.name)
+        _Drafting(_read(program, words, signature, one, stated_too), dimensions)
+        for one in launches(program, signature.name)
     ]
     if not drafts:
         return None
     return max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
 
 
-def local_headers(source: str, file: Path) -> list[Path]:
-    """The headers beside a file that it includes."""
-    text = device_code(source, (file.parent,))
-    return [path for name in _LOCAL.findall(text) if (path := file.parent / name).is_file()]
-
-
-def _without_names(code: str) -> str:
-    """The device's code without what its definitions name."""
-    code = re.sub(r"^[ \t]*#[ \t]*(?:define|ifn?def|undef)[ \t]+\w+", "", code, flags=re.MULTILINE)
-    return re.sub(r"\b(?:const(?:expr)?|static)\b[\w\s]*?\b\w+\s*=", "", code)
+def _read(
+    program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch, stated_too: bool
+) -> LaunchReading:
+    reading = LaunchReading(program, words, signature, launch)
+    if not stated_too:
+        return reading
+    of_block = {name for text, _ in reading.block for name in reading.chain(text, launch.place)}
+    large = {name for name in program.own_numbers & words if (program.number(name, launch.place) or 0) >= _LARGE}
+    return LaunchReading(program, words - (large - of_block), signature, launch, large - of_block)
 
 
 class _Drafting:
@@ -116,7 +87,6 @@ class _Drafting:
         self._signature = reading.signature
         self._launch = reading.launch
         self._words = reading.words
-        self._roots = reading.roots
         self._block = reading.block
         self._grid = reading.grid
         self._shapes = reading.shapes
@@ -125,15 +95,24 @@ class _Drafting:
 
     def threads(self) -> int:
         """About how many threads it launches."""
-        names = {name: number or UNKNOWN for name, number in self._roots.items()}
+        names = self._usual
         names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults()
         axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
         return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
 
+    @property
+    def _roots(self) -> dict[str, int | None]:
+        return self._reading.roots
+
+    @property
+    def _usual(self) -> dict[str, int]:
+        """The host's numbers, and a usual one for each size that comes from outside."""
+        return {name: UNKNOWN if number is None else number for name, number in self._roots.items()}
+
     def fits(self) -> bool:
         """Whether a number among the template's arguments is an extent of the block, if there is one."""
-        given = re.findall(r"\d+", self._template())
-        return not given or bool({str(evaluated(node, {})) for _, node in self._block if node} & set(given))
+        given = re.findall(r"\b\d+\b", self._template())
+        return not given or bool({str(evaluated(node, self._roots)) for _, node in self._block if node} & set(given))
 
     def drafted(self) -> DraftedLaunch:
         template = self._template()
@@ -148,7 +127,7 @@ class _Drafting:
         keys = {key: _renamed(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
             self._launch.line,
-            re.sub(r"\d+", _TILE, template) if _TILE in block else template,
+            re.sub(r"\b\d+\b", _TILE, template) if _TILE in block else template,
             keys,
             {name: extents_around(number) for name, number in block.items() if name in (*self._macros(), _TILE)},
             self._defaults(),
@@ -158,19 +137,24 @@ class _Drafting:
             {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
             bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             {name: (low, str(_renamed(high, renamed))) for name, (low, high) in drawn.items()},
+            {renamed.get(name, name): name for name in given if name in self._reading.stated},
+            frozenset(
+                name
+                for name, node in self._passed.items()
+                if isinstance(values.get(name), float) and fraction(node, self._roots) is None
+            ),
         )
 
     def _drawn(self) -> Iterator[tuple[str, tuple[int, str]]]:
         for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
             if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
                 continue
-            found = self._program.drawn(given, self._launch.place)
+            found = self._reading.memory.drawn(given, self._launch.place)
             if found is not None:
-                low = ord(found[0][1]) if found[0].startswith("'") else int(found[0])
                 with suppress(NotArithmetic):
-                    node = finished(self._reading.node(found[1], found[2]))
-                    high = ast.BinOp(node, ast.Add(), ast.Constant(low))
-                    yield parameter.name, (low, said_again(ast.unparse(high)))
+                    node = finished(self._reading.node(found.number, found.place))
+                    high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
+                    yield parameter.name, (found.low, said_again(ast.unparse(high)))
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
@@ -194,7 +178,7 @@ class _Drafting:
         if tile:
             extents = [_TILE if number == tile else str(number or 1) for number in numbers]
             return {_TILE: tile}, {"block_size": extents}
-        literal, fixed = re.findall(r"\d+", template), self._block_is_read()
+        literal, fixed = re.findall(r"\b\d+\b", template), self._block_is_read()
         sized = [node for _, node in self._block if isinstance(node, ast.Name)]
         if literal:
             return {literal[0]: int(literal[0])}, {
@@ -207,7 +191,7 @@ class _Drafting:
 
     def _tile(self, template: str) -> int:
         """The only number among the template's arguments, where the block is made of it; else 0."""
-        given = re.findall(r"\d+", template)
+        given = re.findall(r"\b\d+\b", template)
         extents = [evaluated(node, {}) for _, node in self._block if node is not None]
         return int(given[0]) if len(given) == 1 and int(given[0]) in extents and _TILE not in self._words else 0
 
@@ -229,7 +213,7 @@ class _Drafting:
             name = next(
                 (one for one in self._reading.chain(text, self._launch.place) if one in macros), f"block_size_{axis}"
             )
-            if number is not None and 1 <= number <= _MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
+            if number is not None and 1 <= number <= MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
                 found[name] = number
         return {name: number for name, number in found.items() if not macros or name in macros}
 
@@ -244,7 +228,7 @@ class _Drafting:
                     for one in re.findall(r"\[([^\]]+)\]", extents)
                 ]
                 held.append(math.prod(evaluated(part, {}) or 0 for part in parts))
-        return min([_MOST_THREADS, *(count for count in held if count >= threads > 1)])
+        return min([MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
         said = [
@@ -316,7 +300,7 @@ class _Drafting:
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
         others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}
-        for name, node in self._passed.items():
+        for name, node in sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0]))):
             parameter = next(one for one in self._signature.parameters if one.name == name)
             whole = parameter.dtype is not None and "int" in parameter.dtype
             if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:
@@ -327,6 +311,8 @@ class _Drafting:
                     values[name] = value.value if whole else float(value.value)
             elif whole and names(value) <= used.keys():
                 values[name] = ast.unparse(value)
+            elif not whole and (number := fraction(node, self._usual)) is not None and math.isfinite(number):
+                values[name] = float(number)
         for name in used:
             if name not in renamed and why_no_size(name) is not None:
                 renamed[name] = f"{name}_of_host"

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import ast
-import copy
+import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tui_tuner.problem.draft.c_expressions import (
-    SIZEOF,
-    NotArithmetic,
-    arithmetic,
-    bytes_of,
-    factors,
-    folded,
-    is_quotient,
-    product,
-)
-from tui_tuner.problem.draft.host_program import HostLaunch, HostProgram
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.c_types import dtype_of
+from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, factors, folded
+from tui_tuner.problem.draft.host_launches import HostLaunch
+from tui_tuner.problem.draft.host_memory import HostMemory
+from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
+from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 AXES = "xyz"
@@ -32,6 +26,7 @@ class LaunchReading:
 
     Args:
         words: of the device's code: a macro or constant among them cannot be another number.
+        stated: words of the device's code that are taken for sizes nevertheless.
 
     Attributes:
         roots: names that are sizes, with the host's number; None where it comes from outside.
@@ -43,10 +38,17 @@ class LaunchReading:
     """
 
     def __init__(
-        self, program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch
+        self,
+        program: HostProgram,
+        words: frozenset[str],
+        signature: KernelSignature,
+        launch: HostLaunch,
+        stated: Collection[str] = (),
     ) -> None:
         self.program = program
+        self.memory = HostMemory(program)
         self.words = words
+        self.stated = stated
         self.signature = signature
         fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
         self.launch = launch if fits else replace(launch, arguments=())
@@ -54,6 +56,7 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
+        self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
         self.shapes = dict(self._extents())
@@ -80,12 +83,14 @@ class LaunchReading:
             axes, there = self.program.axes(member[1], place)
             index = AXES.index(member[2])
             return self.node(axes[index], there) if index < len(axes) else ast.Constant(1)
-        if not re.fullmatch(r"\w+", name):
+        if (limit := limit_of_devices(name)) is not None:
+            return ast.Constant(limit)
+        if not re.fullmatch(r"\w+(?:(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
             return None
         meaning = self.program.meaning(name, place)
         if meaning is None or (name, place) in self._resolving:
             return self._root(name, None)
-        before = dict(self.roots)
+        before, stated = dict(self.roots), self._stated_seen
         self._resolving.append((name, place))
         try:
             value = finished(self.node(*meaning))
@@ -94,22 +99,27 @@ class LaunchReading:
             return self._root(name, None)
         finally:
             self._resolving.pop()
+        if isinstance(value, ast.Constant) and self._stated_seen > stated:  # made of what the kernel's text states
+            return value
         return self._kept(name, place, value, before)
 
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
         inside = names(value)
-        if inside & (before.keys() | set(self._symbols.values())) or isinstance(value, ast.Name):
+        if inside & (before.keys() | set(self._symbols.values()) | set(self.stated)) or isinstance(value, ast.Name):
             return value
         number = evaluated(value, self.roots)
         if isinstance(value, ast.Constant) and (
-            not isinstance(value.value, int) or (name in self.words and not self.program.is_local(name, place))
+            not isinstance(value.value, int) or (name in self.words and not self.program.is_of_host(name, place))
         ):
+            self._stated_seen += name in self.words
             return value
         self.roots = before
-        return self._root(name, number)
+        return value if number == 0 else self._root(name, number)  # no size is 0
 
     def _root(self, name: str, number: int | None) -> ast.expr:
+        name = "_".join(re.findall(r"\w+", name))
+        name = f"{name}_of_host" if keyword.iskeyword(name) else name
         if self.roots.get(name) is None:
             self.roots[name] = number
         return ast.Name(name)
@@ -166,12 +176,12 @@ class LaunchReading:
             before = dict(self.roots)
             node: ast.expr | None = None
             with suppress(NotArithmetic):
-                node = finished(self.node(text, place))
+                node = chosen(finished(self.node(text, place)), self.roots)
             if node is None or not names(node) & before.keys():  # a number, or what is the block's alone
                 number = None if node is None else evaluated(node, self.roots)
                 self.roots = before
                 node = None if number is None else ast.Constant(number)
-                for name in self.chain(text, place):
+                for name in [*self.chain(text, place), f"{self.launch.block}.{axis}"]:
                     symbols.setdefault(name, f"block_size_{axis}")
             found.append((text, node))
         self._symbols = symbols
@@ -201,8 +211,20 @@ class LaunchReading:
             inner = quotient(above)
             if inner is not None and _is_block(inner[1]):  # a grid that is folded, as it would be too long
                 return [inner]
-            found.append((above, below))
+            found.append(self._in_threads(above, index) if below is None else (above, below))
         return found
+
+    def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
+        own = self.block[index] if index < len(self.block) else ("", None)
+        threads, axis, body = own[1], AXES[index], self.signature.body
+        extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, self.chain(own[0], self.launch.place))])
+        place = rf"\bblockIdx\s*\.\s*{axis}\b"
+        number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
+        counts = "gridDim" in body or any(map(_is_block, map(ast.Name, names(blocks))))
+        if counts or not isinstance(threads, ast.Constant) or not re.search(number, body):
+            return blocks, None
+        return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
 
     def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
         """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
@@ -234,7 +256,7 @@ class LaunchReading:
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
-            taken = self.program.allocated(given, self.launch.place) if parameter.pointer else None
+            taken = self.memory.taken(given, self.launch.place) if parameter.pointer else None
             if taken is not None:
                 with suppress(NotArithmetic):
                     yield parameter.name, self._elements(*taken, parameter)
@@ -249,76 +271,17 @@ class LaunchReading:
             text, place = meaning
         parts = factors(program.resolved(text, place, known))
         sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
+        element = parameter.width * _bytes(parameter.dtype or "float32")
         if sized:
             parts.remove(sized[0])
-            return finished(product(parts))
-        width = parameter.width * _bytes(parameter.dtype or "float32")
-        whole = finished(product(parts))
-        return whole if width == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(width)))
-
-
-def finished(node: ast.expr) -> ast.expr:
-    """The same with the bytes of types as numbers.
-
-    Raises:
-        NotArithmetic: a problem file cannot say it.
-    """
-
-    class Bytes(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            size = bytes_of(node.id.removeprefix(SIZEOF))
-            return ast.Constant(size) if node.id.startswith(SIZEOF) else node
-
-    node = folded(Bytes().visit(node))
-    try:
-        check(ast.unparse(node), names(node))
-    except ExpressionError as error:
-        raise NotArithmetic(str(error)) from None
-    return node
-
-
-def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Numerator and denominator of a division, rounded up or not, and of one that is a number at most."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
-        unlimited = [one for one in node.args if not isinstance(one, ast.Constant)]
-        return quotient(unlimited[0]) if len(unlimited) == 1 else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil_div":
-        return node.args[0], node.args[1]
-    return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
+            dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
+            host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
+            return scaled(parts, host, element)
+        return scaled(parts, 1, element)
 
 
 def _is_block(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id.startswith("block_size_")
-
-
-def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
-    """The same with numbers for some of its names."""
-
-    class Numbers(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.Constant(numbers[node.id]) if node.id in numbers else node
-
-    return folded(Numbers().visit(copy.deepcopy(node)))
-
-
-def said_again(text: str) -> str:
-    """An expression of ours with its numbers worked out."""
-    return ast.unparse(folded(ast.parse(text, mode="eval").body))
-
-
-def names(node: ast.expr) -> set[str]:
-    """The names that are no function's."""
-    called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - called
-
-
-def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
-    """The whole number that it comes to; None where it comes to none."""
-    try:
-        value = evaluate(ast.unparse(node), {name: number for name, number in numbers.items() if number is not None})
-    except ExpressionError:
-        return None
-    return int(value) if float(value).is_integer() else None
 
 
 def _bytes(dtype: str) -> int:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.draft.device_words import local_headers
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     DraftedConstant,
     dimensions,
@@ -19,17 +24,19 @@ from tui_tuner.problem.draft.guesses import (
     with_called,
     work_of,
 )
-from tui_tuner.problem.draft.launch import DraftedLaunch, drafted_launch, local_headers
+from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.draft.text import Draft, lines_of
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels, type_words
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
+from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
 NO_AMENDMENTS = Amendments()
+_MOST_MEMBERS = 16
 
 
 def scaffold(
@@ -63,16 +70,17 @@ def scaffold(
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
     signature = with_called(signature, source)
     _refuse_unusable(signature, source_path, source)
+    signature = _with_bits(signature, code_only(source))
     read = None
     hosts = text_of(host) if host else ""
     if language == "cuda":
-        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature))
+        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
-            signature = with_called(typed, source)
-            read = drafted_launch(source, signature, source_path, hosts, dimensions(signature))
+            signature = _with_bits(with_called(typed, source), code_only(source))
+            read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
@@ -91,12 +99,19 @@ def _constants(code: str, file: Path, kernel: str, language: Language) -> list[D
 
 
 def ranked_kernels(source_path: Path) -> list[str]:
-    """The kernels of a file, those first that seem to do the most work."""
+    """The kernels of a file, those first that seem to do the most work; those launched in a single block come last."""
     language = LANGUAGES.get(source_path.suffix)
     if language is None:
         return []
-    found = find_kernels(text_of(source_path), language)
-    return [one.name for one in sorted(found, key=lambda one: -work_of(one))]
+    source = text_of(source_path)
+    code = code_only(source)
+
+    def is_small(name: str) -> bool:
+        grids = re.findall(rf"\b{re.escape(name)}\s*(?:<[^<>]*>)?\s*<<<\s*(?:dim3\s*\(\s*)?(\w+)", code)
+        return bool(grids) and set(grids) == {"1"}
+
+    found = sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))
+    return [one.name for one in found]
 
 
 def text_of(file: Path) -> str:
@@ -149,43 +164,58 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
     return called is not None and not parameter.pointer and type_words(parameter.type_text)[-1] in types
 
 
+_OF_THE_DEVICE = {
+    r"cudaTextureObject_t|cudaSurfaceObject_t|texture|CUtexObject|CUsurfObject": (
+        "which only a host can make",
+        "read from an array instead, as in: const float *image, int width, with image[y * width + x] for tex2D()",
+    ),
+    r"curandState\w*|curandGenerator_t": (
+        "whose states only cuRAND makes",
+        "make the state inside the kernel, by curand_init(), or pass an array of numbers that the host has drawn",
+    ),
+    r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel"),
+}
+"""Types that no problem file can fill: why not, and what to write instead."""
+
+
 def _instead_of_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> str | None:
     """What to write instead of a structure that is passed by value; None for what is none."""
     kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
     if _is_function(parameter, signature):
         return f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE"
-    declared = rf"\b(?:struct|class|union)\s+{re.escape(kind)}\b"
-    members = r"\{([\w\s,;*]*)\}"
-    plain = re.search(rf"{declared}\s*{members}|\bstruct\b[\s\w]*{members}\s*{re.escape(kind)}\s*;", code)
-    if plain is None:
-        there = re.search(rf"{declared}|\}}\s*{re.escape(kind)}\s*;", code)
-        return "write a kernel that takes its members as scalars and arrays" if there else None
-    each: list[str] = []
-    for line in (plain[1] or plain[2] or "").split(";"):
-        first, *more = [" ".join(one.split()) for one in line.split(",")]
-        each += [first, *(f"{first.split()[0]} {one}" for one in more)] if first else []
-    values = ", ".join(re.findall(r"\w+", one)[-1] for one in each)
-    return f"take {', '.join(each)} in its place and begin the body with: {kind} {name}{{{values}}};"
+    known = structures(code)
+    if kind not in known:
+        return None
+    members = known[kind] or []
+    counts = [1 if not one.extents else int(one.extents[0]) if one.extents[0].isdecimal() else 0 for one in members]
+    if not members or sum(counts) > _MOST_MEMBERS or not all(counts) or any(len(one.extents) > 1 for one in members):
+        return "write a kernel that takes its members as scalars and arrays"
+    taken, values = [], []
+    for one, count in zip(members, counts, strict=True):
+        names = [f"{one.name}{index}" for index in range(count)] if one.extents else [one.name]
+        taken += [f"{one.type_text} {each}" for each in names]
+        values.append(f"{{{', '.join(names)}}}" if one.extents else one.name)
+    return f"take {', '.join(taken)} in its place and begin the body with: {kind} {name}{{{', '.join(values)}}};"
 
 
 def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> None:
+    code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, file))))
+
+    def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
+        message = f"argument '{parameter.name}' of {signature.name}() {reason}"
+        return ProblemError(message, hint=hint, file=file, line=signature.line)
+
     for parameter in signature.parameters:
-        if reason := why_not_passable(parameter):
-            raise ProblemError(
-                f"argument '{parameter.name}' of {signature.name}() {reason}",
-                hint="write a kernel around it that takes arrays and scalars",
-                file=file,
-                line=signature.line,
-            )
-        instead = _instead_of_structure(parameter, signature, code_only(source))
-        no_number = parameter.dtype is None or _is_function(parameter, signature)
-        if not parameter.pointer and no_number and instead is not None:
-            raise ProblemError(
-                f"argument '{parameter.name}' of {signature.name}() is of type {parameter.type_text}, passed by value",
-                hint=instead,
-                file=file,
-                line=signature.line,
-            )
+        written = (type_words(parameter.type_text) or [""])[0]
+        for kinds, (reason, instead) in _OF_THE_DEVICE.items():
+            if re.fullmatch(kinds, written):
+                raise refused(parameter, f"is of type {parameter.type_text}, {reason}", instead)
+        there = _instead_of_structure(parameter, signature, code)
+        no_number = parameter.dtype is None or _is_function(parameter, signature) or parameter.width > 1
+        if not parameter.pointer and no_number and there is not None:
+            raise refused(parameter, f"is of type {parameter.type_text}, passed by value", there)
+        if fault := why_not_passable(parameter):
+            raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
     if not outputs(signature):
         raise ProblemError(
             f"{signature.name}() has no array to write to, so nothing could be verified",
@@ -193,3 +223,27 @@ def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> Non
             file=file,
             line=signature.line,
         )
+
+
+def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
+    """The kernel with arrays of structures of several types as the whole numbers that their bits are.
+
+    Only those that it does not read: what bits are drawn at random is no number.
+    """
+    reads = outputs(signature)
+    known = structures(code)
+
+    def bits(parameter: KernelParameter) -> KernelParameter:
+        members = known.get((type_words(parameter.type_text) or [""])[-1]) if parameter.pointer else None
+        if parameter.dtype is not None or members is None or reads.get(parameter.name, True):
+            return parameter
+        aliases = type_aliases(code)
+        sizes = [dtype_of(one.type_text, "cuda", aliases) for one in members]
+        counts = [int(extent) if extent.isdecimal() else 0 for one in members for extent in one.extents]
+        if not all(dtype is not None and dtype[-2:] == "32" for dtype, _ in sizes) or not all(counts):
+            return parameter
+        each = zip(members, sizes, strict=True)
+        words = sum(width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in each)
+        return replace(parameter, dtype="int32", width=words)
+
+    return replace(signature, parameters=tuple(map(bits, signature.parameters)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tui_tuner.problem.draft.launch import DraftedLaunch
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 
 T = TypeVar("T")

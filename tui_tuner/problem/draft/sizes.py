@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import is_guarded
-from tui_tuner.problem.draft.launch import DraftedLaunch
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
@@ -36,6 +36,7 @@ class Amendments:
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
         halvings: how often the sizes of the emulator are halved once more.
         tested: what the sizes of the tests are to those that are timed.
+        stated_too: whether numbers that the source states are sizes, which the emulator has smaller.
     """
 
     shapes: Mapping[str, str] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Amendments:
     positive: bool = False
     halvings: int = 0
     tested: Tested = ""
+    stated_too: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def _timed(launch: DraftedLaunch) -> dict[str, int]:
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
-    while _is_large(launch, timed, math.inf, most) and _halved(launch, timed):
+    while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
     return timed
 
@@ -94,12 +96,12 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
             return value
         return value * 3 // 4 - 1 if how == "odd" and not launch.are_fixed else value // 2
 
-    return {name: other(value) for name, value in sizes.items()}
+    return {name: value if name in launch.stated else other(value) for name, value in sizes.items()}
 
 
-def _halved(launch: DraftedLaunch, sizes: dict[str, int]) -> bool:
+def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:
     """Halve the largest size; whether there is one that can be."""
-    largest = max(sizes, key=lambda name: sizes[name], default=None)
+    largest = max(sizes.keys() - set(but), key=lambda name: (sizes[name], name), default=None)
     if largest is None or launch.are_fixed or sizes[largest] < 2 * _SMALL:
         return False
     sizes[largest] //= 2

@@ -8,19 +8,21 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_tuner.problem.draft.device_words import local_headers
+from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
     DraftedConstant,
     array_shape,
     block_values,
     dimensions,
+    holds_offsets,
     is_written,
     most_threads,
     outputs,
     size_names,
     usual_block,
 )
-from tui_tuner.problem.draft.launch import DraftedLaunch, local_headers
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
@@ -159,6 +161,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         elif proposed is not None:
             yield from _proposed_fill(proposed)
+        elif "int" in (parameter.dtype or "") and holds_offsets(parameter.name, draft.signature):
+            yield 'fill = "arange"  # a guess, for the kernel reads where something begins and ends: check'
         elif _fill(parameter, draft) == "uniform":
             yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
@@ -215,8 +219,10 @@ def _factor(text: str, behind: str) -> str:
 
 def _scalar(parameter: KernelParameter, draft: Draft) -> str:
     value = None if draft.launch is None else draft.launch.values.get(parameter.name)
-    if value is not None:
+    if draft.launch is not None and value is not None:
         known = draft.read is not None and parameter.name in draft.read.values
+        if known and parameter.name in draft.launch.usual:
+            return f"{json.dumps(value)}  # as the host makes it of usual sizes: check"
         return f"{json.dumps(value)}{'  # as the host passes it' if known else FROM_THE_MODEL}"
     if parameter.name in draft.sizes.timed:
         return f'"{parameter.name}"'
@@ -263,6 +269,9 @@ def _checks(draft: Draft) -> Iterator[str]:
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(sizes.emulated)}"
+        if draft.launch is not None and draft.launch.stated:
+            macros = {name: sizes.emulated[size] for size, name in draft.launch.stated.items()}
+            yield f"macros = {_inline(macros)}  # what the source states as larger numbers"
         if sizes.emulated_test:
             tests = [sizes.emulated_test, *draft.facts.tests]
             yield f"tests = [{', '.join(f'{{ sizes = {_inline(one)} }}' for one in tests)}]"

@@ -34,6 +34,7 @@ from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
+from tui_tuner.problem.syntax import without_own_values
 
 SOURCE, LAUNCH, ARTIFACT = "kernel.cu", "launch.cpp", "kernel.so"
 SYMBOL = "tuner_launch"
@@ -107,7 +108,8 @@ class EmulatorCompiler:
         """
         _refuse_loading(options)
         watched = next((option for option in options if option in _WATCHED), "")
-        source = rewritten(candidate.source)
+        others = [option.removeprefix("-U") for option in options if option.startswith("-U")]
+        source = rewritten(without_own_values(candidate.source, others))
         given = [option for option in options if option.startswith("-D")]
         kernel = in_namespaces(checked_name(candidate.kernel), source, "cuda")
         launch = _launch(kernel, source, definitions([*given, *macros(configuration)]))

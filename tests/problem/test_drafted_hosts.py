@@ -1,0 +1,258 @@
+"""What drafts read of the host's code in the many ways that people write it; no kernel is built here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
+from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.load import load_problem
+
+ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+SCALE = f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
+GATHER = f"__global__ void k(float *to, const int *at, int n) {{ {ONE} if (i < n) to[i] = at[i]; }}\n"
+DATA = "cudaMalloc(&to, n * sizeof(float)); cudaMalloc(&from, n * sizeof(float));"
+
+
+def drafted(tmp_path, source, amendments=None):
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text(source)
+    text = scaffold(kernel, None, amendments or Amendments())
+    kernel.with_suffix(".toml").write_text(text)
+    return load_problem(kernel), text
+
+
+CASES = {
+    "a constant that only another constant of the host is made of": (
+        SCALE + "const int N = 70000;\nconst int BYTES = N * sizeof(float);\n"
+        "int main() { cudaMalloc(&to, BYTES); cudaMalloc(&from, BYTES); k<<<(N + 255) / 256, 256>>>(to, from, N); }",
+        {"sizes": {"n": 70000}, "to": ["n"]},
+    ),
+    "a variable of the host with the name of an argument": (
+        SCALE + f"int n = 70000;\nint main() {{ {DATA} k<<<(n + 255) / 256, 256>>>(to, from, n); }}",
+        {"sizes": {"n": 70000}, "to": ["n"]},
+    ),
+    "a name that is a word of Python": (
+        SCALE + "int main() { int in = 4096; cudaMalloc(&to, in * sizeof(float)); k<<<in / 64, 64>>>(to, from, in); }",
+        {"sizes": {"n": 4096}, "to": ["n"]},
+    ),
+    "memory that is taken for another type than the kernel's": (
+        f"__global__ void k(float2 *to, int n) {{ {ONE} if (i < n / 2) to[i].x = i; }}\n"
+        "int main() { int n = 8192; cudaMalloc((void **)&d, n * sizeof(float));"
+        " k<<<(n / 2 + 127) / 128, 128>>>((float2 *)d, n); }",
+        {"to": ["2 * (n // 2)"]},
+    ),
+    "vectors": (
+        SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
+        " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",
+        {"to": ["50000"], "from": ["50000"]},
+    ),
+    "rows with a pitch": (
+        "__global__ void k(unsigned char *to, size_t pitch, int w, int h) {"
+        f" {ONE} int j = blockIdx.y * 8 + threadIdx.y;"
+        " unsigned char *row = (unsigned char *)((char *)to + j * pitch); if (i < w && j < h) row[i] = i; }\n"
+        "int main() { size_t pitch; int w = 640, h = 480; cudaMallocPitch(&to, &pitch, w * sizeof(char), h);"
+        " dim3 b(32, 8), g((w + 31) / 32, (h + 7) / 8); k<<<g, b>>>(to, pitch, w, h); }",
+        {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "pitch": "w", "outputs": ["to"]},
+    ),
+    "numbers that a function draws": (
+        GATHER
+        + "int *drawn(int n, int most) { int *a = new int[n]; for (int i = 0; i < n; i++) a[i] = rand() % most; }\n"
+        "int main() { int n = 4096, rows = 300; int *h = drawn(n, rows); cudaMalloc(&at, n * sizeof(int));"
+        " cudaMemcpy(at, h, n * sizeof(int), cudaMemcpyHostToDevice); k<<<n / 64, 64>>>(to, at, n); }",
+        {"fill at": ("integers", 0, "rows")},
+    ),
+    "numbers that a generator draws": (
+        GATHER
+        + "int main() { int n = 4096; std::vector<int> h(n); std::mt19937 rng(1); for (auto &one : h) one = rng() % 9;"
+        " thrust::device_vector<int> d = h; k<<<n / 64, 64>>>(to, thrust::raw_pointer_cast(d.data()), n); }",
+        {"fill at": ("integers", 0, "9")},
+    ),
+    "offsets": (
+        f"__global__ void k(float *to, const int *rows, int n) {{ {ONE} if (i < n)"
+        " for (int j = rows[i]; j < rows[i + 1]; j++) to[i] = j; }\n"
+        "int main() { int n = 4096; cudaMalloc(&rows, (n + 1) * sizeof(int)); k<<<n / 64, 64>>>(to, rows, n); }",
+        {"rows": ["n + 1"], "fill rows": ("arange", None, None)},
+    ),
+    "a count of blocks where threads are counted": (
+        f"__global__ void k(float *to, int j) {{ {ONE} to[i ^ j] = i; }}\n"
+        "#define BLOCKS 512\n#define THREADS 128\n"
+        "int main() { cudaMalloc(&to, BLOCKS * THREADS * sizeof(float)); k<<<BLOCKS, THREADS>>>(to, 1); }",
+        {"problem_size": ["BLOCKS * 128"], "grid_div_x": None, "to": ["BLOCKS * 128"]},
+    ),
+    "a count of blocks where blocks are counted": (
+        f"__global__ void k(float *to, int n) {{ {ONE} for (; i < n; i += gridDim.x * blockDim.x) to[i] = i; }}\n"
+        "int main() { int n = 1 << 20; cudaMalloc(&to, n * sizeof(float)); k<<<240, 128>>>(to, n); }",
+        {"problem_size": ["240"], "grid_div_x": ["1"]},
+    ),
+    "one block more than rounds down": (
+        SCALE + f"int main() {{ int n = 5000; {DATA} k<<<n / 128 + 1, 128>>>(to, from, n); }}",
+        {"problem_size": ["n + 1"], "defaults": {"block_size_x": 128}},
+    ),
+    "a block that a limit of the device bounds": (
+        SCALE + f"int main() {{ int n = 5000; cudaDeviceProp p; int t = std::min(p.maxThreadsPerBlock, 256); {DATA}"
+        " k<<<(n + t - 1) / t, t>>>(to, from, n); }",
+        {"problem_size": ["n"], "defaults": {"block_size_x": 256}},
+    ),
+    "a block that a condition chooses": (
+        SCALE + f"int main() {{ int n = 5000, t = n < 512 ? n : 512; {DATA} k<<<(n + t - 1) / t, t>>>(to, from, n); }}",
+        {"problem_size": ["n"], "defaults": {"block_size_x": 512}},
+    ),
+    "blocks in two dimensions of threads in one": (
+        "__global__ void k(float *to) { to[blockIdx.y * 64 + threadIdx.x] = 1; }\n"
+        "int main() { k<<<dim3(1, 32), 64>>>(to); }",
+        {"tunables": ["block_size_x"]},
+    ),
+    "members, roots and fractions": (
+        "struct View { float left, right; };\n"
+        "__global__ void k(float *to, float a, float b, float c, int n)"
+        " { if (threadIdx.x < n) to[threadIdx.x] = a + b + c; }\n"
+        "void show(const View &v, int n)"
+        " { k<<<n / 64, 64>>>(to, v.left, (v.right - v.left) / n, 1.0f / sqrtf(16.f), n); }\n"
+        "int main() { View view{-2.5, 1.5}; show(view, 4096); }",
+        {"a": -2.5, "b": 4 / 4096, "c": 0.25},
+    ),
+    "types that the host's own template is called with": (
+        "template <typename T, typename V> __global__ void k(V *to, T a, int n)"
+        " { if (threadIdx.x < n) to[threadIdx.x].x = a; }\n"
+        "template <typename T, typename V> void run(int n)"
+        " { cudaMalloc(&to, n * sizeof(V)); k<T, V><<<n / 64, 64>>>(to, 2, n); }\n"
+        "int main() { run<double, double4>(4096); }",
+        {"name": "k<double,double4>", "to": ["4 * n"], "dtype to": "float64"},
+    ),
+    "alias templates": (
+        "template <typename T> using in = const T *__restrict__;\n"
+        "template <typename T> using out = T *__restrict__;\n"
+        "template <typename T> __global__ void k(out<T> to, in<T> from, int n)"
+        f" {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
+        f"int main() {{ int n = 4096; {DATA} k<float><<<n / 64, 64>>>(to, from, n); }}",
+        {"outputs": ["to"], "dtype from": "float32"},
+    ),
+    "a structure of several types that is only written": (
+        "struct Best { float value; int index; bool operator>(const Best &o) const { return value > o.value; } };\n"
+        f"__global__ void k(Best *to, const float *from, int n) {{ {ONE} if (i < n) to[i] = Best{{from[i], i}}; }}\n"
+        "int main() { int n = 4096; cudaMalloc(&to, n * sizeof(Best)); k<<<n / 64, 64>>>(to, from, n); }",
+        {"to": ["2 * n"], "dtype to": "int32"},
+    ),
+    "elements that are changed through a reference": (
+        "struct Body { float3 at, speed; float mass; };\n"
+        f"__global__ void k(Body *all, int n) {{ {ONE}"
+        " if (i < n) { Body &one = all[i]; one.at.x += one.speed.x; } }\n"
+        "int main() { int n = 4096; cudaMalloc(&all, n * sizeof(Body)); k<<<n / 64, 64>>>(all, n); }",
+        {"all": ["7 * n"], "outputs": ["all"], "fill all": ("normal", None, None)},
+    ),
+    "an output that may be left out": (
+        f"__global__ void k(float *to, float *mean, int n) {{ {ONE}"
+        " if (i < n) { to[i] = 1; if (mean != nullptr) mean[i] = 2; } }\n"
+        "int main() { int n = 4096; k<<<n / 64, 64>>>(to, mean, n); }",
+        {"outputs": ["to", "mean"], "fill mean": (None, None, None)},
+    ),
+    "what tensor cores store": (
+        "__global__ void k(half *a, float *c, int n) { wmma::load_matrix_sync(x, a, n);"
+        " wmma::store_matrix_sync(c + threadIdx.x, y, n, wmma::mem_col_major); }\n"
+        "int main() { dim3 block(64); dim3 grid; grid.x = (1024 + (16 * block.x / 32 - 1)) / (16 * block.x / 32);"
+        " k<<<grid, block>>>(a, c, 1024); }",
+        {"outputs": ["c"], "grid_div_x": ["16 * block_size_x // 32"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_hosts_code_says(tmp_path, case):
+    source, expected = case
+    problem, text = drafted(tmp_path, source)
+    arguments = {one.name: one for one in problem.arguments}
+    said = {
+        "sizes": problem.sizes,
+        "name": problem.kernel.name,
+        "problem_size": problem.launch.problem_size,
+        "grid_div_x": problem.launch.grid_div_x,
+        "defaults": problem.defaults,
+        "tunables": list(problem.tunables),
+        "outputs": [name for name, one in arguments.items() if one.output],
+        **{name: one.value if one.shape is None else one.shape for name, one in arguments.items()},
+        **{f"fill {name}": (one.fill, one.low, one.high) for name, one in arguments.items()},
+        **{f"dtype {name}": one.dtype for name, one in arguments.items()},
+    }
+    assert {key: said[key] for key in expected} == expected, text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason", "instead"),
+    [
+        ("float *to, cudaTextureObject_t from", "which only a host can make", "read from an array instead"),
+        ("float *to, curandState *from", "whose states only cuRAND makes", "inside the kernel, by curand_init()"),
+        (
+            "float *to, Two from",
+            "passed by value",
+            "take float a0, float a1, int b in its place and begin the body with",
+        ),
+        ("float *to, Shape from", "passed by value", "take int rows, int columns in its place"),
+    ],
+)
+def test_what_only_a_host_makes_is_refused_with_what_to_write(tmp_path, arguments, reason, instead):
+    (tmp_path / "shape.h").write_text("struct Shape { int rows, columns; };\n")
+    structures = '#include "shape.h"\nstruct Two { float a[2]; int b; };\n'
+    with pytest.raises(ProblemError, match=reason) as caught:
+        drafted(tmp_path, f"{structures}__global__ void k({arguments}) {{ to[0] = 1; }}")
+    assert instead in caught.value.hint
+    assert caught.value.line == 3
+
+
+def test_a_structure_lies_in_memory_like_its_numbers_only_where_it_has_no_gaps():
+    code = "struct A { float4 a; float b; }; struct B { float b; float4 a; }; struct C { float2 a[2]; float4 b; };"
+    aliases = type_aliases(code)
+    assert [dtype_of(name, "cuda", aliases) for name in "ABC"] == [(None, 1), (None, 1), ("float32", 8)]
+
+
+def test_a_problem_file_may_call_a_structures_bytes_what_it_likes(tmp_path):
+    problem, text = drafted(tmp_path, CASES["elements that are changed through a reference"][0])
+    file = tmp_path / "kernel.toml"
+    file.write_text(
+        text.replace('"float32"', '"uint8"').replace('"7 * n"', '"28 * n"').replace('"normal"', '"integers"')
+    )
+    assert load_problem(file).arguments[0].dtype == "uint8"
+    assert problem.arguments[0].dtype == "float32"
+
+
+POLY = """\
+#define NI 1024
+#define NJ 512
+#define TILE 16
+__global__ void k(float *a, float *c)
+{
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < NI && j < NJ) for (int m = 0; m < TILE; m++) c[i * NJ + j] = a[i * NJ + j];
+}
+int main()
+{
+    const int n = NI * NJ;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&c, sizeof(float) * NI * NJ);
+    dim3 block(32, 8), grid((size_t)ceil((float)NJ / block.x), (size_t)ceil((float)NI / block.y));
+    k<<<grid, block>>>(a, c);
+}
+"""
+
+
+def test_numbers_that_the_source_states_are_smaller_on_the_emulator_where_that_is_asked_for(tmp_path):
+    problem, _ = drafted(tmp_path, POLY)
+    assert (problem.sizes, problem.launch.problem_size) == ({}, ["512", "1024"])
+    problem, _ = drafted(tmp_path, POLY, Amendments(stated_too=True))
+    assert (problem.sizes, problem.launch.problem_size) == ({"NI": 1024, "NJ": 512}, ["NJ", "NI"])
+    emulated = problem.on_emulator()
+    assert problem.emulator.macros == emulated.sizes == {"NI": 128, "NJ": 128}
+    assert emulated.kernel.compiler_options == ["-UNI", "-DNI=128", "-UNJ", "-DNJ=128"]
+    assert all(test.sizes == problem.sizes for test in problem.tests)
+
+
+def test_a_kernel_of_a_single_block_is_not_the_first_choice(tmp_path):
+    kernel = tmp_path / "kernel.cu"
+    loops = "for (int i = 0; i < 9; i++) for (int j = 0; j < 9; j++) a[i] = j;"
+    kernel.write_text(
+        f"__global__ void edge(float *a) {{ {loops} }}\n__global__ void inner(float *a) {{ a[threadIdx.x] = 1; }}\n"
+        "int main() { edge<<<1, 16>>>(a); inner<<<64, 16>>>(a); }\n"
+    )
+    assert ranked_kernels(kernel) == ["inner", "edge"]

@@ -1,0 +1,140 @@
+"""The types of C and CUDA as NumPy dtypes, and what the names stand for that a source gives them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.structures import Member, structures
+
+ADDRESS_SPACES = frozenset({"global", "local", "constant", "private"})
+_QUALIFIERS = frozenset({"const", "volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "struct"})
+_INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
+_NAMED = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "__half": "float16",
+    "_Float16": "float16",
+    "bool": "bool",
+    "_Bool": "bool",
+    "size_t": "uint64",
+    "ptrdiff_t": "int64",
+    "intptr_t": "int64",
+    "uintptr_t": "uint64",
+    "uchar": "uint8",
+    "ushort": "uint16",
+    "uint": "uint32",
+    "ulong": "uint64",
+    "longlong": "int64",
+    "ulonglong": "uint64",
+    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_COMPLEX = {"cuComplex": "float2", "cuFloatComplex": "float2", "cuDoubleComplex": "double2"}
+_VECTOR = re.compile(r"((?:u?(?:char|short|int|long|longlong))|float|double|half|__half)(2|3|4|8|16)")
+_PACKED_MARK = "__times"
+"""Between a type and how many of it a structure is made of, where no vector is."""
+
+
+def type_words(type_text: str) -> list[str]:
+    """The words of a type without qualifiers, address spaces and `std::`."""
+    words = re.findall(r"\w+", type_text.replace("std::", ""))
+    return [word for word in words if word not in _QUALIFIERS and word.strip("_") not in ADDRESS_SPACES]
+
+
+def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> tuple[str | None, int]:
+    """The dtype of one element and how many elements the type holds, as in `float4`: ("float32", 4).
+
+    Args:
+        type_text: the type without pointers, as in "const unsigned int".
+        aliases: what type names of the source stand for.
+
+    Returns:
+        (None, 1) for a type that is not known.
+    """
+    words = type_words(type_text)
+    for _ in range(len(aliases)):
+        if len(words) != 1 or words[0] not in aliases:
+            break
+        words = type_words(aliases[words[0]])
+    if words and set(words) <= _INTEGER_WORDS:
+        return _integer(words), 1
+    if len(words) != 1:
+        return None, 1
+    words = [_COMPLEX.get(words[0], words[0])]
+    base, _, packed = words[0].partition(_PACKED_MARK)
+    if packed:
+        return dtype_of(base.replace("_of_", " "), language, aliases)[0], int(packed)
+    vector = _VECTOR.fullmatch(words[0])
+    if vector is None:
+        return _NAMED.get(words[0]), 1
+    width = int(vector[2])
+    padded = 4 if width == 3 and COMPILED_LANGUAGES[language].pads_triples else width
+    return _NAMED.get(vector[1]) or _integer([vector[1]]), padded
+
+
+def _integer(words: list[str]) -> str:
+    sign = "u" if "unsigned" in words else ""
+    for word, bits in (("char", 8), ("short", 16), ("long", 64)):
+        if word in words:
+            return f"{sign}int{bits}"
+    return f"{sign}int32"
+
+
+def type_aliases(code: str) -> dict[str, str]:
+    """What the `typedef`s and `using`s of the source stand for."""
+    found = {name: meaning for meaning, name in re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)}
+    found |= dict(_plain_structs(code))
+    found |= dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;", code))
+    return found
+
+
+def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
+    """The structures whose members are numbers of one type, as so many of them, which lie in memory like them."""
+    known: dict[str, str] = {}
+    for name, members in structures(code).items():
+        parts = [_packed_of(one, known) for one in members or ()]
+        types = {base for base, _, _ in parts}
+        total, has_gaps = 0, False
+        for _, count, aligned in parts:
+            has_gaps |= count == 0 or total % aligned != 0
+            total += count
+        has_gaps |= any(total % aligned for _, _, aligned in parts)
+        if len(types) == 1 and not has_gaps:
+            known[name] = f"{types.pop().replace(' ', '_of_')}{_PACKED_MARK}{total}"
+            yield name, known[name]
+
+
+def _packed_of(member: Member, known: Mapping[str, str]) -> tuple[str, int, int]:
+    """The type of the numbers that a member is made of, how many, and to how many it is aligned; 0 for others."""
+    words = type_words(member.type_text)
+    written = known.get(words[0], words[0]) if len(words) == 1 else " ".join(words)
+    extents = [int(one) if one.isdecimal() else 0 for one in member.extents]
+    base, _, packed = written.partition(_PACKED_MARK)
+    vector = _VECTOR.fullmatch(base)
+    base, width = (vector[1], int(vector[2])) if vector is not None else (base, 1)
+    return base, width * int(packed or 1) * math.prod(extents), width if width in (2, 4) else 1
+
+
+_ALIAS = re.compile(
+    r"(?:\btemplate\s*<(?P<parameters>[^<>{};]*)>\s*)?\busing\s+(?P<name>\w+)\s*=\s*(?P<meaning>[\w\s:<>*&]+);"
+    r"|\btypedef\s+(?P<pointee>[\w\s:]+?\*[\s*\w]*?)\s*\b(?P<pointer>\w+)\s*;"
+)
+
+
+def without_aliases(written: str, code: str) -> str:
+    """A type with what alias templates, and names for pointers, stand for in it."""
+    for one in _ALIAS.finditer(code):
+        name, meaning = one["name"] or one["pointer"], one["meaning"] or one["pointee"]
+        if one["parameters"] is None:
+            written = re.sub(rf"\b{name}\b", meaning, written) if "*" in meaning else written
+            continue
+        names = [(re.findall(r"\w+", each) or [""])[-1] for each in one["parameters"].split(",")]
+        for used in re.findall(rf"\b{name}\s*<([^<>]*)>", written):
+            given = dict(zip(names, (each.strip() for each in used.split(",")), strict=False))
+            said = "".join(given.get(str(word), str(word)) for word in re.split(r"(\w+)", meaning))
+            written = said.join(re.split(rf"\b{name}\s*<{re.escape(used)}>", written))
+    return written

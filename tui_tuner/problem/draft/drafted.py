@@ -1,0 +1,43 @@
+"""What was drafted of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MOST_THREADS = 1024
+"""Of a block."""
+
+
+@dataclass(frozen=True)
+class DraftedLaunch:
+    """What stands in the tables around the launch, each only as far as the host's code says it.
+
+    Attributes:
+        line: where the host launches the kernel.
+        template: arguments of the template, as in "<16>".
+        keys: of [launch], as expressions.
+        tunables: names and values of what makes the block, where macros do.
+        defaults: the value of each tunable in the file.
+        most_threads: of a block, where the kernel's shared arrays hold no more.
+        sizes: names for the expressions, with the host's number; None where it comes from outside.
+        shapes: elements of the arrays that the host takes memory for.
+        values: of scalars, as expressions or numbers.
+        stated: sizes that the source itself states, by the name of the macro or constant.
+        usual: scalars that depend on sizes from outside, which are taken for usual ones.
+        drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
+        are_fixed: whether the sizes cannot be others, since the block is made of them.
+    """
+
+    line: int
+    template: str = ""
+    keys: dict[str, list[str] | str] = field(default_factory=dict)
+    tunables: dict[str, list[int]] = field(default_factory=dict)
+    defaults: dict[str, int] = field(default_factory=dict)
+    most_threads: int = MOST_THREADS
+    sizes: dict[str, int | None] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str | float] = field(default_factory=dict)
+    are_fixed: bool = False
+    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
+    stated: dict[str, str] = field(default_factory=dict)
+    usual: frozenset[str] = frozenset()

@@ -1,0 +1,69 @@
+"""The launches of a kernel in the host code around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.syntax import closing, split_list
+
+
+@dataclass(frozen=True)
+class HostLaunch:
+    """One launch of a kernel, as the host writes it.
+
+    Attributes:
+        place: where it stands in the code.
+        line: the same, counted from 1.
+        template: the template arguments, as in "<16>"; empty where there are none.
+        shared: dynamic shared memory, bytes; "0" where none is asked for.
+        arguments: what is passed.
+    """
+
+    place: int
+    line: int
+    template: str
+    grid: str
+    block: str
+    shared: str
+    arguments: tuple[str, ...]
+
+
+def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
+    """The launches of a kernel, by its name or a pointer that is set to it, in the order of the file."""
+    code = program.code
+    name = re.escape(kernel)
+    pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", code)
+    called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
+    launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+    yield from _launches_by_a_call(code, rf"\b(?:{called})\b")
+    for found in launch.finditer(code):
+        given = split_list(found[2])
+        end = closing(code, found.end() - 1, "()")
+        template = re.match(r"<[^<>]*>", found[1] or "")
+        yield _launch(code, found.start(), template, given, tuple(split_list(code[found.end() : end - 1])))
+
+
+def _launch(
+    code: str, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
+) -> HostLaunch:
+    """A launch of a grid, a block and dynamic shared memory, as far as they are given."""
+    grid, block, shared, *_ = [*given, *("1", "1", "0")[len(given) :]]
+    said = template.group().replace(" ", "") if template else ""
+    return HostLaunch(place, code.count("\n", 0, place) + 1, said, grid, block, shared, arguments)
+
+
+def _launches_by_a_call(code: str, kernel: str) -> Iterator[HostLaunch]:
+    """Launches by `cudaLaunchKernel`, whose arguments stand in an array of their addresses."""
+    for call in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*(?:<[^<>;]*>)?\s*\(", code):
+        given = split_list(code[call.end() : closing(code, call.end() - 1, "()") - 1])
+        if len(given) < 4 or not re.search(kernel, given[0]):
+            continue
+        named = re.compile(rf"\b{re.escape(given[3])}\s*\[[^\]]*\]\s*=\s*\{{([^{{}}]*)\}}")
+        array = [*named.finditer(code, 0, call.start())]
+        addresses = split_list(array[-1][1]) if array else []
+        arguments = tuple(re.sub(r"^(?:\([^()]*\)\s*)?&\s*", "", one) for one in addresses)
+        template = re.search(r"<[^<>]*>(?=[\s)]*$)", given[0])
+        yield _launch(code, call.start(), template, given[1:3] + given[4:5], arguments)

@@ -1,0 +1,146 @@
+"""The memory that the host takes for a kernel's arrays: how much of it, and which random numbers it is filled with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.syntax import closing, split_list
+
+_MOST_STEPS = 12
+_CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
+_VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector)\s*<(?P<type>[^<>;]*)>"
+_RANDOM = (
+    r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
+    r"(?:rand|random|lrand48|rng|gen|generator|mt|engine|eng)\s*\(\s*\)\s*(?P<by>[%&])\s*(?P<count>\w+)\s*\)?\s*\)?"
+)
+
+
+class Taken(NamedTuple):
+    """Memory of so many bytes, as text that stands at a place."""
+
+    text: str
+    place: int
+
+
+class Drawn(NamedTuple):
+    """Random whole numbers: the least, and the number of them, as text that stands at a place."""
+
+    low: int
+    number: str
+    place: int
+
+
+class HostMemory:
+    """Reads of a host program what it takes memory for."""
+
+    def __init__(self, program: HostProgram) -> None:
+        self._program = program
+        self._code = program.code
+
+    def taken(self, pointer: str, place: int) -> Taken | None:
+        """The bytes that memory of this name is taken with; followed to the callers of a function."""
+        for name, where in self._followed(pointer, place):
+            found = self._allocated(name, where) or self._vector(name, where)
+            if found is not None:
+                return found
+        return None
+
+    def drawn(self, pointer: str, place: int) -> Drawn | None:
+        """The random whole numbers that the host fills an array with; followed to the callers of a function.
+
+        The array is the memory itself, where the host can write it, or the one of the host that is copied to it.
+        """
+        for name, _ in self._followed(pointer, place):
+            plain = re.escape(name)
+            copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
+            made = re.search(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
+            found = next((self._random(one["host"]) for one in (copied, made) if one), None) or self._random(name)
+            if found is not None:
+                return found
+        return None
+
+    def _followed(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
+        """A pointer's name, and what it stands for in callers."""
+        for _ in range(_MOST_STEPS):
+            name = named(pointer)
+            if not re.fullmatch(r"\w+(?:(?:\.|->)\w+)*", name):
+                return
+            yield name, place
+            meaning = self._program.meaning(name, place)
+            if meaning is None or meaning[1] == place:
+                return
+            pointer, place = meaning
+
+    def _spans(self, name: str, place: int) -> list[tuple[int, int]]:
+        """Where to look for what makes a name: its function, then all, unless it is the function's own argument."""
+        function = self._program.function_at(place)
+        whole = (0, len(self._code))
+        if function is None:
+            return [whole]
+        own = (function.start, function.end)
+        return [own] if name in function.parameters else [own, whole]
+
+    def _allocated(self, name: str, place: int) -> Taken | None:
+        taken = re.compile(rf"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
+        for start, end in self._spans(name, place):
+            found = list(taken.finditer(self._code, start, end))
+            if found:
+                opening = found[-1].end() - 1
+                given = split_list(self._code[opening + 1 : closing(self._code, opening, "()") - 1])
+                if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
+                    return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
+                return Taken(given[1], found[-1].start()) if len(given) > 1 else None
+        return None
+
+    def _vector(self, name: str, place: int, steps: int = 3) -> Taken | None:
+        """The memory of a vector: as many elements as it is made with, or as another has."""
+        declared = re.compile(rf"{_VECTOR}(?P<before>[^;()]*(?:\([^;()]*\)[^;()]*)*?)(?<![\w.])\b{re.escape(name)}\b")
+        for start, end in self._spans(name, place):
+            for found in reversed(list(declared.finditer(self._code, start, end))):
+                behind = re.match(r"\s*([=({])\s*", self._code[found.end() :])
+                if behind is None:
+                    continue
+                opening = found.end() + behind.end(1) - 1
+                inside = (
+                    self._code[opening + 1 : self._code.find(";", opening)].partition(",")[0]
+                    if behind[1] == "="
+                    else self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]
+                )
+                first = next(iter(split_list(inside)), "")
+                other = named(re.sub(r"\.(?:begin|cbegin)\s*\(\s*\)$", "", first))
+                copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
+                return copied or Taken(f"({first}) * sizeof({found['type']})", found.start())
+        return None
+
+    def _random(self, array: str) -> Drawn | None:
+        element = rf"\b{array}\s*\[[^;=]*\]\s*=(?!=)"
+        loop = rf"\bfor\s*\(\s*auto\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
+        generated = rf"\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b"
+        found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*;", self._code)
+        if found is not None:
+            return self._numbers(found)
+        made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)
+        function = next((one for one in self._program.functions if made and one.name == made["by"]), None)
+        if made is None or function is None:
+            return None
+        inside = re.compile(rf"\[[^;=]*\]\s*=(?!=)\s*{_RANDOM}\s*;").search(self._code, function.body, function.end)
+        return None if inside is None else self._numbers(inside)
+
+    def _numbers(self, found: re.Match[str]) -> Drawn:
+        low = self._program.text[found.start("low") : found.end("low")] if found["low"] else "0"
+        count = found["count"] if found["by"] == "%" else f"({found['count']} + 1)"
+        return Drawn(ord(low[1]) if low.startswith("'") else int(low), count, found.start())
+
+
+def named(pointer: str) -> str:
+    """The name of the memory that is passed, without conversions and what asks a vector for it."""
+    text = pointer.strip()
+    while (plain := _CAST.sub("", text)) != text:
+        text = plain.strip()
+    if (inner := re.fullmatch(r"(?:thrust\s*::\s*)?raw_pointer_cast\s*\(\s*(.*?)\s*\)|\((.*)\)", text)) is not None:
+        return named(inner[1] or inner[2])
+    text = re.sub(r"^&\s*", "", text)
+    return re.sub(r"\s*\[.*|\s*\.\s*(?:data|get|begin)\s*\(\s*\)", "", text)

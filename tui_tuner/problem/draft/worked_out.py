@@ -1,0 +1,119 @@
+"""Arithmetic of the host that was read, worked out as far as its numbers are known."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Mapping
+
+from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, bytes_of, folded, is_quotient, product
+from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+
+
+def scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
+    """So many times some bytes, as elements."""
+    shared = math.gcd(bytes_of_each, element)
+    above, below = bytes_of_each // shared, element // shared
+    for index, part in enumerate(parts):
+        if below > 1 and isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value % below == 0:
+            parts, below = [*parts[:index], ast.Constant(part.value // below), *parts[index + 1 :]], 1
+    whole = finished(product([*parts, ast.Constant(above)]))
+    return whole if below == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(below)))
+
+
+def finished(node: ast.expr) -> ast.expr:
+    """The same with the bytes of types as numbers.
+
+    Raises:
+        NotArithmetic: a problem file cannot say it.
+    """
+
+    class Bytes(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            size = bytes_of(node.id.removeprefix(SIZEOF))
+            return ast.Constant(size) if node.id.startswith(SIZEOF) else node
+
+    node = folded(Bytes().visit(node))
+    try:
+        check(ast.unparse(node), names(node))
+    except ExpressionError as error:
+        raise NotArithmetic(str(error)) from None
+    return node
+
+
+def chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
+    """What a condition, or a least or greatest number, comes to for the host's numbers, if that is one number."""
+    if isinstance(node, ast.IfExp):
+        holds = evaluated(node.test, numbers)
+        return node if holds is None else chosen(node.body if holds else node.orelse, numbers)
+    number = evaluated(node, numbers) if isinstance(node, ast.Call) else None
+    given = [one.value for one in node.args if isinstance(one, ast.Constant)] if isinstance(node, ast.Call) else []
+    return ast.Constant(number) if number in given else node
+
+
+def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Numerator and denominator of a division, rounded up or not, and of one that is a number at most."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
+        unlimited = [one for one in node.args if not isinstance(one, ast.Constant)]
+        return quotient(unlimited[0]) if len(unlimited) == 1 else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil_div":
+        return node.args[0], node.args[1]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.BinOp):
+        one_more = is_quotient(node.left) and isinstance(node.right, ast.Constant) and node.right.value == 1
+        inner = quotient(node.left) if one_more and ast.unparse(node.left.right) != "1" else None
+        return None if inner is None else (folded(ast.BinOp(inner[0], ast.Add(), ast.Constant(1))), inner[1])
+    return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
+
+
+def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
+    """The same with numbers for some of its names."""
+
+    class Numbers(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Constant(numbers[node.id]) if node.id in numbers else node
+
+    return folded(Numbers().visit(copy.deepcopy(node)))
+
+
+def said_again(text: str) -> str:
+    """An expression of ours with its numbers worked out."""
+    return ast.unparse(folded(ast.parse(text, mode="eval").body))
+
+
+def names(node: ast.expr) -> set[str]:
+    """The names that are no function's."""
+    called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - called
+
+
+def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
+    """The whole number that it comes to; None where it comes to none."""
+    try:
+        value = evaluate(ast.unparse(node), {name: number for name, number in numbers.items() if number is not None})
+    except ExpressionError:
+        return None
+    return int(value) if float(value).is_integer() else None
+
+
+def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
+    """The number that it comes to; None where that is none, or may be one that is cut off as whole numbers are."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name):
+            return numbers.get(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            negated = fraction(operand, numbers)
+            return None if negated is None else -negated
+        case ast.IfExp(test=test, body=body, orelse=other):
+            holds = evaluated(test, numbers)
+            return None if holds is None else fraction(body if holds else other, numbers)
+        case ast.BinOp(left=left, op=op, right=right):
+            one, by = fraction(left, numbers), fraction(right, numbers)
+            is_cut = isinstance(op, ast.FloorDiv) and isinstance(one, int) and isinstance(by, int) and by and one % by
+            if one is None or by is None or is_cut:
+                return None
+            worked = folded(ast.BinOp(ast.Constant(one), op, ast.Constant(by)))
+            return worked.value if isinstance(worked, ast.Constant) and isinstance(worked.value, int | float) else None
+    return None

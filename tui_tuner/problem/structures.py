@@ -1,0 +1,62 @@
+"""The structures of a source and their members, as far as these are plain data."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tui_tuner.problem.syntax import closing
+
+_HEAD = re.compile(
+    r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?)\{"
+)
+_BASES = re.compile(r":.*", re.DOTALL)
+_METHOD = re.compile(r"[^;]*\([^;]*\)[^;]*;")
+_INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
+_ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
+_ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\(+[^()]*\)+")
+
+
+class Member(NamedTuple):
+    """A member: its type as written, its name, and the extents of an array, as written."""
+
+    type_text: str
+    name: str
+    extents: tuple[str, ...] = ()
+
+
+def structures(code: str) -> dict[str, list[Member] | None]:
+    """The members of each structure of code without comments, by its names; None where they are no plain data."""
+    found: dict[str, list[Member] | None] = {}
+    for one in _HEAD.finditer(code):
+        end = closing(code, one.end() - 1, "{}")
+        behind = re.match(r"\s*(\w+)\s*;", code[end:]) if one["typedef"] else None
+        own = re.findall(r"\w+", _ATTRIBUTE.sub("", _BASES.sub("", one["head"])))[-1:]
+        names = [*own, *(behind.groups() if behind else ())]
+        members = None if ":" in one["head"] or _ATTRIBUTE.search(one["head"]) else _members(code[one.end() : end - 1])
+        found |= dict.fromkeys(names, members)
+    return found
+
+
+def _members(body: str) -> list[Member] | None:
+    """What a structure's body declares, but for its functions."""
+    if re.search(r"\b(?:union|virtual|struct|class|template)\b", body):
+        return None
+    while (shorter := re.sub(r"\{[^{}]*\}", ";", body)) != body:
+        body = shorter
+    body = _METHOD.sub("", _ACCESS.sub("", _INITIAL.sub("", body)))
+    members: list[Member] = []
+    for line in body.split(";"):
+        words = " ".join(line.split())
+        if not words or words.startswith(("static", "using", "typedef", "friend")):
+            continue
+        first, *more = words.split(",")
+        declared = re.fullmatch(r"(?P<type>[\w\s:]+?)\s+(?P<name>\w+)(?P<extents>(?:\s*\[[^\]]+\])*)", first.strip())
+        if declared is None:
+            return None
+        for text in (f"{declared['name']}{declared['extents']}", *more):
+            one = re.fullmatch(r"\s*(\w+)((?:\s*\[[^\]]+\])*)\s*", text)
+            if one is None:
+                return None
+            members.append(Member(declared["type"], one[1], tuple(re.findall(r"\[\s*([^\]]+?)\s*\]", one[2]))))
+    return members or None
