@@ -165,6 +165,27 @@ async def test_rows_stand_as_they_are_given_and_the_selected_one_stays_selected(
         assert app.table.selected_key == "a"
 
 
+@pytest.mark.parametrize(
+    ("cursor", "scrolled", "top", "selected"),
+    [(0, 0, "new 0", "new 0"), (10, 0, "0", "10"), (0, 30, "30", "new 0"), (40, 30, "30", "40"), (40, 60, "60", "40")],
+)
+async def test_rows_that_come_above_move_nothing_that_is_in_view_but_at_the_top(
+    cursor: int, scrolled: int, top: str, selected: str
+) -> None:
+    app, rows = TableApp(WORDS), [str(number) for number in range(200)]
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.draw(rows, "")
+        app.table.move_cursor(cursor)
+        app.table.scroll_to(y=scrolled or None, animate=False, force=True, immediate=True)
+        for new in range(5):
+            await pilot.pause()
+            rows.insert(0, f"new {4 - new}")  # the table's own rows: they change before it draws them
+            app.table.draw(rows, "")
+        await pilot.pause()
+        assert screen_text(app).split("\n")[1].strip() == top
+        assert app.table.selected_key == selected
+
+
 async def test_only_the_rows_that_differ_are_made_into_text_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     drawn: list[int] = []
