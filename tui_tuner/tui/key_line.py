@@ -27,30 +27,38 @@ class KeyLine(Widget):
         return key_line(self._entries(), self.content_size.width)
 
     def _entries(self) -> list[KeyEntry]:
-        """What acts now; of several keys the shortest."""
+        """What acts now; of several keys Esc, which is in every dialog's own line, else the shortest."""
         shown: dict[str, KeyEntry] = {}
         for active in self.app.screen.active_bindings.values():
             binding = active.binding
             if not (binding.show and active.enabled):
                 continue
             key = self.app.get_key_display(binding)
-            if binding.action not in shown or len(key) < len(shown[binding.action].key):
+            before = shown.get(binding.action)
+            if before is None or binding.key == _ESC or (before.name != _ESC and len(key) < len(before.key)):
                 place = "app" if active.node is self.app else "screen"
                 action, rank = f"{place}.{binding.action}", _rank(binding)
                 words = binding.description[:1].lower() + binding.description[1:]
-                shown[binding.action] = KeyEntry(key, words, action, rank)
+                shown[binding.action] = KeyEntry(key, words, action, rank, binding.key)
         return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
 
 
 class KeyEntry(NamedTuple):
-    """A key, what it does, the action behind it; of too many keys those of the highest rank go first."""
+    """A key, what it does, the action behind it; of too many keys those of the highest rank go first.
+
+    Attributes:
+        key: as people write it.
+        name: as Textual does.
+    """
 
     key: str
     description: str
     action: str
     rank: int = 3
+    name: str = ""
 
 
+_ESC = "escape"
 _ANSWER, _LAST, _WHY, _OTHER = range(4)
 """What answers a question is always there; help and quit stand at the end and go last, before them what explains it."""
 

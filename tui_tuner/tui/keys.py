@@ -46,7 +46,7 @@ TEXTUALS = {"Maximize", "Minimize", "Keys"}
 
 _REPLAY = Binding.Group("Replay")
 
-APP_BINDINGS = [
+REPLAY_BINDINGS = [
     Binding("space", "play('pause')", "play", group=_REPLAY, id="play",
             tooltip="Play the replay, or pause it; from its end it begins anew."),
     Binding("full_stop", "play('forward')", "event on", show=False, group=_REPLAY, id="event_on",
@@ -61,6 +61,10 @@ APP_BINDINGS = [
             tooltip="Play twice as fast."),
     Binding("less_than_sign", "play('slower')", "slower", show=False, group=_REPLAY, id="slower",
             tooltip="Play half as fast."),
+]  # fmt: skip
+
+APP_BINDINGS = [
+    *REPLAY_BINDINGS,
     Binding("question_mark,f1", "toggle_help", "help", id="help",
             tooltip="Show or hide the page of help."),
     Binding("q", "quit", "quit", id="quit",
