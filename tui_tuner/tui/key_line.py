@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.tui.keys import ANSWERING, HELPING
+from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, START_BINDINGS
 from tui_tuner.tui.text.plain import clickable
 
 
@@ -39,8 +39,10 @@ class KeyLine(Widget):
                 place = "app" if active.node is self.app else "screen"
                 action, rank = f"{place}.{binding.action}", _rank(binding)
                 words = binding.description[:1].lower() + binding.description[1:]
-                shown[binding.action] = KeyEntry(key, words, action, rank, binding.key)
-        return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
+                shown[binding.action] = KeyEntry(
+                    key, words, action, rank, binding.key, _PLACES.get(binding.id or "", -1)
+                )
+        return sorted(shown.values(), key=lambda entry: entry.place)
 
 
 class KeyEntry(NamedTuple):
@@ -49,6 +51,7 @@ class KeyEntry(NamedTuple):
     Attributes:
         key: as people write it.
         name: as Textual does.
+        place: among the others, wherever a keymap has put it.
     """
 
     key: str
@@ -56,9 +59,11 @@ class KeyEntry(NamedTuple):
     action: str
     rank: int = 3
     name: str = ""
+    place: int = -1
 
 
 _ESC = "escape"
+_PLACES = {each.id: place for place, each in enumerate([*START_BINDINGS, *SCREEN_BINDINGS, *APP_BINDINGS])}
 _ANSWER, _LAST, _WHY, _OTHER = range(4)
 """What answers a question is always there; help and quit stand at the end and go last, before them what explains it."""
 

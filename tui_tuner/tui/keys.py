@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from textual.app import App
 from textual.binding import Binding, InvalidBinding
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
@@ -17,8 +19,15 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
 
 
+def known_key(app: App[Any], name: str) -> str:
+    """The first key of a binding by its name in the keymap, as the user knows it, whether it acts now or not."""
+    binding = next(each for each in (*SCREEN_BINDINGS, *APP_BINDINGS) if each.id == name)
+    keys = app._keymap.get(name, binding.key)  # Textual 8.2 tells nobody else
+    return app.get_key_display(next(iter(Binding.make_bindings([replace(binding, key=keys)]))))
+
+
 def key_of(screen: Screen[Any], name: str) -> str:
-    """The first key of a binding by its name in the keymap, as the user knows it."""
+    """The same of a binding that acts now; empty where it does not."""
     for active in screen.active_bindings.values():
         if active.binding.id == name:
             return screen.app.get_key_display(active.binding)
@@ -172,6 +181,11 @@ START_BINDINGS = [
 ]  # fmt: skip
 """Those of the screen of a bare start, which is never there together with the others."""
 
+IN_EVERY_PANE = {
+    "j", "k", "g", "G", "up", "down", "pageup", "pagedown", "home", "end", "ctrl+d", "ctrl+u", "tab", "shift+tab",
+}  # fmt: skip
+"""What scrolls and selects, so that nothing else ever hears it."""
+
 _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _OF_STEPS, _OF_THE_MODEL = (
     {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
@@ -255,6 +269,11 @@ def _check_owners(keymap: Mapping[str, str]) -> None:
     owners: dict[str, str] = {}
     for binding, keys in keymap.items():
         for key in _parsed(binding, keys):
+            if key in IN_EVERY_PANE:
+                raise SettingsError(
+                    f"keymap: '{binding}' cannot have the key '{key}', which every pane has for itself",
+                    hint="The keys that scroll and select cannot be changed.",
+                )
             owner = owners.setdefault(key, binding)
             if owner != binding and not _may_share(owner, binding):
                 raise SettingsError(

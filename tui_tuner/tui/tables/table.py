@@ -95,6 +95,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         self._style = style
         self._rows: Sequence[RowT] = ()
         self._drawn_for: ContextT | None = None
+        self._order: RowOrder[RowT] | None = None
         self._longest: dict[str, int] = {}
         self._texts: dict[str, tuple[RowT, dict[str, str]]] = {}
         self._painted: list[_Line] = []
@@ -115,7 +116,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         texts = self._texts_of(self._rows[row])
         return [texts[each.column.name] for each in self.placed]
 
-    def draw(self, rows: Sequence[RowT], context: ContextT) -> None:
+    def draw(self, rows: Sequence[RowT], context: ContextT, order: RowOrder[RowT] | None = None) -> None:
         """Show exactly these rows in this order; the cursor stays on its row, or on top if it is there.
 
         What is in view stays on its lines too, whatever comes above it: the selected row, else the first one.
@@ -123,11 +124,12 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         Args:
             context: what cells and headings need beside the row; the texts of rows that are the same are kept while
                 it is equal.
+            order: in which they are given, where the user chose it.
         """
         selected = None if self.cursor_row == 0 else self.selected_key
         if context != self._drawn_for:
             self._longest, self._texts = {}, {}
-        self._rows, self._drawn_for = rows, context
+        self._rows, self._drawn_for, self._order = rows, context, order
         held, place = self._held, None if selected is None else self._place_of(selected, self.cursor_row)
         self._select(place or 0)
         self._place_columns()
@@ -175,9 +177,8 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             for name, text in self._texts_of(row).items():
                 self._longest[name] = max(self._longest.get(name, 0), len(text))
         bar = self.styles.scrollbar_size_vertical if len(self._rows) + 1 > self.size.height else 0
-        now = placed(
-            self.all_columns, self._longest, self._drawn_for, self.size.width - bar if self.size.width else _UNKNOWN
-        )
+        room = self.size.width - bar if self.size.width else _UNKNOWN
+        now = placed(self.all_columns, self._longest, self._drawn_for, room, self._order)
         if now != self.placed:
             self.placed = now
             self._painted = []
