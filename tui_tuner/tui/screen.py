@@ -164,7 +164,7 @@ class SessionScreen(AnsweringScreen):
         """Show the question at the desk, or that there is none."""
         self.draw()
         question = self._desk.question
-        words = "" if question is None else self._view.question_words(question.step)
+        words = "" if question is None else self.question_words(question)
         self._question.ask(question or self._desk.trouble, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)

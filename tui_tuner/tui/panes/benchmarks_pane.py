@@ -67,18 +67,18 @@ class BenchmarksPane(Pane):
     HELP = """
 ## Benchmarks
 
-★ is the incumbent. `{sort}` goes on to the next order, `{turn_order}` turns it round; so does a click on a heading. `{filter}` filters by
-words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
+★ is the incumbent. `{sort}` goes on to the next order, `{turn_order}` turns it round; so does a click on a heading.
+`{filter}` filters by words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
 `time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
 shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate. Esc shows all rows again.
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 
-`{compare}` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the device
-is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says so, else
+`{compare}` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the
+device is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says so, else
 UNCLEAR; Enter on either shows it again. `{compare}` on a pinned row lets it go.
 
-`{chart}` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the incumbent's)
-over its values, each with the number of its failures; equal heights are equal factors.
+`{chart}` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the
+incumbent's) over its values, each with the number of its failures; equal heights are equal factors.
 """
 
     order: var[str] = var("", init=False)
