@@ -110,7 +110,6 @@ def test_the_environment_chooses_the_first_known_theme_of_its_list() -> None:
         ({"approve": "s"}, "'s' would be"),
         ({"approve": "y", "skip": "y"}, "'y' would be"),
         ({"sort": "j"}, "every pane has for itself"),
-        ({"start_copy": "down"}, "every pane has for itself"),
     ],
 )
 def test_a_keymap_that_would_be_misunderstood_is_refused(keymap: dict[str, str], part: str) -> None:

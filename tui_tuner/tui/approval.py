@@ -30,6 +30,11 @@ class QuestionLine(Widget):
         self._words = ""
         self._current: Step | None = None
         self._kept = ""
+        self._keys = ["=", "q"]
+
+    def on_mount(self) -> None:
+        """Know the keys that it names."""
+        self._keys = [known_key(self.app, name) for name in ("compare", "quit")]
 
     def ask(self, question: Proposal | ModelTrouble | None, words: str = "") -> None:
         """Show a question, or that there is none.
@@ -51,8 +56,7 @@ class QuestionLine(Widget):
 
     def keep_device(self, kept: bool) -> None:
         """Say that the device stays taken after the end, then that it is given back."""
-        compare, leave = (known_key(self.app, name) for name in ("compare", "quit"))
-        words = _KEPT.format(compare, leave) if kept else self._kept and _GIVEN_BACK
+        words = _KEPT.format(*self._keys) if kept else self._kept and _GIVEN_BACK
         if words != self._kept:
             self._kept = words
             self.refresh()

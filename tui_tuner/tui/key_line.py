@@ -39,10 +39,8 @@ class KeyLine(Widget):
                 place = "app" if active.node is self.app else "screen"
                 action, rank = f"{place}.{binding.action}", _rank(binding)
                 words = binding.description[:1].lower() + binding.description[1:]
-                shown[binding.action] = KeyEntry(
-                    key, words, action, rank, binding.key, _PLACES.get(binding.id or "", -1)
-                )
-        return sorted(shown.values(), key=lambda entry: entry.place)
+                shown[binding.action] = KeyEntry(key, words, action, rank, binding.key, _place(binding))
+        return sorted(shown.values(), key=lambda entry: (entry.description if entry.rank == _LAST else "", entry.place))
 
 
 class KeyEntry(NamedTuple):
@@ -51,7 +49,7 @@ class KeyEntry(NamedTuple):
     Attributes:
         key: as people write it.
         name: as Textual does.
-        place: among the others, wherever a keymap has put it.
+        place: among the others, from left to right.
     """
 
     key: str
@@ -63,7 +61,7 @@ class KeyEntry(NamedTuple):
 
 
 _ESC = "escape"
-_PLACES = {each.id: place for place, each in enumerate([*START_BINDINGS, *SCREEN_BINDINGS, *APP_BINDINGS])}
+_NAMES = {each.id for each in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]}
 _ANSWER, _LAST, _WHY, _OTHER = range(4)
 """What answers a question is always there; help and quit stand at the end and go last, before them what explains it."""
 
@@ -74,6 +72,14 @@ def _rank(binding: Binding) -> int:
     if binding.description in ("help", "quit"):
         return _LAST
     return _WHY if binding.id == "facts" else _OTHER
+
+
+def _place(binding: Binding) -> int:
+    """First the keys of what is open over the panes, then what answers a question, wherever a keymap has put it."""
+    answers = [each.id for each in SCREEN_BINDINGS if each.group in (ANSWERING, HELPING)]
+    if binding.id in answers:
+        return answers.index(binding.id)
+    return len(answers) if binding.id in _NAMES else -1
 
 
 def key_line(entries: list[KeyEntry], width: int) -> Content:

@@ -261,7 +261,18 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     keymap = {**_yielded(keymap, known), **keymap}
     for scope in scopes:
         _check_owners({name: keymap.get(name, keys) for name, keys in scope.items()})
+    _check_panes({name: keys for name, keys in keymap.items() if name in scopes[0]})
     return dict(keymap)
+
+
+def _check_panes(keymap: Mapping[str, str]) -> None:
+    """Whether no key is wanted that would never be heard."""
+    for binding, keys in keymap.items():
+        if taken := IN_EVERY_PANE.intersection(_parsed(binding, keys)):
+            raise SettingsError(
+                f"keymap: '{binding}' cannot have the key '{min(taken)}', which every pane has for itself",
+                hint="The keys that scroll and select cannot be changed.",
+            )
 
 
 def _check_owners(keymap: Mapping[str, str]) -> None:
@@ -269,11 +280,6 @@ def _check_owners(keymap: Mapping[str, str]) -> None:
     owners: dict[str, str] = {}
     for binding, keys in keymap.items():
         for key in _parsed(binding, keys):
-            if key in IN_EVERY_PANE:
-                raise SettingsError(
-                    f"keymap: '{binding}' cannot have the key '{key}', which every pane has for itself",
-                    hint="The keys that scroll and select cannot be changed.",
-                )
             owner = owners.setdefault(key, binding)
             if owner != binding and not _may_share(owner, binding):
                 raise SettingsError(

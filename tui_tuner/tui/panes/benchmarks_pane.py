@@ -74,8 +74,8 @@ shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) 
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 
 `{compare}` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the
-device is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says so, else
-UNCLEAR; Enter on either shows it again. `{compare}` on a pinned row lets it go.
+device is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says
+so, else UNCLEAR; Enter on either shows it again. `{compare}` on a pinned row lets it go.
 
 `{chart}` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the
 incumbent's) over its values, each with the number of its failures; equal heights are equal factors.

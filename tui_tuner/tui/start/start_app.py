@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from textual import on, work
 from textual.actions import parse
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -31,6 +31,7 @@ from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
+from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words
@@ -47,7 +48,7 @@ _FEW_KERNELS = 6
 """Lines of their list above the fields at most."""
 
 
-class StartApp(App[list[str]]):
+class StartApp(InTurn[list[str]]):
     """Chooses what to do; `run_async()` gives the words of a command line, or None.
 
     Args:
