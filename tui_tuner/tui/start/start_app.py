@@ -36,12 +36,13 @@ from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import Choices, kernel_line, run_line, select, titled
+from tui_tuner.tui.start.lists import Choices, kernel_line, kernels_title, run_line, runs_title, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
 from tui_tuner.tui.themes import use_themes
 
+_NO_KERNEL = "tuner-tui DIRECTORY/KERNEL, or begin in the directory of a kernel"
 _SIDE_BY_SIDE = 70
 """From so many cells on there is room for the fields beside the kernels."""
 _FEW_KERNELS = 6
@@ -112,8 +113,8 @@ class StartApp(InTurn[list[str]]):
         choices = Horizontal(id="choices")
         self._stack(choices, self.size.width)
         with choices:
-            lines = (Option(kernel_line(*each)) for each in self._kernels_here)
-            yield titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
+            lines = [Option(kernel_line(*each)) for each in self._kernels_here]
+            yield titled(Choices(*lines, id="kernels", compact=True, markup=False), kernels_title(lines))
             yield How()
         yield titled(Choices(id="runs", compact=True, markup=False), "Runs")
         yield Static(id="command", markup=False)
@@ -172,7 +173,7 @@ class StartApp(InTurn[list[str]]):
     def _list_runs(self) -> None:
         at = self._runs.highlighted
         self._cards = [] if self._world is None else self._world.runs()
-        self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
+        self._runs.border_title = runs_title(self._cards, self._kernels_here)
         self._runs.set_options([Option(run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
         self._show_command()
@@ -198,7 +199,7 @@ class StartApp(InTurn[list[str]]):
     @on(OptionList.OptionHighlighted)
     def _show_command(self) -> None:
         words = self._shown_words()
-        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content("no kernel is here")
+        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content(_NO_KERNEL)
         self._command.update(Content("$ ") + command)
 
     def _shown_words(self) -> list[str]:
@@ -236,6 +237,8 @@ class StartApp(InTurn[list[str]]):
             return on_runs and self._card is not None and parameters[0] in self._card.actions
         if action in ("compare", "delete"):
             return on_runs
+        if action == "copy_command":
+            return bool(self._shown_words())
         if self._world is None:
             return action not in ("problem", "save", "jump")
         return action != "problem" or (not on_runs and bool(self._kernels_here))
