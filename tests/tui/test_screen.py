@@ -292,6 +292,13 @@ async def test_the_keys_of_the_control_dialog_are_in_sight_on_a_small_terminal(s
         assert "enter choose    esc leave" in screen_text(pilot.app)
 
 
+async def test_the_way_out_of_a_dialog_is_in_the_last_line_of_forty_columns(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(40, 10)) as pilot:
+        await pilot.press("3", "j", "enter")
+        await settled(pilot)
+        assert "esc close" in screen_text(pilot.app).splitlines()[-1]
+
+
 async def test_all_tabs_and_answers_fit_into_forty_columns(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True), size=(40, 20)) as pilot:
         lines = screen_text(pilot.app).splitlines()

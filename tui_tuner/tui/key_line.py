@@ -40,7 +40,7 @@ class KeyLine(Widget):
                 action, rank = f"{place}.{binding.action}", _rank(binding)
                 words = binding.description[:1].lower() + binding.description[1:]
                 shown[binding.action] = KeyEntry(key, words, action, rank, binding.key, _place(binding))
-        return sorted(shown.values(), key=lambda entry: (entry.description if entry.rank == _LAST else "", entry.place))
+        return sorted(shown.values(), key=_in_order)
 
 
 class KeyEntry(NamedTuple):
@@ -61,17 +61,23 @@ class KeyEntry(NamedTuple):
 
 
 _ESC = "escape"
+_AT_THE_END = ("help", "quit")
 _NAMES = {each.id for each in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]}
 _ANSWER, _LAST, _WHY, _OTHER = range(4)
-"""What answers a question is always there; help and quit stand at the end and go last, before them what explains it."""
+"""What answers a question is always there; help and quit stand at the end and go last, as does the way out of a dialog,
+before them what explains it."""
 
 
 def _rank(binding: Binding) -> int:
     if binding.group in (ANSWERING, HELPING):
         return _ANSWER
-    if binding.description in ("help", "quit"):
+    if binding.key == _ESC or binding.description in _AT_THE_END:
         return _LAST
     return _WHY if binding.id == "facts" else _OTHER
+
+
+def _in_order(entry: KeyEntry) -> tuple[str, int]:
+    return entry.description if entry.description in _AT_THE_END else "", entry.place
 
 
 def _place(binding: Binding) -> int:
