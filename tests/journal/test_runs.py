@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,13 +47,18 @@ def test_a_list_says_what_a_run_is_about_and_how_far_it_came(tmp_path: Path) -> 
     (tmp_path / "c").mkdir()
     (tmp_path / "c/journal.jsonl").write_text("no journal\n")
 
-    head, a, b, c = run_lines(list_runs(tmp_path), NOW)
+    (live := run_at(tmp_path / "d", "2026-01-03T11:30:00+00:00", "device") / "live").mkdir()
+
+    with (live / "events.jsonl").open("wb") as driven:
+        fcntl.flock(driven, fcntl.LOCK_EX)
+        head, a, b, c, d = run_lines(list_runs(tmp_path), NOW)
 
     assert head.split() == ["run", "kernel", "device", "strategy", "model", "evaluations", "speed-up", "age", "state"]
     assert cells(a)[0] == str(tmp_path / "a")
     assert cells(a)[1:] == ["scale.cu", "a GPU", "search", "-", "2", "1.50x", "2 d", "finished"]
     assert cells(b)[-4:] == ["0", "-", "30 min", "resumable"]
     assert c.endswith("is no journal")
+    assert cells(d)[-1] == "running"
 
 
 def test_the_newest_run_is_the_one_that_was_begun_last(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ STEP = "Rewrite the kernel"
 SEARCH = "Tune the parameters of the kernel as given"
 TUNABLE = [("work", [1, 2], 1)]
 TWO_REASONS = "launch failure else implausible time"
+ASKED = "awaiting you"
+UNBUILT = edited(kernel(7, fail=FailureKind.COMPILE))
 HUGE = [(name, list(range(1, 14)), 1) for name in "abcde"]
 TOO_MANY = "tunables: 371293 combinations of values, at most 200000: offer fewer"
 WIDE = {"problem": PROBLEM}
@@ -200,6 +202,31 @@ DECISIONS = [
         "the user edits the kernel, which is not faster: the model is told of theirs", ONE,
         [one_prompt(2), one_prompt(3)], [f"{STEP}: accepted"], decisions=[edited(kernel(0.9))],
         best=3, calls=2, says={2: ["speed 0.9", "It is right, but not faster"]}, keeps_silent={2: ["speed 2"]},
+    ),
+    Branch(
+        "the user edits the kernel, which cannot be built: they edit it again", ONE,
+        [one_prompt(2)], [f"{STEP}: accepted"], decisions=[UNBUILT, edited(kernel(4))],
+        best=4, calls=1, passes={STEP: f"proposed > running > {ASKED} > running > {ASKED} > running > accepted"},
+    ),
+    Branch(
+        "the user edits the kernel, which cannot be built, and approves: the model mends theirs", ONE,
+        [one_prompt(2), one_prompt(3)], [f"{STEP}: accepted"], decisions=[UNBUILT, APPROVE],
+        best=3, calls=2, says={2: ["speed 7", "told by compile error"]}, keeps_silent={2: ["speed 2"]},
+    ),
+    Branch(
+        "the user edits the kernel, which cannot be built, and insists: the model mends theirs", ONE,
+        [one_prompt(2), one_prompt(3)], [f"{STEP}: accepted"], decisions=[UNBUILT, UNBUILT],
+        best=3, calls=2, says={2: ["speed 7", "told by compile error"]},
+    ),
+    Branch(
+        "the user edits the kernel, which cannot be built, and skips the step", ONE,
+        [one_prompt(2)], [f"{STEP}: {SKIPPED}"], decisions=[UNBUILT, SKIP],
+        best=1, calls=1,
+    ),
+    Branch(
+        "the user edits the kernel, which cannot be built, and rejects it with words", ONE,
+        [one_prompt(2), one_prompt(3)], [f"{STEP}: accepted"], decisions=[UNBUILT, no("begin anew")],
+        best=3, calls=2, says={2: ["The programmer rejected it: begin anew"]},
     ),
     Branch(
         "the user skips the step", ONE,

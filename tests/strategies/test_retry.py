@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
-from tests.strategies.branch import YES, apply, nonsense, one_prompt, planned, replanned, silence
-from tests.strategies.world import FIXED, kernel, played, rewrite
+from tests.strategies.branch import YES, apply, edited, nonsense, one_prompt, planned, replanned, silence
+from tests.strategies.world import FIXED, Script, User, World, kernel, new_run, played, rewrite, tell_all
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, FailureStage, Timing
+from tui_tuner.prompts import WORDING
+from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 from tui_tuner.strategies.base import Incumbent
 from tui_tuner.strategies.choose import strategy_named
@@ -103,6 +106,18 @@ class Compared:
 
     def is_faster(self, comparison: Comparison) -> bool:
         return comparison.low > 1
+
+
+@pytest.mark.parametrize(("wording", "asked"), [(WORDING, [7, 3]), (7, [3])])
+async def test_who_edited_what_cannot_be_built_is_asked_before_the_model_but_in_sessions_of_before(
+    tmp_path, wording, asked
+):
+    strategy = OnePromptStrategy()
+    run = replace(new_run(tmp_path, strategy, problem=FIXED), wording=wording)
+    user = User([edited(kernel(7, fail=FailureKind.COMPILE))])
+    await tell_all(Session(run, strategy, World(run.problem), Script([one_prompt(2), one_prompt(3)])), user)
+    sources = [proposal.candidate.source for proposal in user.asked if proposal.candidate is not None]
+    assert sources[1:] == [kernel(speed, fail="compile error" if speed == 7 else "") for speed in asked]
 
 
 async def test_what_compiles_to_the_machine_code_of_the_incumbent_is_not_compared_and_not_faster():

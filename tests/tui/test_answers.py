@@ -228,6 +228,27 @@ async def test_an_edit_that_did_not_compile_can_be_tried_again_with_the_cursor_o
         assert run.decisions[1:] == [Decision(action="edit", source=f"{first}\n{second}\nz{rest}")]
 
 
+async def test_an_edit_that_did_not_compile_and_awaits_the_user_is_edited_on_from_its_fault(started: Started) -> None:
+    broken = scripted.VECTORS.edited("xy" + scripted.VECTORS.source)
+    log = "kernel.cu:3:5: error: 'xy' is no type"
+    entries = [
+        *scripted.awaiting(), *scripted.evaluation(40, scripted.failed(broken, 40, FailureKind.COMPILE, log)),
+        events.CandidateProposed(step=2, candidate=broken, rationale="Your edit cannot be built."),
+        scripted.PROPOSAL.model_copy(update={"candidate": broken}),
+    ]  # fmt: skip
+    run = ScriptedRun(entries, stays=True)
+    async with started(run) as pilot:
+        await pilot.press("e", "x", "y", "ctrl+s")
+        await settled(pilot)
+        assert f"step 2 awaits you: Vectorised loads: does not compile: {log}" in screen_text(pilot.app)
+        await pilot.press("e")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, EditorDialog)
+        assert log in screen_text(pilot.app)
+        area = pilot.app.screen.query_one(TextArea)
+        assert (area.text, area.cursor_location) == (broken.source, (2, 0))
+
+
 @pytest.mark.parametrize(
     ("log", "line"),
     [

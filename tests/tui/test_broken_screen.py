@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sys
 
 import pytest
 
@@ -11,7 +13,7 @@ from tests.tui.scripted import Entry, ScriptedRun
 from tests.waiting import reached
 from tui_tuner.app import showing
 from tui_tuner.app.starting import SessionSetup
-from tui_tuner.errors import ExitCode
+from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.headless import AskInLines
 from tui_tuner.log import writing
 from tui_tuner.strategies.steps import Decision, Proposal
@@ -35,6 +37,25 @@ async def broken(run: ScriptedRun, **options: object) -> TunerApp:
     with pytest.raises(ScreenBroken, match="ZeroDivisionError"):
         await app.run_async(headless=True, size=(80, 24))
     return app
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown"])
+def test_a_terminal_that_only_prints_lines_gets_no_screen_but_a_word(
+    monkeypatch: pytest.MonkeyPatch, term: str
+) -> None:
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    for stream in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    showing.FrontEnd(auto=False).check()
+    monkeypatch.setenv("TERM", term)
+    with pytest.raises(SettingsError, match=f"no terminal for the screen: TERM={term}"):
+        showing.FrontEnd(auto=False).check()
 
 
 @pytest.mark.usefixtures("_table_breaks")

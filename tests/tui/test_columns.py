@@ -35,6 +35,11 @@ def many_evaluations(number: int, arrived: asyncio.Event) -> Iterator[Entry]:
     arrived.set()
 
 
+def words_of(rows: list[str]) -> list[list[str]]:
+    """What the rows say, wherever its columns and they stand."""
+    return sorted(sorted(row.split()) for row in rows)
+
+
 async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> None:
     arrived = asyncio.Event()
     async with started(ScriptedRun(many_evaluations(1500, arrived), stays=True)) as pilot:
@@ -46,17 +51,30 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         await settled(pilot)
         fastest_first = table_text(pilot.app)
         assert [row.split()[0] for row in fastest_first[:3]] == ["1", "2", "3"]
-        assert sorted(fastest_first) == sorted(newest_first)
-        for order in ("widest", "roofline", "registers", "spill", "state", "block_size_x"):
+        assert words_of(fastest_first) == words_of(newest_first)
+        sorted_by = {
+            "widest": "95% CI",
+            "roofline": "roofline",
+            "registers": "regs",
+            "spill": "spill",
+            "state": "state",
+        }
+        for order, heading in {**sorted_by, "block_size_x": "bsx"}.items():
             await pilot.press("o")
             await settled(pilot)
-            assert f"[{order}]" in screen_text(pilot.app)
-            assert sorted(table_text(pilot.app)) == sorted(newest_first)
+            text = screen_text(pilot.app)
+            assert f"[{order}]" in text
+            assert f"{heading}▾" in text, "what the rows are sorted by is in view, and says so"
+            assert words_of(table_text(pilot.app)) == words_of(newest_first)
+            assert "bsx" in text
         sizes = [scripted.configuration(number)["block_size_x"] for number in range(1, 1501)]
         assert table_text(pilot.app)[0].split()[1] == str(min(sizes))
         await pilot.press("O")
         await settled(pilot)
         assert table_text(pilot.app)[0].split()[1] == str(max(sizes))
+        await pilot.press("o", "O")
+        await settled(pilot)
+        assert "bsy▾ bsx" in screen_text(pilot.app), "of the tunables it is the first"
 
 
 async def test_the_selected_row_can_be_read(started: Started) -> None:
@@ -163,6 +181,27 @@ async def test_rows_stand_as_they_are_given_and_the_selected_one_stays_selected(
         app.table.draw(["a", "d"], "?")
         assert app.lines() == ["a?", "d?"]
         assert app.table.selected_key == "a"
+
+
+@pytest.mark.parametrize(
+    ("cursor", "scrolled", "top", "selected"),
+    [(0, 0, "new 0", "new 0"), (10, 0, "0", "10"), (0, 30, "30", "new 0"), (40, 30, "30", "40"), (40, 60, "60", "40")],
+)
+async def test_rows_that_come_above_move_nothing_that_is_in_view_but_at_the_top(
+    cursor: int, scrolled: int, top: str, selected: str
+) -> None:
+    app, rows = TableApp(WORDS), [str(number) for number in range(200)]
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.draw(rows, "")
+        app.table.move_cursor(cursor)
+        app.table.scroll_to(y=scrolled or None, animate=False, force=True, immediate=True)
+        for new in range(5):
+            await pilot.pause()
+            rows.insert(0, f"new {4 - new}")  # the table's own rows: they change before it draws them
+            app.table.draw(rows, "")
+        await pilot.pause()
+        assert screen_text(app).split("\n")[1].strip() == top
+        assert app.table.selected_key == selected
 
 
 async def test_only_the_rows_that_differ_are_made_into_text_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

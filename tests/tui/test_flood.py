@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
+from textual.events import Key
+from textual.widgets import Input, TextArea
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
@@ -104,3 +106,40 @@ async def test_what_arrives_between_two_ticks_is_drawn_by_the_next_one_without_a
             while len(table_text(pilot.app)) < 2:  # type: ignore[arg-type]
                 await asyncio.sleep(0.01)
         await settled(pilot)
+
+
+def value_of(app: TunerApp) -> str:
+    assert isinstance(app.focused, Input | TextArea)
+    return app.focused.value if isinstance(app.focused, Input) else app.focused.text.split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "typed"),
+    [
+        (("3", "slash", *"sarA"), "sarA"),
+        (("1", "slash", *"sarA"), "sarA"),
+        (("c", *"sarA?"), "sarA?"),
+        (("r", *"sarA"), "sarA"),
+        (("e", *"sarA"), "sarA" + scripted.VECTORS.source.split("\n")[0]),
+        (("2", "n", *"sarA"), "sarA"),
+        (("m", "j", "j", "j", "enter", *"evals 9"), "evals 9"),
+    ],
+)
+async def test_keys_that_arrive_at_once_reach_what_the_first_of_them_opens(
+    started: Started, keys: tuple[str, ...], typed: str
+) -> None:
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run) as pilot:
+        app = pilot.app
+        assert isinstance(app, TunerApp)
+        assert app._driver is not None
+        for key in keys:
+            app._driver.send_message(
+                Key(key, "/" if key == "slash" else key if len(key) == 1 else None).set_sender(app)
+            )
+        async with asyncio.timeout(100):
+            while app._typed:
+                await asyncio.sleep(0.01)
+        await settled(pilot)
+        assert value_of(app) == typed
+        assert run.decisions == []

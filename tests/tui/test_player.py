@@ -10,9 +10,11 @@ from textual.pilot import Pilot
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
+from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.waiting import reached
 from tui_tuner.session.events import Event, IncumbentChanged, SessionFinished, StepChanged
+from tui_tuner.tui.dialogs.common import ResultDialog
 from tui_tuner.tui.player import Player
 from tui_tuner.tui.view_model import ViewModel
 
@@ -67,6 +69,25 @@ def folded(events: list[Event]) -> ViewModel:
     for event in events:
         view_model.apply(event)
     return view_model
+
+
+@pytest.mark.parametrize(("keymap", "key"), [({}, "left_curly_bracket"), ({"seek_back": "b"}, "b")])
+async def test_the_dialog_with_the_result_lets_the_keys_of_a_replay_act(
+    started: Started, keymap: dict[str, str], key: str
+) -> None:
+    player = Player(ScriptedRun(EVENTS))
+    async with started(player, keymap=keymap) as pilot:  # type: ignore[arg-type]
+        assert isinstance(pilot.app.screen, ResultDialog)
+        assert "space play" in screen_text(pilot.app).splitlines()[-1]
+        await pilot.press("less_than_sign")
+        assert player.speed == 0.5
+        assert isinstance(pilot.app.screen, ResultDialog)
+        await pilot.press(key)
+        assert (await shown(pilot)).finished is None
+        assert pilot.app.screen is pilot.app.session_screen  # type: ignore[attr-defined]
+        await pilot.press("right_curly_bracket")
+        await shown(pilot)
+        assert isinstance(pilot.app.screen, ResultDialog)
 
 
 async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: Started) -> None:

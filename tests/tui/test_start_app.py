@@ -178,6 +178,22 @@ async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: dict[str, 
     assert app.return_value == ([keys[key], "tuner-runs/one"] if key in keys else None)
 
 
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])
+async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_offered(size: tuple[int, int]) -> None:
+    app = StartApp([], look_at([]))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        lines = screen_text(app).split("\n")
+        assert "Kernels: no .cu .cl .c .cc .cpp" in lines[1]
+        assert any("Runs: none yet ──" in line for line in lines)
+        assert "$ tuner-tui DIRECTORY/KERNEL, or begin in the directory" in "\n".join(lines)
+        assert lines[-1].split() == ["^s", "save", "?", "help", "q", "quit"]
+        await pilot.press("y", "enter", "i")
+        assert app.is_running
+        assert not app._notifications
+
+
 @pytest.mark.usefixtures("_here")
 async def test_two_runs_are_compared_and_one_deleted() -> None:
     async with shown() as pilot:

@@ -9,10 +9,11 @@ from textual.color import Color
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import contrast, faint
+from tests.tui.looking import contrast, faint, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.errors import SettingsError
 from tui_tuner.resources import samples_directory, themes_directory
+from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.dialogs.editing import editor_command
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
@@ -108,6 +109,7 @@ def test_the_environment_chooses_the_first_known_theme_of_its_list() -> None:
         ({"approve": ""}, "unusable keys"),
         ({"approve": "s"}, "'s' would be"),
         ({"approve": "y", "skip": "y"}, "'y' would be"),
+        ({"sort": "j"}, "every pane has for itself"),
     ],
 )
 def test_a_keymap_that_would_be_misunderstood_is_refused(keymap: dict[str, str], part: str) -> None:
@@ -155,3 +157,35 @@ async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too
         await settled(pilot)
         assert isinstance(pilot.app.screen, RowDialog)
         assert faint(pilot.app, from_line=-1) == []
+
+
+async def test_a_key_that_was_changed_is_called_so_wherever_it_is_named(started: Started) -> None:
+    keymap = {"approve": "ctrl+x,f2", "sort": "S", "filter": "ctrl+f", "compare": "u", "chart": "X", "quit": "Q"}
+    run = ScriptedRun(scripted.awaiting(), stays=True)
+    async with started(run, size=(160, 90), keymap=keymap) as pilot:
+        await pilot.press("3", "j", "j", "u", "2", "1")
+        await settled(pilot)
+        lines = screen_text(pilot.app).split("\n")
+        assert lines[-1].split()[:4] == ["^x", "approve", "e", "edit"], "in its place"
+        assert "S sort" in lines[-1]
+        await pilot.press("S", "v", "3")
+        await settled(pilot)
+        text = screen_text(pilot.app)
+        assert "[fastest]" in text
+        assert "u on another row times both" in text
+        await pilot.press("question_mark")
+        await settled(pilot)
+        text = " ".join(screen_text(pilot.app).replace("│", " ").split())
+        for words in (
+            "S goes on to the next order, O turns",
+            "^f filters by",
+            "u pins a row",
+            "X goes on",
+            "^x f2 Let",
+        ):
+            assert words in text
+        question = pilot.app.screen.query_one(QuestionLine)
+        question.show(None)
+        question.ask(None)
+        question.keep_device(True)
+        assert question.render().plain.endswith("to compare rows with u; Q gives it back")

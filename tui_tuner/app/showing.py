@@ -57,7 +57,9 @@ class FrontEnd:
     @property
     def has_terminal(self) -> bool:
         """Whether there is a place for a screen; Textual draws on standard error, or for a browser."""
-        return "TEXTUAL_DRIVER" in os.environ or all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        if "TEXTUAL_DRIVER" in os.environ:
+            return True
+        return not _is_dumb() and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
     def check(self, without: str = "add --auto to run without one") -> None:
         """Whether a session can be shown like this.
@@ -77,7 +79,13 @@ class FrontEnd:
                 needs = "needs" if flag == "--output" else "need"
                 raise SettingsError(f"{flag} {needs} --auto", hint="the screen prints nothing")
         if not self.has_terminal:
-            raise SettingsError("there is no terminal for the screen", hint=without)
+            why = f": TERM={os.environ['TERM']} cannot draw one" if _is_dumb() else ""
+            raise SettingsError(f"there is no terminal for the screen{why}", hint=without)
+
+
+def _is_dumb() -> bool:
+    """Whether the terminal says that it only prints lines: Textual 8.2 would draw nothing and hear no key."""
+    return os.environ.get("TERM", "") in ("dumb", "unknown")
 
 
 async def show(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None = None) -> ExitCode:

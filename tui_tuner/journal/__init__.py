@@ -259,6 +259,5 @@ def _lock(file: io.FileIO, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise JournalError(
-            "another process is at work on this run", hint="wait for it, or end it", file=path
-        ) from error
+        watch = f"`tuner-tui attach {path.parent}` watches it and answers its questions; else wait for it, or end it"
+        raise JournalError("another process is at work on this run", hint=watch, file=path) from error

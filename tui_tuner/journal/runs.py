@@ -27,7 +27,8 @@ class ListedRun:
     """What a list says of a run.
 
     Attributes:
-        state: "finished", "resumable", or "damaged" where its journal cannot be read.
+        state: "finished", "running" while a process is at work on it, "resumable", or "damaged" where its journal
+            cannot be read.
         created: when it was begun, in ISO 8601.
         records: how many effects its journal holds, of whatever kind.
         evaluations: how many of them are evaluations.
@@ -113,10 +114,11 @@ def _listed(file: Path) -> ListedRun:
     except JournalError as error:
         return ListedRun(run, "damaged", error=error.message)
     header, result = content.header, result_of(file.parent)
+    # before a session came to its end, its result is what it had found so far
+    over = result is not None and result.get("status") != "interrupted"
     return ListedRun(
         run,
-        # before a session came to its end, its result is what it had found so far
-        "finished" if result is not None and result.get("status") != "interrupted" else "resumable",
+        "finished" if over else "running" if is_driven(file.parent) else "resumable",
         created=str(header.get("created") or ""),
         kernel=kernel_of(header),
         device=_device(content),

@@ -19,6 +19,7 @@ from tui_tuner.subjects import Source
 AXES = ("x", "y", "z")
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 MAX_SHARED_BYTES = 2**20
+_EDITED = ", edited"
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Candidate(BaseModel):
 
     def edited(self, source: str) -> Self:
         """The same kernel with the text as the user left it."""
-        return self.model_copy(update={"source": source, "title": f"{self.title}, edited"})
+        return self.model_copy(update={"source": source, "title": f"{self.title.removesuffix(_EDITED)}{_EDITED}"})
 
     def space(
         self,

@@ -58,13 +58,13 @@ class TensileView(SubjectView):
 - **diff**: that configuration, or else the one in force, against the one as given
 - **best**: the one in force, which the next edits start from: the last that gave results
 
-`d` goes on to the next view.
+`{view}` goes on to the next view.
 """
     table_help = """
 ## Benchmarks
 
-The rows are problem sizes with the best solution so far. `o` sorts as in the file or by gain over the
-first run, `/` filters by words such as `DepthU=64`, `256x128` or `round=2`. Enter shows everything
+The rows are problem sizes with the best solution so far. `{sort}` sorts as in the file or by gain over the
+first run, `{filter}` filters by words such as `DepthU=64`, `256x128` or `round=2`. Enter shows everything
 about a row.
 """
     lined_details = True
@@ -228,7 +228,7 @@ class SizeContents(BenchmarkContents):
         """The line below says what the last run had to do and how long it took."""
         rows = size_rows(self._model)
         shown = visible_sizes(rows, order, text.lower().split())
-        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)))
+        self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)), order)
         return shown_of(len(shown), len(rows)) + runs_line(self._model)
 
     def chart(self, view_model: ViewModel, name: str, width: int, height: int) -> Content:

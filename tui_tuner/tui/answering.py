@@ -11,11 +11,11 @@ from textual.screen import Screen
 
 from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.plan import Instruction
-from tui_tuner.strategies.steps import Decision, Remedy
+from tui_tuner.strategies.steps import Decision, Proposal, Remedy
 from tui_tuner.tui.approval import ApprovalDesk
 from tui_tuner.tui.dialogs.common import ModelDialog
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
-from tui_tuner.tui.dialogs.editing import edited, failed_before
+from tui_tuner.tui.dialogs.editing import FailedBuild, edited, failed_before, failed_build
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
@@ -89,13 +89,22 @@ class AnsweringScreen(Screen[None]):
         if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
             return
         file = self._view.file_name(started.language)
-        before = failed_before(self.view_model, proposal.candidate)
+        failed = self._failed_build(proposal) or failed_before(self.view_model, proposal.candidate)
         text, title = proposal.candidate.source, proposal.step.title
-        source = await edited(self.app, text, title, started.language, file, before)
+        source = await edited(self.app, text, title, started.language, file, failed)
         if source is None or source == proposal.candidate.source:
             self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
         elif self._desk.question is proposal:
             self._desk.answer(Decision(action="edit", source=source))
+
+    def question_words(self, question: Proposal) -> str:
+        """What is told beside the title of the step: that it did not compile, before all else."""
+        failed = self._failed_build(question)
+        return self._view.question_words(question.step) if failed is None else f"does not compile: {failed.words}"
+
+    def _failed_build(self, proposal: Proposal) -> FailedBuild | None:
+        """What the compiler said against what is proposed, where that is an edit of the user's that did not compile."""
+        return None if proposal.candidate is None else failed_build(self.view_model, proposal.candidate)
 
     # --- instructions for the session
 

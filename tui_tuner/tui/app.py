@@ -16,13 +16,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.types import CSSPathType
 
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
+from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.themes import use_themes
@@ -54,7 +55,7 @@ class ScreenBroken(Exception):
         self.cause = cause
 
 
-class TunerApp(App[str]):
+class TunerApp(InTurn[str]):
     """Shows a run and answers its questions; `run_async()` gives the session's status.
 
     Args:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.text import clean, in_line
+from tui_tuner.tui.keys import known_key
 from tui_tuner.tui.plan_lines import MARKS
 from tui_tuner.tui.text.plain import one_line
 
@@ -29,6 +30,11 @@ class QuestionLine(Widget):
         self._words = ""
         self._current: Step | None = None
         self._kept = ""
+        self._keys = ["=", "q"]
+
+    def on_mount(self) -> None:
+        """Know the keys that it names."""
+        self._keys = [known_key(self.app, name) for name in ("compare", "quit")]
 
     def ask(self, question: Proposal | ModelTrouble | None, words: str = "") -> None:
         """Show a question, or that there is none.
@@ -50,7 +56,7 @@ class QuestionLine(Widget):
 
     def keep_device(self, kept: bool) -> None:
         """Say that the device stays taken after the end, then that it is given back."""
-        words = _KEPT if kept else self._kept and _GIVEN_BACK
+        words = _KEPT.format(*self._keys) if kept else self._kept and _GIVEN_BACK
         if words != self._kept:
             self._kept = words
             self.refresh()
@@ -69,7 +75,7 @@ class QuestionLine(Widget):
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 
 
-_KEPT = "the device is kept ten minutes more, to compare rows with =; q gives it back"
+_KEPT = "the device is kept ten minutes more, to compare rows with {}; {} gives it back"
 _GIVEN_BACK = "the device is given back"
 
 REMEDY = "remedy"

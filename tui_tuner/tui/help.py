@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -54,9 +55,15 @@ def _keys_of(pane: Pane) -> list[Binding]:
 
 
 def _pane_section(pane: Pane, key_names: KeyNames) -> Content:
-    _heading, *about = _unbroken(pane.HELP or "")
+    _heading, *about = _unbroken(_with_keys(pane.HELP or "", key_names))
     keys = _section(pane.title, _keys_of(pane), key_names)
     return Content("\n").join([keys, *(_paragraph(line) for line in about)])
+
+
+def _with_keys(text: str, key_names: KeyNames) -> str:
+    """A text with the first key of a binding in the place of its name, as in `{sort}`."""
+    bindings = {binding.id: binding for binding in (*SCREEN_BINDINGS, *APP_BINDINGS)}
+    return re.sub(r"\{(\w+)\}", lambda named: key_names(bindings[named[1]]).split()[0], text)
 
 
 def _unbroken(text: str) -> list[str]:

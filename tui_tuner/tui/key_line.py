@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.tui.keys import ANSWERING, HELPING
+from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, START_BINDINGS
 from tui_tuner.tui.text.plain import clickable
 
 
@@ -27,40 +27,65 @@ class KeyLine(Widget):
         return key_line(self._entries(), self.content_size.width)
 
     def _entries(self) -> list[KeyEntry]:
-        """What acts now; of several keys the shortest."""
+        """What acts now; of several keys Esc, which is in every dialog's own line, else the shortest."""
         shown: dict[str, KeyEntry] = {}
         for active in self.app.screen.active_bindings.values():
             binding = active.binding
             if not (binding.show and active.enabled):
                 continue
             key = self.app.get_key_display(binding)
-            if binding.action not in shown or len(key) < len(shown[binding.action].key):
+            before = shown.get(binding.action)
+            if before is None or binding.key == _ESC or (before.name != _ESC and len(key) < len(before.key)):
                 place = "app" if active.node is self.app else "screen"
                 action, rank = f"{place}.{binding.action}", _rank(binding)
                 words = binding.description[:1].lower() + binding.description[1:]
-                shown[binding.action] = KeyEntry(key, words, action, rank)
-        return sorted(shown.values(), key=lambda entry: entry.description if entry.rank == _LAST else "")
+                shown[binding.action] = KeyEntry(key, words, action, rank, binding.key, _place(binding))
+        return sorted(shown.values(), key=_in_order)
 
 
 class KeyEntry(NamedTuple):
-    """A key, what it does, the action behind it; of too many keys those of the highest rank go first."""
+    """A key, what it does, the action behind it; of too many keys those of the highest rank go first.
+
+    Attributes:
+        key: as people write it.
+        name: as Textual does.
+        place: among the others, from left to right.
+    """
 
     key: str
     description: str
     action: str
     rank: int = 3
+    name: str = ""
+    place: int = -1
 
 
+_ESC = "escape"
+_AT_THE_END = ("help", "quit")
+_NAMES = {each.id for each in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]}
 _ANSWER, _LAST, _WHY, _OTHER = range(4)
-"""What answers a question is always there; help and quit stand at the end and go last, before them what explains it."""
+"""What answers a question is always there; help and quit stand at the end and go last, as does the way out of a dialog,
+before them what explains it."""
 
 
 def _rank(binding: Binding) -> int:
     if binding.group in (ANSWERING, HELPING):
         return _ANSWER
-    if binding.description in ("help", "quit"):
+    if binding.key == _ESC or binding.description in _AT_THE_END:
         return _LAST
     return _WHY if binding.id == "facts" else _OTHER
+
+
+def _in_order(entry: KeyEntry) -> tuple[str, int]:
+    return entry.description if entry.description in _AT_THE_END else "", entry.place
+
+
+def _place(binding: Binding) -> int:
+    """First the keys of what is open over the panes, then what answers a question, wherever a keymap has put it."""
+    answers = [each.id for each in SCREEN_BINDINGS if each.group in (ANSWERING, HELPING)]
+    if binding.id in answers:
+        return answers.index(binding.id)
+    return len(answers) if binding.id in _NAMES else -1
 
 
 def key_line(entries: list[KeyEntry], width: int) -> Content:

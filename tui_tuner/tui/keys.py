@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from textual.app import App
 from textual.binding import Binding, InvalidBinding
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
@@ -17,8 +19,15 @@ from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
 
 
+def known_key(app: App[Any], name: str) -> str:
+    """The first key of a binding by its name in the keymap, as the user knows it, whether it acts now or not."""
+    binding = next(each for each in (*SCREEN_BINDINGS, *APP_BINDINGS) if each.id == name)
+    keys = app._keymap.get(name, binding.key)  # Textual 8.2 tells nobody else
+    return app.get_key_display(next(iter(Binding.make_bindings([replace(binding, key=keys)]))))
+
+
 def key_of(screen: Screen[Any], name: str) -> str:
-    """The first key of a binding by its name in the keymap, as the user knows it."""
+    """The same of a binding that acts now; empty where it does not."""
     for active in screen.active_bindings.values():
         if active.binding.id == name:
             return screen.app.get_key_display(active.binding)
@@ -46,7 +55,7 @@ TEXTUALS = {"Maximize", "Minimize", "Keys"}
 
 _REPLAY = Binding.Group("Replay")
 
-APP_BINDINGS = [
+REPLAY_BINDINGS = [
     Binding("space", "play('pause')", "play", group=_REPLAY, id="play",
             tooltip="Play the replay, or pause it; from its end it begins anew."),
     Binding("full_stop", "play('forward')", "event on", show=False, group=_REPLAY, id="event_on",
@@ -61,6 +70,10 @@ APP_BINDINGS = [
             tooltip="Play twice as fast."),
     Binding("less_than_sign", "play('slower')", "slower", show=False, group=_REPLAY, id="slower",
             tooltip="Play half as fast."),
+]  # fmt: skip
+
+APP_BINDINGS = [
+    *REPLAY_BINDINGS,
     Binding("question_mark,f1", "toggle_help", "help", id="help",
             tooltip="Show or hide the page of help."),
     Binding("q", "quit", "quit", id="quit",
@@ -168,6 +181,11 @@ START_BINDINGS = [
 ]  # fmt: skip
 """Those of the screen of a bare start, which is never there together with the others."""
 
+IN_EVERY_PANE = {
+    "j", "k", "g", "G", "up", "down", "pageup", "pagedown", "home", "end", "ctrl+d", "ctrl+u", "tab", "shift+tab",
+}  # fmt: skip
+"""What scrolls and selects, so that nothing else ever hears it."""
+
 _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _OF_STEPS, _OF_THE_MODEL = (
     {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
@@ -243,7 +261,18 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     keymap = {**_yielded(keymap, known), **keymap}
     for scope in scopes:
         _check_owners({name: keymap.get(name, keys) for name, keys in scope.items()})
+    _check_panes({name: keys for name, keys in keymap.items() if name in scopes[0]})
     return dict(keymap)
+
+
+def _check_panes(keymap: Mapping[str, str]) -> None:
+    """Whether no key is wanted that would never be heard."""
+    for binding, keys in keymap.items():
+        if taken := IN_EVERY_PANE.intersection(_parsed(binding, keys)):
+            raise SettingsError(
+                f"keymap: '{binding}' cannot have the key '{min(taken)}', which every pane has for itself",
+                hint="The keys that scroll and select cannot be changed.",
+            )
 
 
 def _check_owners(keymap: Mapping[str, str]) -> None:

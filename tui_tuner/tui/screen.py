@@ -18,7 +18,7 @@ from tui_tuner.strategies.steps import Proposal
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
-from tui_tuner.tui.dialogs.common import MessageDialog
+from tui_tuner.tui.dialogs.common import ResultDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
 from tui_tuner.tui.jump import JumpScreen, gone_to
@@ -158,13 +158,13 @@ class SessionScreen(AnsweringScreen):
         best, given = self._view.best(self.view_model), self.view_model.baseline
         if best is not None and given is not None and best.source != given.source:
             self._kernel.view = "diff"
-        self.app.push_screen(MessageDialog(result_title(finished), self._view.result(finished, self.view_model)))
+        self.app.push_screen(ResultDialog(result_title(finished), self._view.result(finished, self.view_model)))
 
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""
         self.draw()
         question = self._desk.question
-        words = "" if question is None else self._view.question_words(question.step)
+        words = "" if question is None else self.question_words(question)
         self._question.ask(question or self._desk.trouble, words)
         self._tabs.awaiting = question is not None
         self._chat.offer_rejection(question is not None)

@@ -12,11 +12,16 @@ from tui_tuner.strategies.base import Effects, ModelFailed, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Attempt, Outcome, fate_of
 from tui_tuner.strategies.parameters import unfreeze
 from tui_tuner.strategies.rewriting.brief import StartingPoint
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, NotFaster, Rejected, RetryPolicy
+from tui_tuner.strategies.rewriting.failures import BuildFailed, CandidateFailed, NotFaster, Rejected, RetryPolicy
 from tui_tuner.strategies.rewriting.faults import CheckedRewrite, read_rewrite
 from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
 from tui_tuner.strategies.rewriting.settling import rejected
 from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.text import in_line
+
+_MENDED_UP_TO = 7
+"""Sessions that began with a wording up to this put an edit that cannot be built back to the model at once."""
+_EDIT_AGAIN = "Your edit cannot be built: {}. Edit it again, or approve it to have the model mend it."
 
 Settle = Callable[[Step, Candidate], Awaitable[Outcome]]
 """Finds out what a kernel is worth for a step.
@@ -88,49 +93,71 @@ class Line:
                 rewrite = await self._ask(self._last - session.budget.model_calls)
             except ModelFailed as failed:
                 return self._given_up(str(failed))
-            candidate, self._reply = rewrite.candidate, rewrite.reply
-            unfreeze(session, candidate, rewrite.searched)
-            decision = await session.approve(self._step, candidate, rewrite.reply.summary)
-            if decision.action == "skip":
-                skipped = session.update_step(self._step.now(StepState.SKIPPED, reason="skipped by hand"))
-                return self._keep(Outcome(skipped, candidate), fate_of(skipped))
-            refused = Rejected(decision.message) if decision.action == "reject" else None
-            outcome = await self._settled(decision.applied_to(candidate), settle, refused)
+            self._reply = rewrite.reply
+            unfreeze(session, rewrite.candidate, rewrite.searched)
+            outcome = await self._decided(rewrite.candidate, rewrite.reply.summary, settle)
             if outcome is not None:
                 return outcome
 
     async def go_on(self, candidate: Candidate, settle: Settle) -> Outcome:
         """Settle the last kernel in another way, and ask for further ones where that fails."""
         self._last = self._session.budget.model_calls + self._left
-        return await self._settled(candidate, settle) or await self.until(settle)
+        try:
+            outcome = await self._tried(candidate, settle)
+        except CandidateFailed as failed:
+            return self._failed(candidate, failed) or await self.until(settle)
+        return outcome
 
     def mark(self, fate: str) -> None:
         """Say otherwise what came of the last kernel."""
         self.attempts[-1] = replace(self.attempts[-1], fate=fate)
 
-    async def _settled(
-        self, candidate: Candidate, settle: Settle, refused: CandidateFailed | None = None
-    ) -> Outcome | None:
-        """What came of a kernel; None where it is put back to the model.
+    async def _decided(self, candidate: Candidate, words: str, settle: Settle) -> Outcome | None:
+        """What came of a kernel as the user wants it; None where it is put back to the model.
 
-        Args:
-            refused: why it is not even tried.
+        An edit that cannot be built is put to the user again, who approves it to have the model mend it.
         """
+        session, tried, unbuilt = self._session, {candidate.id}, None
+        while True:
+            decision = await session.approve(self._step, candidate, words)
+            if decision.action == "skip":
+                skipped = session.update_step(self._step.now(StepState.SKIPPED, reason="skipped by hand"))
+                return self._keep(Outcome(skipped, candidate), fate_of(skipped))
+            if decision.action == "reject":
+                return self._failed(candidate, Rejected(decision.message))
+            if decision.action == "approve" and unbuilt is not None:
+                return self._failed(candidate, unbuilt)
+            candidate = decision.applied_to(candidate)
+            try:
+                return await self._tried(candidate, settle)
+            except BuildFailed as failed:
+                if candidate.id in tried or session.wording <= _MENDED_UP_TO:
+                    return self._failed(candidate, failed)
+                words, unbuilt = _EDIT_AGAIN.format(in_line(failed.reason)), failed
+                tried.add(candidate.id)
+            except CandidateFailed as failed:
+                return self._failed(candidate, failed)
+
+    async def _tried(self, candidate: Candidate, settle: Settle) -> Outcome:
+        """What came of a kernel.
+
+        Raises:
+            CandidateFailed: it is not what is wanted.
+        """
+        self._step = self._session.update_step(self._step.now(StepState.RUNNING))
+        outcome = await settle(self._step, candidate)
+        return self._keep(outcome, fate_of(outcome.step))
+
+    def _failed(self, candidate: Candidate, failed: CandidateFailed) -> Outcome | None:
+        """What came of a kernel that failed; None where it is put back to the model."""
         session = self._session
-        try:
-            if refused is not None:
-                raise refused
-            self._step = session.update_step(self._step.now(StepState.RUNNING))
-            outcome = await settle(self._step, candidate)
-            return self._keep(outcome, fate_of(outcome.step))
-        except CandidateFailed as failed:
-            outcome = Outcome(rejected(session, self._step, failed), candidate, failed.best)
-            self._keep(outcome, failed.in_history)
-            final = isinstance(failed, NotFaster) and not self._job.puts_back_slow
-            if session.budget.model_calls >= self._last or final or not self._policy.puts_back(failed):
-                return outcome
-            self._put_back(candidate, failed)
-            return None
+        outcome = Outcome(rejected(session, self._step, failed), candidate, failed.best)
+        self._keep(outcome, failed.in_history)
+        final = isinstance(failed, NotFaster) and not self._job.puts_back_slow
+        if session.budget.model_calls >= self._last or final or not self._policy.puts_back(failed):
+            return outcome
+        self._put_back(candidate, failed)
+        return None
 
     def _keep(self, outcome: Outcome, fate: str) -> Outcome:
         """Remember what came of the last kernel, and how often the model may still be asked for another."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -15,6 +16,7 @@ from textual.widgets.option_list import Option
 from tui_tuner.format import tunable_value
 from tui_tuner.text import clean, in_line
 from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.keys import REPLAY_BINDINGS
 from tui_tuner.tui.text.plain import Paragraphs, keys_shown, one_line, plain
 
 if TYPE_CHECKING:
@@ -47,6 +49,12 @@ class MessageDialog(Dialog[None]):
     def action_close(self) -> None:
         """Close."""
         self.dismiss(None)
+
+
+class ResultDialog(MessageDialog):
+    """What came of the session; the keys of a replay, whose end it is, act here too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [replace(each, action=f"app.{each.action}") for each in REPLAY_BINDINGS]
 
 
 class QuitDialog(Dialog[bool]):

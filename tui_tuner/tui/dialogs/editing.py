@@ -49,10 +49,15 @@ def failed_before(view_model: ViewModel, proposed: Source) -> FailedBuild | None
     before = None if view_model.review is None else view_model.review.before
     if before is None or _launched(before) != _launched(proposed) or before.source == proposed.source:
         return None
+    return failed_build(view_model, before)
+
+
+def failed_build(view_model: ViewModel, source: Source) -> FailedBuild | None:
+    """What the compiler said against a source; None where it said nothing, or was not asked."""
     for row in reversed(view_model.rows.values()):
         failure = None if row.evaluation is None else row.evaluation.failure
-        if row.candidate == before.id and failure is not None and failure.kind is FailureKind.COMPILE:
-            return FailedBuild(before.source, line_of(failure), failure.message)
+        if row.candidate == source.id and failure is not None and failure.kind is FailureKind.COMPILE:
+            return FailedBuild(source.source, line_of(failure), failure.message)
     return None
 
 
@@ -82,25 +87,27 @@ def editor_command(environment: Mapping[str, str]) -> list[str] | None:
 
 
 async def edited(
-    app: App[Any], source: str, title: str, language: str, file: str, before: FailedBuild | None = None
+    app: App[Any], source: str, title: str, language: str, file: str, failed: FailedBuild | None = None
 ) -> str | None:
     """The source as the user left it; None if they gave up or changed nothing. Must run in a worker.
 
     Args:
         file: what it is called in an editor of the user's own.
-        before: what may be edited in its place.
+        failed: what did not compile: the source itself, or one that may be edited in its place.
     """
-    line = None
-    if before is not None:
-        wanted = await app.push_screen_wait(WhichDialog(before))
+    if failed is not None and failed.source != source:
+        wanted = await app.push_screen_wait(WhichDialog(failed))
         if wanted is None:
             return None
-        source, line = (before.source, before.line) if wanted is before else (source, None)
-    left = await _left(app, source, title, language, file, line)
+        source, failed = (failed.source, failed) if wanted is failed else (source, None)
+    left = await _left(app, source, title, language, file, failed)
     return None if left == source else left
 
 
-async def _left(app: App[Any], source: str, title: str, language: str, file: str, line: int | None) -> str | None:
+async def _left(
+    app: App[Any], source: str, title: str, language: str, file: str, failed: FailedBuild | None
+) -> str | None:
+    line = None if failed is None else failed.line
     command = editor_command(os.environ)
     if command is not None:
         try:
@@ -109,7 +116,7 @@ async def _left(app: App[Any], source: str, title: str, language: str, file: str
             pass
         except OSError as error:
             app.notify(f"{command[0]} cannot be started: {error.strerror}", severity="warning", markup=False)
-    return await app.push_screen_wait(EditorDialog(source, title, language, line))
+    return await app.push_screen_wait(EditorDialog(source, title, language, failed))
 
 
 async def _edited_outside(app: App[Any], command: list[str], source: str, name: str) -> str | None:
@@ -183,10 +190,10 @@ class EditorDialog(Dialog[str | None]):
         Binding("escape", "give_up", "Leave", priority=True, tooltip="Leave; the step still awaits you."),
     ]
 
-    def __init__(self, source: str, title: str, language: str, line: int | None = None) -> None:
+    def __init__(self, source: str, title: str, language: str, failed: FailedBuild | None = None) -> None:
         super().__init__()
         self._source = clean(source)
-        self._line = line
+        self._failed = failed
         self._title = title
         self._language = language
         self._given_up: str | None = None
@@ -195,6 +202,8 @@ class EditorDialog(Dialog[str | None]):
         """Title, text and keys."""
         with Vertical(classes="dialog -large"):
             yield Static(one_line(self._title, "bold"), markup=False)
+            if self._failed is not None:
+                yield Static(one_line(self._failed.words, "$text-error"), markup=False)
             yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
             yield Static(self._keys("leave"), markup=False, classes="dialog-keys")
 
@@ -204,8 +213,8 @@ class EditorDialog(Dialog[str | None]):
         area.cursor_blink = False
         apply_theme(area)
         apply_language(area, self._language)
-        if self._line is not None:
-            area.move_cursor((self._line - 1, 0), center=True)
+        if self._failed is not None and self._failed.line is not None:
+            area.move_cursor((self._failed.line - 1, 0), center=True)
 
     def action_save(self) -> None:
         """Close with the source."""

@@ -23,7 +23,7 @@ from tui_tuner.session import events
 from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.jump import Target
-from tui_tuner.tui.keys import key_of
+from tui_tuner.tui.keys import known_key
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.remembered import Look
 from tui_tuner.tui.subject import SubjectView
@@ -67,18 +67,18 @@ class BenchmarksPane(Pane):
     HELP = """
 ## Benchmarks
 
-★ is the incumbent. `o` goes on to the next order, `O` turns it round; so does a click on a heading. `/` filters by
-words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
+★ is the incumbent. `{sort}` goes on to the next order, `{turn_order}` turns it round; so does a click on a heading.
+`{filter}` filters by words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
 `time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
 shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate. Esc shows all rows again.
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 
-`=` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the device
-is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says so, else
-UNCLEAR; Enter on either shows it again. `=` on a pinned row lets it go.
+`{compare}` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the
+device is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says
+so, else UNCLEAR; Enter on either shows it again. `{compare}` on a pinned row lets it go.
 
-`h` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the incumbent's)
-over its values, each with the number of its failures; equal heights are equal factors.
+`{chart}` goes on to the next chart: the best over evaluations, over time, then for each tunable the times (★ the
+incumbent's) over its values, each with the number of its failures; equal heights are equal factors.
 """
 
     order: var[str] = var("", init=False)
@@ -158,10 +158,8 @@ over its values, each with the number of its failures; equal heights are equal f
 
     def title_extra(self) -> Content:
         """The present order."""
-        self._titled = self._order.name
-        return Content("  ") + clickable(
-            Content.styled(f"[{self._order.name}]", "bold"), "screen.benchmarks('next_order')"
-        )
+        self._titled = self._order.title
+        return Content("  ") + clickable(Content.styled(f"[{self._titled}]", "bold"), "screen.benchmarks('next_order')")
 
     def focus_target(self) -> Widget:
         """The table."""
@@ -299,9 +297,9 @@ over its values, each with the number of its failures; equal heights are equal f
 
     def _draw(self) -> None:
         self.border_subtitle = one_line(self._contents.draw(self._view_model, self._wanted, self._order))
-        if self._titled != self._order.name:  # one that is remembered may be known only now
+        if self._titled != self._order.title:  # one that is remembered may be known only now
             self.refresh_title()
-        self.query_one(PinLines).show(self._pinned_rows, self._view_model, key_of(self.screen, "compare"))
+        self.query_one(PinLines).show(self._pinned_rows, self._view_model, known_key(self.app, "compare"))
 
     def _draw_chart(self) -> None:
         chart, name = self.query_one("#best-chart", Static), self._chart_name

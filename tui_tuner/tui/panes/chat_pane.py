@@ -164,13 +164,13 @@ class ChatPane(Pane):
 `[` and `]` mark a folded prompt or the model's thinking, Enter opens it.
 
 *you>* What you type here is put to the model at once, as a question of its own with the kernel, the plan, what was
-measured and the hunk or row that you have selected; the answer changes nothing. Press `c`, write, press Enter. Esc
+measured and the hunk or row that you have selected; the answer changes nothing. Press `{tell}`, write, press Enter. Esc
 leaves and keeps what you typed.
 
 *steer>* `/hint WORDS` go with the model's next prompt and every later one, `/try WORDS` become the next step of the
 plan, `/stop` lets what is being measured end and concludes with the best; the session can be resumed.
 
-*reject>* While a step awaits you, `r` opens a line of its own for the reason; Enter rejects.
+*reject>* While a step awaits you, `{reject}` opens a line of its own for the reason; Enter rejects.
 """
 
     _log = query_one(ChatLog)

@@ -97,8 +97,8 @@ class KernelPane(Pane):
   second try the first one), the kernel as given, the best
 - **best**: the incumbent
 
-`d` goes on to the next view. A kernel that awaits you has the whole height, with what there is to know of it beside it;
-`v` shows all panes, and it again, `i` goes there and back.
+`{view}` goes on to the next view. A kernel that awaits you has the whole height, with what there is to know of it
+beside it; `{review}` shows all panes, and it again, `{facts}` goes there and back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "line(1)", "Down", show=False, id="kernel_down", tooltip="Go down a line."),

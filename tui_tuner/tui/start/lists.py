@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -10,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
 
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.tui.start.start_world import RunCard
 from tui_tuner.tui.text.plain import one_line, plain
 
@@ -26,11 +28,26 @@ class Choices(OptionList):
     ]  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [*OWN[:1]]
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Of an empty list nothing can be taken."""
+        return action != "select" or self.option_count > 0
+
 
 def titled(widget: _W, title: str) -> _W:
     """A widget with a title in its frame."""
     widget.border_title = title
     return widget
+
+
+def kernels_title(kernels: Sequence[object]) -> str:
+    """Of the list of kernels; where there are none, how their files end."""
+    return "Kernels" if kernels else f"Kernels: no {' '.join(LANGUAGES)}"
+
+
+def runs_title(runs: Sequence[object], kernels: Sequence[object]) -> str:
+    """Of the list of runs; where there are none, how one begins."""
+    none = "Runs: none yet; Enter on a kernel begins one" if kernels else "Runs: none yet"
+    return "Runs" if runs else none
 
 
 def select(options: OptionList, index: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from textual import on, work
 from textual.actions import parse
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -31,23 +31,25 @@ from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
+from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import Choices, kernel_line, run_line, select, titled
+from tui_tuner.tui.start.lists import Choices, kernel_line, kernels_title, run_line, runs_title, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
 from tui_tuner.tui.themes import use_themes
 
+_NO_KERNEL = "tuner-tui DIRECTORY/KERNEL, or begin in the directory of a kernel"
 _SIDE_BY_SIDE = 70
 """From so many cells on there is room for the fields beside the kernels."""
 _FEW_KERNELS = 6
 """Lines of their list above the fields at most."""
 
 
-class StartApp(App[list[str]]):
+class StartApp(InTurn[list[str]]):
     """Chooses what to do; `run_async()` gives the words of a command line, or None.
 
     Args:
@@ -111,8 +113,8 @@ class StartApp(App[list[str]]):
         choices = Horizontal(id="choices")
         self._stack(choices, self.size.width)
         with choices:
-            lines = (Option(kernel_line(*each)) for each in self._kernels_here)
-            yield titled(Choices(*lines, id="kernels", compact=True, markup=False), "Kernels")
+            lines = [Option(kernel_line(*each)) for each in self._kernels_here]
+            yield titled(Choices(*lines, id="kernels", compact=True, markup=False), kernels_title(lines))
             yield How()
         yield titled(Choices(id="runs", compact=True, markup=False), "Runs")
         yield Static(id="command", markup=False)
@@ -171,7 +173,7 @@ class StartApp(App[list[str]]):
     def _list_runs(self) -> None:
         at = self._runs.highlighted
         self._cards = [] if self._world is None else self._world.runs()
-        self._runs.border_title = "Runs" if self._cards else "Runs: none yet; Enter on a kernel begins one"
+        self._runs.border_title = runs_title(self._cards, self._kernels_here)
         self._runs.set_options([Option(run_line(card, marked=card == self._marked)) for card in self._cards])
         self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
         self._show_command()
@@ -197,7 +199,7 @@ class StartApp(App[list[str]]):
     @on(OptionList.OptionHighlighted)
     def _show_command(self) -> None:
         words = self._shown_words()
-        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content("no kernel is here")
+        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content(_NO_KERNEL)
         self._command.update(Content("$ ") + command)
 
     def _shown_words(self) -> list[str]:
@@ -235,6 +237,8 @@ class StartApp(App[list[str]]):
             return on_runs and self._card is not None and parameters[0] in self._card.actions
         if action in ("compare", "delete"):
             return on_runs
+        if action == "copy_command":
+            return bool(self._shown_words())
         if self._world is None:
             return action not in ("problem", "save", "jump")
         return action != "problem" or (not on_runs and bool(self._kernels_here))

@@ -25,10 +25,22 @@ class RowOrder(Generic[RowT]):
     Attributes:
         name: a word for it, as in `newest`.
         key: of a row; rows stand with the smallest key first.
+        is_turned: whether it is the other way round.
     """
 
     name: str
     key: Callable[[RowT], tuple[float, ...]]
+    is_turned: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name, and whether it is turned round."""
+        return f"{self.name} ↑" if self.is_turned else self.name
+
+    @property
+    def mark(self) -> str:
+        """What stands behind the heading of that by which rows are sorted."""
+        return "▴" if self.is_turned else "▾"
 
     def sort(self, rows: Sequence[RowT]) -> list[RowT]:
         """The rows in this order; equal ones as they were."""
@@ -36,7 +48,7 @@ class RowOrder(Generic[RowT]):
 
     def turned(self) -> RowOrder[RowT]:
         """The other way round; what has no value stays at the end."""
-        return RowOrder(f"{self.name} ↑", lambda row: tuple(-n if math.isfinite(n) else n for n in self.key(row)))
+        return RowOrder(self.name, lambda row: tuple(-n if math.isfinite(n) else n for n in self.key(row)), True)
 
 
 class OrderedRows(Sequence[RowT]):
@@ -118,9 +130,14 @@ class Column(Generic[RowT, ContextT]):
     stretches: bool = False
     parts: Callable[[ContextT], Sequence[int]] | None = None
 
-    def heading_in(self, context: ContextT) -> str:
-        """The heading as it is now."""
-        return self.heading if isinstance(self.heading, str) else self.heading(context)
+    def heading_in(self, context: ContextT, order: RowOrder[RowT] | None = None) -> str:
+        """The heading as it is now, with a mark where rows are sorted by it."""
+        heading = self.heading if isinstance(self.heading, str) else self.heading(context)
+        return f"{heading}{order.mark}" if order is not None and self.sorts(order) else heading
+
+    def sorts(self, order: RowOrder[RowT] | None) -> bool:
+        """Whether an order is its own, turned round or not."""
+        return order is not None and self.order is not None and self.order.name == order.name
 
     def width(self, longest: int) -> int:
         """Cells of the terminal that it takes where its longest text, the heading included, has so many."""
@@ -160,23 +177,31 @@ class PlacedColumn:
 
 
 def placed(
-    columns: Sequence[Column[Any, ContextT]], longest: Mapping[str, int], context: ContextT, room: int
+    columns: Sequence[Column[Any, ContextT]],
+    longest: Mapping[str, int],
+    context: ContextT,
+    room: int,
+    order: RowOrder[Any] | None = None,
 ) -> tuple[PlacedColumn, ...]:
     """The columns that are shown, from left to right: those that fit in their order, then the others, out of sight.
 
     Args:
         longest: cells of the longest text of each column, by its name.
         room: cells of the terminal that there are.
+        order: in which the rows stand; the column whose it is always fits, as those in sight do.
     """
     whole: list[PlacedColumn] = []
     for column in columns:
         if not column.optional or longest.get(column.name):
-            heading = column.heading_in(context)
+            heading = column.heading_in(context, order)
             whole.append(PlacedColumn(column, heading, column.width(max(len(heading), longest.get(column.name, 0)))))
     if sum(each.width for each in whole) <= room:
         return tuple(whole)
-    widths = {each.column.name: each.width for each in whole if each.column.in_sight}
-    widths |= {each.column.name: each.column.least for each in whole if each.column.in_sight and each.column.stretches}
+    widths = {each.column.name: each.width for each in whole if each.column.in_sight or each.column.sorts(order)}
+    brought = sum(widths[each.column.name] for each in whole if each.column.name in widths and not each.column.in_sight)
+    for each in whole:
+        if each.column.in_sight and each.column.stretches:  # it makes room for what was brought into sight
+            widths[each.column.name] = max(each.column.least // 2, each.column.least - brought)
     for each in sorted(whole, key=lambda each: not each.column.squeezed_to):
         left = room - sum(widths.values())
         if each.column.name not in widths and min(each.width, each.column.squeezed_to or each.width) <= left:

@@ -63,17 +63,20 @@ class Tunables:
     """The column of configurations: every tunable has a place of its own in it.
 
     Attributes:
-        names: of all tunables that occur, in the order of their first occurrence.
+        names: of all tunables that occur, in the order of their first occurrence; first that by which rows are sorted.
         widths: cells for the values of each.
+        mark: stands behind the short name of the first where the rows are sorted by it.
     """
 
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
+    mark: str = ""
 
     @property
     def header(self) -> str:
         """The short names over their values."""
-        pairs = zip(short_names(self.names), self.widths, strict=True)
+        first, *others = short_names(self.names) or [""]
+        pairs = zip([first + self.mark, *others], self.widths, strict=False)
         return " ".join(f"{name:>{width}}" for name, width in pairs) or "configuration"
 
     @property
@@ -128,11 +131,17 @@ class TunableWidths:
         """All that occur."""
         return self._longest.keys()
 
-    def columns(self) -> Tunables:
-        """Their places."""
+    def columns(self, order: RowOrder[EvaluationRow] | None = None) -> Tunables:
+        """Their places; that by which rows are sorted has the first, where it is never cut."""
         names = tuple(name for name in self._longest if name not in self._fixed) or tuple(self._longest)
-        pairs = zip(short_names(names), names, strict=True)
-        return Tunables(names, tuple(max(len(short), self._longest[name]) for short, name in pairs))
+        mark = order.mark if order is not None and order.name in names else ""
+        if order is not None and mark:
+            names = (order.name, *(name for name in names if name != order.name))
+        marks = [mark] + [""] * len(names)
+        triples = zip(short_names(names), marks, names, strict=False)
+        return Tunables(
+            names, tuple(max(len(short + sign), self._longest[name]) for short, sign, name in triples), mark
+        )
 
 
 @dataclass(frozen=True)

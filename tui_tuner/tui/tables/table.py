@@ -22,7 +22,7 @@ _MEASURED = 60
 _UNKNOWN = 10_000
 """Cells of the terminal that there are before the table has a size."""
 _SOUGHT = 5000
-"""So far from where it was the selected row is sought."""
+"""So far from where it was a row is sought."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,11 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         self._style = style
         self._rows: Sequence[RowT] = ()
         self._drawn_for: ContextT | None = None
+        self._order: RowOrder[RowT] | None = None
         self._longest: dict[str, int] = {}
         self._texts: dict[str, tuple[RowT, dict[str, str]]] = {}
         self._painted: list[_Line] = []
+        self._held: tuple[str, int] | None = None
 
     @property
     def orders(self) -> tuple[RowOrder[RowT], ...]:
@@ -114,27 +116,43 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
         texts = self._texts_of(self._rows[row])
         return [texts[each.column.name] for each in self.placed]
 
-    def draw(self, rows: Sequence[RowT], context: ContextT) -> None:
+    def draw(self, rows: Sequence[RowT], context: ContextT, order: RowOrder[RowT] | None = None) -> None:
         """Show exactly these rows in this order; the cursor stays on its row, or on top if it is there.
+
+        What is in view stays on its lines too, whatever comes above it: the selected row, else the first one.
 
         Args:
             context: what cells and headings need beside the row; the texts of rows that are the same are kept while
                 it is equal.
+            order: in which they are given, where the user chose it.
         """
         selected = None if self.cursor_row == 0 else self.selected_key
         if context != self._drawn_for:
             self._longest, self._texts = {}, {}
-        self._rows, self._drawn_for = rows, context
-        self._select(self._place_of(selected))
+        self._rows, self._drawn_for, self._order = rows, context, order
+        held, place = self._held, None if selected is None else self._place_of(selected, self.cursor_row)
+        self._select(place or 0)
         self._place_columns()
+        self._hold(held if selected is None or place is not None else None)
         self._repaint()
 
-    def _place_of(self, key: str | None) -> int:
-        """The row with a key, sought around the cursor; the first one if none there has it."""
-        if key is None:
-            return 0
-        around = range(max(0, self.cursor_row - _SOUGHT), min(len(self._rows), self.cursor_row + _SOUGHT))
-        return next((row for row in around if self._key(self._rows[row]) == key), 0)
+    def _place_of(self, key: str, near: int) -> int | None:
+        """The row with a key, sought around a place; None if none there has it."""
+        around = range(max(0, near - _SOUGHT), min(len(self._rows), near + _SOUGHT))
+        return next((row for row in around if self._key(self._rows[row]) == key), None)
+
+    def _hold(self, held: tuple[str, int] | None) -> None:
+        """Have a row on the line on which it stood; without one begin at the top."""
+        near = self.scroll_offset.y
+        place = 0 if held is None else self._place_of(held[0], near)
+        if place is not None and (top := max(0, place - (0 if held is None else held[1]))) != near:
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
+    def _to_hold(self) -> tuple[str, int] | None:
+        """The row that is to stay on its line, and that line: the selected one if it is in view, else the first."""
+        first = self.scroll_offset.y
+        row = self.cursor_row if self.cursor_row in self.lines_in_view else first
+        return (self._key(self._rows[row]), row - first) if 0 < row < len(self._rows) else None
 
     # --- columns
 
@@ -159,9 +177,8 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             for name, text in self._texts_of(row).items():
                 self._longest[name] = max(self._longest.get(name, 0), len(text))
         bar = self.styles.scrollbar_size_vertical if len(self._rows) + 1 > self.size.height else 0
-        now = placed(
-            self.all_columns, self._longest, self._drawn_for, self.size.width - bar if self.size.width else _UNKNOWN
-        )
+        room = self.size.width - bar if self.size.width else _UNKNOWN
+        now = placed(self.all_columns, self._longest, self._drawn_for, room, self._order)
         if now != self.placed:
             self.placed = now
             self._painted = []
@@ -200,7 +217,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
     def _repaint(self) -> None:
         """Draw the lines that differ from what stands there."""
         now, before = list(self._lines()), self._painted
-        self._painted = now
+        self._painted, self._held = now, self._to_hold()
         for y in range(max(len(now), len(before))):
             if now[y : y + 1] != before[y : y + 1]:
                 self.refresh(Region(0, y, self.size.width, 1))
