@@ -167,6 +167,18 @@ async def test_a_device_does_one_thing_at_a_time(machine, problem):
     await asyncio.gather(*tasks)
 
 
+async def test_whoever_waits_asks_before_the_last_answer_is_worked_on(machine, problem):
+    places, _ = await started(machine, problem, "cuda:0")
+    asked_by_then = []
+
+    async def work_on(name: str) -> None:
+        await places.ask(evaluation(name))
+        asked_by_then.append(of_candidates(machine.places[0]))
+
+    await asyncio.gather(work_on("a"), work_on("b"))
+    assert asked_by_then == [["a", "b"], ["a", "b"]]
+
+
 async def test_times_of_a_device_that_deviates_are_those_of_the_first_and_the_early_end_is_its_own(machine, problem):
     machine.slow["cuda:gpu-b"] = 1.05
     places, said = await started(machine, problem, "cuda:0,1")
