@@ -210,6 +210,8 @@ class CudaDevice(Device):
     def free(self, buffers: Buffers) -> None:
         """Give the memory back; on a lost context it goes with the process."""
         record: DeviceArrays = buffers.handle
+        with contextlib.suppress(CudaError):
+            self._driver.synchronize()  # memory that a queued copy reads must not be unmapped
         for array in record.arrays.values():
             with contextlib.suppress(CudaError):
                 array.release()
