@@ -7,6 +7,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 LIMIT_S = 100.0
@@ -48,8 +49,17 @@ def processor_s(process: int | None = None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def children(process: int) -> dict[int, str]:
+    """The command of each child of a process, NUL between words; they and threads may end while they are looked at."""
+    found: dict[int, str] = {}
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(OSError):
+            for child in (task / "children").read_text().split():
+                with suppress(OSError):
+                    found[int(child)] = Path(f"/proc/{child}/cmdline").read_text()
+    return found
+
+
 def is_loaded(script: str) -> bool:
     """Whether a process of ours keeps a script loaded, to fork it for the commands that run it."""
-    children = (file.read_text().split() for file in Path("/proc/self/task").glob("*/children"))
-    lines = [Path(f"/proc/{child}/cmdline").read_text().split("\0") for each in children for child in each]
-    return any(script in line for line in lines)
+    return any(script in command.split("\0") for command in children(os.getpid()).values())

@@ -49,6 +49,19 @@ CASES = {
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",
         {"to": ["50000"], "from": ["50000"]},
     ),
+    "as many as vectors of the host have": (
+        SCALE
+        + "int main() { const int rows = 256, columns = 512; std::vector<float> x(rows * columns), w(columns), y(x);"
+        " cudaMalloc(&from, w.size() * sizeof(float)); cudaMalloc(&to, y.size() * sizeof(float));"
+        " int n = x.size(); k<<<(n + 127) / 128, 128>>>(to, from, n); }",
+        {"sizes": {"rows": 256, "columns": 512}, "to": ["rows * columns"], "from": ["columns"], "n": "rows * columns"},
+    ),
+    "as many as a vector that a function is given has": (
+        SCALE + "void run(const std::vector<float> &x) { cudaMalloc(&from, x.size() * sizeof(float));"
+        " cudaMalloc(&to, sizeof(float) * x.size()); k<<<(x.size() + 63) / 64, 64>>>(to, from, (int)x.size()); }\n"
+        "int main() { int n = 3000; std::vector<float> data(n, 1.0f); run(data); }",
+        {"sizes": {"n": 3000}, "to": ["n"], "from": ["n"], "n": "n"},
+    ),
     "rows with a pitch": (
         "__global__ void k(unsigned char *to, size_t pitch, int w, int h) {"
         f" {ONE} int j = blockIdx.y * 8 + threadIdx.y;"

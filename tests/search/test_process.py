@@ -7,13 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from tests.search.spaces import START, SyntheticSpace, milliseconds
-from tests.waiting import LIMIT_S, is_running, reached
+from tests.waiting import LIMIT_S, children, is_running, reached
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
 
@@ -32,13 +30,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"
 
 def search_processes(parent: int) -> list[int]:
     """Children of a process that run a search and are not zombies."""
-    found = []
-    for task in Path(f"/proc/{parent}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            with suppress(OSError):  # it may end while it is looked at
-                if b"tui_tuner.search.process" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    found.append(int(child))
-    return found
+    return [child for child, command in children(parent).items() if "tui_tuner.search.process" in command]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 
 from textual.app import App, ReturnType
 from textual.events import Event, Key, Paste
@@ -59,4 +60,5 @@ async def _heard(place: MessagePump) -> None:
     """Until a widget has done all that it was told so far."""
     done = asyncio.Event()
     if place.call_later(done.set):
-        await asyncio.wait([asyncio.ensure_future(done.wait())], timeout=_MOST_S)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), _MOST_S)

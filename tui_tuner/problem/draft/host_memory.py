@@ -19,7 +19,7 @@ _RANDOM = (
 
 
 class Taken(NamedTuple):
-    """Memory of so many bytes, as text that stands at a place."""
+    """Memory of so many bytes, or elements, as text that stands at a place."""
 
     text: str
     place: int
@@ -43,10 +43,16 @@ class HostMemory:
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
         for name, where in self._followed(pointer, place):
-            found = self._allocated(name, where) or self._vector(name, where)
+            found = self._allocated(name, where) or self._bytes_of_vector(name, where)
             if found is not None:
                 return found
         return None
+
+    def elements(self, name: str, place: int) -> Taken | None:
+        """What `x.size()` is for a vector `x`; None for any other name, and where nothing tells."""
+        asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
+        vectors = (self._vector(*one) for one in self._followed(asked[1], place)) if asked else ()
+        return next((found[0] for found in vectors if found is not None), None)
 
     def drawn(self, pointer: str, place: int) -> Drawn | None:
         """The random whole numbers that the host fills an array with; followed to the callers of a function.
@@ -95,8 +101,14 @@ class HostMemory:
                 return Taken(given[1], found[-1].start()) if len(given) > 1 else None
         return None
 
-    def _vector(self, name: str, place: int, steps: int = 3) -> Taken | None:
-        """The memory of a vector: as many elements as it is made with, or as another has."""
+    def _bytes_of_vector(self, name: str, place: int) -> Taken | None:
+        if (found := self._vector(name, place)) is None:
+            return None
+        (elements, where), kind = found
+        return Taken(f"({elements}) * sizeof({kind})", where)
+
+    def _vector(self, name: str, place: int, steps: int = 3) -> tuple[Taken, str] | None:
+        """The elements of a vector, and their type: as many as it is made with, or as another has."""
         declared = re.compile(rf"{_VECTOR}(?P<before>[^;()]*(?:\([^;()]*\)[^;()]*)*?)(?<![\w.])\b{re.escape(name)}\b")
         for start, end in self._spans(name, place):
             for found in reversed(list(declared.finditer(self._code, start, end))):
@@ -112,7 +124,7 @@ class HostMemory:
                 first = next(iter(split_list(inside)), "")
                 other = named(re.sub(r"\.(?:begin|cbegin)\s*\(\s*\)$", "", first))
                 copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
-                return copied or Taken(f"({first}) * sizeof({found['type']})", found.start())
+                return copied or (Taken(first, found.start()), found["type"])
         return None
 
     def _random(self, array: str) -> Drawn | None:

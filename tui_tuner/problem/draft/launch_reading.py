@@ -87,7 +87,8 @@ class LaunchReading:
             return ast.Constant(limit)
         if not re.fullmatch(r"\w+(?:(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
             return None
-        meaning = self.program.meaning(name, place)
+        elements = self.memory.elements(name, place)
+        meaning = elements or self.program.meaning(name, place)
         if meaning is None or (name, place) in self._resolving:
             return self._root(name, None)
         before, stated = dict(self.roots), self._stated_seen
@@ -99,8 +100,8 @@ class LaunchReading:
             return self._root(name, None)
         finally:
             self._resolving.pop()
-        if isinstance(value, ast.Constant) and self._stated_seen > stated:  # made of what the kernel's text states
-            return value
+        if elements is not None or (isinstance(value, ast.Constant) and self._stated_seen > stated):
+            return value  # it is no name of a size, or made of what the kernel's text states
         return self._kept(name, place, value, before)
 
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
