@@ -56,6 +56,15 @@ SYNCCHECK = """========= Barrier error detected. Divergent thread(s) in block.
 =========     at halves(float *)+0xa0
 =========     by thread (32,0,0) in block (0,0,0)
 """
+ILLEGAL_INSTRUCTION = """========= COMPUTE-SANITIZER
+========= Illegal instruction
+=========     at copies(int, float *, int)+0x4e0 in kernel.cu:29
+=========     by thread (3,0,0) in block (0,0,0)
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========         Host Frame: [0x8d55]
+=========
+========= Target application returned an error
+"""
 NOTHING = """========= COMPUTE-SANITIZER
 tuner: all was launched
 ========= ERROR SUMMARY: 0 errors
@@ -67,8 +76,8 @@ tuner: all was launched
     [
         (
             MEMCHECK,
-            "invalid __global__ read of size 4 bytes in line 44 325 bytes after the nearest allocation at "
-            "0x7f2f3ba00c00 of size 3,108 bytes (block (2,0,0), thread (126,0,0))",
+            "invalid __global__ read of size 4 bytes in line 44 325 bytes after an array of 3,108 bytes "
+            "(block (2,0,0), thread (126,0,0))",
         ),
         (RACECHECK, "a race between a write in line 70 and a read in line 72, with no barrier between"),
         (OLDER, "uninitialized __global__ memory read of size 4 bytes in line 34 (block (0,0,0), thread (65,0,0))"),
@@ -77,6 +86,7 @@ tuner: all was launched
             "barrier error detected. Divergent thread(s) in block. in halves(float *)+0xa0 "
             "(block (0,0,0), thread (32,0,0))",
         ),
+        (ILLEGAL_INSTRUCTION, "illegal instruction in line 29 (block (0,0,0), thread (3,0,0))"),
         (NOTHING, None),
         ("", None),
         ("=" * 5000 + " \x1b[31m", None),

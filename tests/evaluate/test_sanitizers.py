@@ -167,6 +167,38 @@ def test_tools_that_watch_the_same_build_look_at_once_and_alone_where_that_ends_
     assert tools.told == ["the kernel as given does not pass racecheck: a race: others are not judged by racecheck"]
 
 
+OUTSIDE = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="an illegal memory access was encountered")
+PLACE = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="memcheck: at n=100: invalid read in line 3")
+
+
+@pytest.mark.parametrize(
+    ("failure", "finding", "detail"),
+    [
+        (OUTSIDE, Finding(failure=PLACE), PLACE.message),
+        (OUTSIDE.model_copy(update={"detail": "Xid 31"}), Finding(failure=PLACE), f"Xid 31\n{PLACE.message}"),
+        (OUTSIDE.model_copy(update={"kind": FailureKind.CRASH}), Finding(failure=PLACE), PLACE.message),
+        (OUTSIDE.model_copy(update={"kind": FailureKind.WRONG_RESULT}), Finding(failure=PLACE), ""),
+        (OUTSIDE, Finding(), ""),
+        (OUTSIDE, Finding(unknown="it is not there"), ""),
+        (OUTSIDE, Finding(failure=Failure(kind=FailureKind.TIMEOUT, message="no answer")), ""),
+    ],
+)
+def test_a_fault_of_memory_is_told_with_its_place(failure: Failure, finding: Finding, detail: str) -> None:
+    watching = Tools({"new": finding}).sanitizers("memcheck")
+    located = asyncio.run(watching.located(_named("new"), failure))
+    assert (located.kind, located.message, located.detail) == (failure.kind, failure.message, detail)
+    assert "memcheck" in watching.tools, "a kernel that crashes does not say that the tool is of no use"
+
+
+def test_the_place_of_a_fault_is_looked_for_once_a_candidate_and_where_memcheck_is_wanted() -> None:
+    tools = Tools({"new": Finding(failure=PLACE)})
+    watching, without = tools.sanitizers("memcheck"), tools.sanitizers("racecheck")
+    assert asyncio.run(without.located(_named("new"), OUTSIDE)) == OUTSIDE
+    assert asyncio.run(watching.located(_named("new"), OUTSIDE)).detail == PLACE.message
+    assert asyncio.run(watching.located(_named("new"), OUTSIDE)) == OUTSIDE
+    assert tools.asked == [("memcheck", "new")]
+
+
 def test_builds_to_be_watched_are_begun_meanwhile_and_given_up_after() -> None:
     begun: list[str] = []
     ended: list[str] = []
@@ -248,3 +280,19 @@ def test_a_race_that_does_no_harm_today_is_found_with_its_lines(problem: Problem
     assert failure is not None
     assert failure.kind is FailureKind.RACE
     assert failure.message.count("line 2") == 2
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+async def test_an_evaluation_that_leaves_its_array_says_in_which_line(problem: Problem, tmp_path: Path) -> None:
+    evaluator = _evaluator(problem, tmp_path, "memcheck")
+    try:
+        await evaluator.start()
+        given = baseline(problem)
+        beyond = given.model_copy(update={"source": given.source.replace("x[i] + 1", "x[i + 1]")})
+        evaluation = await evaluator.evaluate(beyond, beyond.default_configuration, None)
+    finally:
+        await evaluator.close()
+    assert evaluation.failure is not None
+    assert evaluation.failure.kind is FailureKind.ILLEGAL_ACCESS
+    assert evaluation.failure.detail.startswith("memcheck: ")
+    assert "line 3 reads" in evaluation.failure.detail

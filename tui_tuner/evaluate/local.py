@@ -35,7 +35,7 @@ from tui_tuner.evaluate.runner.protocol import (
     OpenRequest,
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.sanitizers import Sanitizers, chosen_tools
+from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import Builds, Site
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
@@ -150,24 +150,26 @@ class LocalEvaluator:
         build, executable = built
         if executable is None:
             return self._evaluation(candidate, configuration, build, EvaluationAnswer(failure=build.failure))
-        request = EvaluationRequest(executable=executable, best_ms=best_ms)
-        asked = (candidate.id, configuration)
-        answer, first = await self._programs.answer(executable, asked, lambda: self._measured(request))
+        request, kernel = EvaluationRequest(executable=executable, best_ms=best_ms), (candidate, configuration)
+        answer, first = await self._programs.answer(
+            executable, (candidate.id, configuration), lambda: self._measured(kernel, request)
+        )
         return self._evaluation(candidate, configuration, build, answer).model_copy(update={"same_as": first})
 
-    async def _measured(self, request: EvaluationRequest) -> EvaluationAnswer:
+    async def _measured(self, kernel: Kernel, request: EvaluationRequest) -> EvaluationAnswer:
         try:
             answer = await self._places.ask(request)
         except RunnerDied as died:
-            return EvaluationAnswer(failure=died.failure)
+            answer = EvaluationAnswer(failure=died.failure)
         if not isinstance(answer, EvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
+        if answer.failure is not None and self._sanitizers is not None:
+            failure = await self._sanitizers.located(kernel, answer.failure)
+            answer = answer.model_copy(update={"failure": failure})
         self._troubles += [f"not checked from now on, as the kernel as given fails there: {o}" for o in answer.left_out]
         return answer
 
-    async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
-    ) -> Comparison:
+    async def compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
         """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
         tools = None if self._device is None or self._device.cpu_times else self._sanitizers  # builds disturb a CPU
         async with nullcontext() if tools is None else tools.building_for(challenger):
@@ -190,9 +192,7 @@ class LocalEvaluator:
             lambda: tools.accusation((candidate, configuration)), lambda _: False, self._troubles.append
         )
 
-    async def _compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
-    ) -> Comparison:
+    async def _compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
         old = await self._must_build(*incumbent)
         new = await self._must_build(*challenger)
         try:

@@ -1,4 +1,4 @@
-"""Tools that watch what a kernel does to memory, before it is accepted: right results may be luck.
+"""Tools that watch what a kernel does to memory: before it is accepted, since luck may be right, and where it fails.
 
 A build of its own is launched at the tests. On an NVIDIA GPU that is done under compute-sanitizer, and once more with
 blocks that begin late (`evaluate/build/compilers/late_blocks.py`); for the emulator the kernel is compiled to tell our
@@ -18,7 +18,14 @@ from pathlib import Path
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
-from tui_tuner.evaluate.runner.protocol import Executable, RunnerAnswer, RunnerRequest, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.runner.protocol import (
+    Executable,
+    Finding,
+    RunnerAnswer,
+    RunnerRequest,
+    SanitizeAnswer,
+    SanitizeRequest,
+)
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.toolkit import LATE_BLOCKS
@@ -26,6 +33,9 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 
 Kernel = tuple[Candidate, Configuration]
+MEMCHECK = "memcheck"
+_FAULTS = (FailureKind.ILLEGAL_ACCESS, FailureKind.CRASH)
+"""Failures whose place in the source the device does not tell."""
 BuildWith = Callable[[Candidate, Configuration, Sequence[str]], Awaitable[Failure | tuple[Build, Executable | None]]]
 """Builds a configuration with more options of the compiler."""
 
@@ -49,6 +59,7 @@ class Sanitizers:
     policy: Policy
     tell: Callable[[str], None]
     _known: dict[tuple[str, str], Failure | None] = field(default_factory=dict)
+    _located: set[str] = field(default_factory=set)
 
     async def accusation(self, kernel: Kernel) -> Failure | None:
         """What the first tool finds that finds something in this kernel and nothing in the kernel as given."""
@@ -63,6 +74,17 @@ class Sanitizers:
             if excuse is not None and self.tools.pop(tool, ""):
                 self.tell(f"the kernel as given does not pass {excuse.message}: others are not judged by {tool}")
         return None
+
+    async def located(self, kernel: Kernel, failure: Failure) -> Failure:
+        """The failure with line and thread by memcheck, where a kernel left its arrays or crashed; once a candidate."""
+        candidate, _ = kernel
+        if failure.kind not in _FAULTS or MEMCHECK not in self.tools or candidate.id in self._located:
+            return failure
+        self._located.add(candidate.id)
+        found = (await self._looked([MEMCHECK], self.tools[MEMCHECK], kernel))[MEMCHECK].failure
+        if found is None or found.kind is not FailureKind.ILLEGAL_ACCESS:
+            return failure
+        return failure.model_copy(update={"detail": "\n".join(filter(None, (failure.detail, found.message)))})
 
     @asynccontextmanager
     async def building_for(self, kernel: Kernel) -> AsyncIterator[None]:
@@ -83,43 +105,45 @@ class Sanitizers:
         new = [tool for tool in tools if (tool, name) not in self._known]
         for option in dict.fromkeys(self.tools[tool] for tool in new if tool in self.tools):
             group = [tool for tool in new if self.tools.get(tool) == option]
-            found = await self._looked(group, option, kernel)
-            self._known.update({(tool, name): failure for tool, failure in found.items()})
+            for tool, finding in (await self._looked(group, option, kernel)).items():
+                if finding.unknown:
+                    self._drop(tool, finding.unknown)
+                else:
+                    self._known[tool, name] = finding.failure
         return {tool: self._known.get((tool, name)) for tool in tools}
 
-    async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, Failure | None]:
+    async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, Finding]:
         built = await self.build(*kernel, [option])
         if not isinstance(built, Failure) and built[1] is not None:
             return await self._watched(tools, built[1])
         if option == LATE_BLOCKS:  # the source is not the candidate's own: that it does not build is not its fault
-            return dict.fromkeys(tools)
+            return dict.fromkeys(tools, Finding())
         why = built if isinstance(built, Failure) else built[0].failure
         if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
-            for tool in tools:
-                self._drop(tool, f"no build for it in time: {why.message}")
-            return {}
+            return dict.fromkeys(tools, Finding(unknown=f"no build for it in time: {why.message}"))
         return {
-            tool: why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
+            tool: Finding(
+                failure=why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
+            )
             for tool in tools
         }
 
-    async def _watched(self, tools: Sequence[str], executable: Executable) -> dict[str, Failure | None]:
+    async def _watched(self, tools: Sequence[str], executable: Executable) -> dict[str, Finding]:
         try:
             answer = await self.ask(SanitizeRequest(executable=executable, tools=list(tools)))
         except RunnerDied as died:
             if len(tools) == 1:
-                return {tools[0]: died.failure}
+                return {tools[0]: Finding(failure=died.failure)}
             alone = [await self._watched([tool], executable) for tool in tools]
-            return {tool: failure for found in alone for tool, failure in found.items()}
+            return {tool: finding for found in alone for tool, finding in found.items()}
         if not isinstance(answer, SanitizeAnswer):
             raise RuntimeError(f"unexpected answer to sanitize: {answer!r}")
-        for tool, finding in answer.findings.items():
-            if finding.unknown:
-                self._drop(tool, finding.unknown)
+        artifact = Path(executable.artifact)
         return {
-            tool: finding.failure and await with_lines(finding.failure, Path(executable.artifact), self.policy)
+            tool: Finding(failure=await with_lines(finding.failure, artifact, self.policy))
+            if finding.failure
+            else finding
             for tool, finding in answer.findings.items()
-            if not finding.unknown
         }
 
     def _drop(self, tool: str, why: str) -> None:

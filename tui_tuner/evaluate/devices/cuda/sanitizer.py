@@ -124,7 +124,7 @@ _LINE = re.compile(r" in (?:[^\s:]*/)?kernel\.cu:(\d+)")
 _RACE = re.compile(r"Race reported between (\w+) access at (.*)")
 _OTHER = re.compile(r"and (\w+) access at (.*)")
 _THREAD = re.compile(r"by thread (\([\d,]+\)) in block (\([\d,]+\))")
-_BESIDE = re.compile(r"and is ([\d,]+ bytes (?:after|before|inside) .*)")
+_BESIDE = re.compile(r"and is ([\d,]+ bytes (?:after|before|inside)) .* of size ([\d,]+ bytes)")
 _MOST_CHARACTERS = 400
 
 
@@ -135,7 +135,8 @@ def first_finding(output: str) -> str | None:
         output: all that the tool printed, mixed with what the program itself printed.
     """
     for headline, details in _reports(output):
-        if _HEADLINE.fullmatch(headline) and not headline.startswith(_IGNORED):
+        accuses = _HEADLINE.fullmatch(headline) or any(map(_THREAD.search, details))  # the latter: a trap, and others
+        if accuses and not headline.startswith(_IGNORED):
             return clean(_in_words(headline, details))[:_MOST_CHARACTERS]
     return None
 
@@ -165,7 +166,7 @@ def _in_words(headline: str, details: Sequence[str]) -> str:
         return f"a race between {' and '.join([one, *others[:1]])}, with no barrier between"
     words = [f"{headline[:1].lower()}{headline[1:]}"]
     words += [f"in {_line_of(text)}" for text in details if text.startswith("at ")][:1]
-    words += [found[1] for text in details if (found := _BESIDE.search(text))][:1]
+    words += [f"{found[1]} an array of {found[2]}" for text in details if (found := _BESIDE.search(text))][:1]
     words += [f"(block {found[2]}, thread {found[1]})" for text in details if (found := _THREAD.search(text))][:1]
     return " ".join(words)
 
