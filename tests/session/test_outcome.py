@@ -22,8 +22,10 @@ from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.exports import told_run
 from tui_tuner.headless import ApproveAll, Lines
+from tui_tuner.journal.reading import FILE
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.prompts import WORDING
 from tui_tuner.resources import write_whole
 from tui_tuner.session import session as session_module
 from tui_tuner.session.events import Event, Note, SessionFinished
@@ -282,3 +284,14 @@ async def test_what_failed_is_left_out_of_a_resume_that_is_to_try_it_again(tmp_p
     evaluator = FakeEvaluator(again.problem)
     await all_events(session_of(again, evaluator))
     assert evaluator.evaluated == [{"block_size_x": 128}]
+
+
+async def test_a_resumed_run_keeps_the_wording_of_the_prompts_that_it_began_with(tmp_path: Path) -> None:
+    run = new_run(tmp_path, strategy="search")
+    run.journal.close()
+    header = json.loads((run.path / FILE).read_text()) | {"wording": WORDING - 1}
+    del header["digest"]
+    (run.path / FILE).write_text(json.dumps(header) + "\n")
+    setup = await resumed_session(run.path, {"max_evals": 7}, Settings())
+    setup.run.journal.close()
+    assert (setup.run.wording, setup.run.options.max_evals) == (WORDING - 1, 7)

@@ -211,7 +211,7 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
 def _reopened(run: RunDirectory, options: SessionOptions) -> RunDirectory:
     """A run with other options; what stopped it or failed for want of a model is tried again."""
     run.journal.forget_undone()
-    return RunDirectory(run.path, run.journal, run.problem, run.problem_text, options, run.model)
+    return replace(run, options=options)
 
 
 def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
