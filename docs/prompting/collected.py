@@ -43,13 +43,14 @@ ASKED = (
     Asked(
         "validate_step",
         "history",
-        "By `autonomous`, before each planned step, but not before a step that the programmer put into the plan.",
+        "By `autonomous` with `validate_steps`, before each planned step, but not before a step that the programmer "
+        "put into the plan.",
     ),
     Asked(
         "break_down",
         "`autonomous` with `breakdown_steps`",
-        "By `autonomous` with `breakdown_steps`, in place of `validate_step`, for steps that were not broken down "
-        "`max_breakdowns` times already.",
+        "By `autonomous` with `breakdown_steps`, before each planned step that was not broken down `max_breakdowns` "
+        "times already.",
     ),
     Asked("apply_step", "history", "By `autonomous` and by `CustomStrategy.develop`, to carry a step out."),
     Asked(

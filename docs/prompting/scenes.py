@@ -56,6 +56,7 @@ def good_scenes(problem: Problem) -> dict[str, Scene]:
     carried_out = {**answers, "apply_step": [rewrite(problem, *step.tune_params)]}
     return {
         "`autonomous`": Scene(problem, AutonomousStrategy(), answers),
+        "`autonomous` with `validate_steps`": Scene(problem, AutonomousStrategy(validate_steps=True), answers),
         "`autonomous` with `breakdown_steps`": Scene(problem, AutonomousStrategy(breakdown_steps=True), answers),
         "`explicit`": Scene(problem, ExplicitStrategy(steps=[step]), carried_out),
         "`explicit` with `skip_evaluation`": Scene(problem, ExplicitStrategy(steps=[at_once]), carried_out),
@@ -94,7 +95,8 @@ def _with_history(problem: Problem) -> Scene:
     """One step is accepted, one is not faster, and a further one is planned knowing both."""
     answers = {**answers_for(problem), "plan": [plan(STAGES, RESULTS)], "replan": [plan(BUFFERS), plan()]}
     answers["apply_step"] = [rewrite(problem), rewrite(problem, "results_a_thread")]
-    return Scene(problem, AutonomousStrategy(), answers, speeds={STAGES: 1.62, RESULTS: 1.55, BUFFERS: 1.7})
+    strategy = AutonomousStrategy(validate_steps=True)
+    return Scene(problem, strategy, answers, speeds={STAGES: 1.62, RESULTS: 1.55, BUFFERS: 1.7})
 
 
 def _with_several(problem: Problem) -> Scene:
@@ -102,7 +104,7 @@ def _with_several(problem: Problem) -> Scene:
     answers = {**answers_for(problem), "plan": [plan(STAGES, RESULTS)]}
     answers["validate_step"] = [*answers["validate_step"], NO_STEP]
     answers["apply_step"] = [rewrite(problem), rewrite(problem, "results_a_thread")]
-    return Scene(problem, AutonomousStrategy(candidates=2), answers)
+    return Scene(problem, AutonomousStrategy(candidates=2, validate_steps=True), answers)
 
 
 def first_asked(requests: Sequence[Request]) -> dict[str, Request]:

@@ -27,7 +27,6 @@ COMING = (ROOT / "docs/coming-from-llm-kernel-tuner.md").read_text("utf-8")
 ANSWERS = {
     "one_prompt": reply(),
     "apply_step": reply(),
-    "validate_step": json.dumps({"valid": True, "reason": "It fits."}),
     "break_down": json.dumps({"valid": True, "reason": "It fits.", "steps": []}),
     "plan": json.dumps(
         {
@@ -162,15 +161,15 @@ UNROLLED = reply(
     tunables=[{"name": "unroll_factor", "values": [2, 4, 8], "default": 2}],
 )
 ASKED = {
-    "Getting started": ["plan", "validate_step", "apply_step", "replan"],
-    "No breakdown, no replanning": ["plan", "validate_step", "apply_step"],
+    "Getting started": ["plan", "apply_step", "replan"],
+    "No breakdown, no replanning": ["plan", "apply_step"],
     "Other limits": ["plan", "break_down", "apply_step", "replan"],
     "Steps of your own, with dependencies": ["apply_step", "worth_step", "apply_step"],
     "A strategy of your own": ["custom", "fix_parameters", "restrictions"],
     "A retry policy of your own": ["one_prompt"],
-    "Following the performance": ["plan", "validate_step", "apply_step", "replan"],
+    "Following the performance": ["plan", "apply_step", "replan"],
     "Inputs of a test": [],
-    "Another model": ["plan", "validate_step", "apply_step", "replan"] * 2,
+    "Another model": ["plan", "apply_step", "replan"] * 2,
 }
 
 

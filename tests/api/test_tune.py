@@ -92,9 +92,7 @@ def test_the_screen_can_replay_and_resume_a_run_of_a_strategy_that_was_an_object
 ) -> None:
     strategy = AutonomousStrategy(with_replanning=False, retry_policy=RetryPolicy(attempts=2))
     run = tmp_path / "run"
-    tui_tuner.tune(
-        kernel, strategy=strategy, model=model(plan=plan("A"), validate_step=VALID), run_directory=run, **HERE
-    )
+    tui_tuner.tune(kernel, strategy=strategy, model=model(plan=plan("A")), run_directory=run, **HERE)
 
     options = header(run)["options"]
     assert isinstance(options, dict)
@@ -122,9 +120,6 @@ def test_failures_that_are_final_stand_in_the_journal_by_name_and_the_run_goes_o
         tui_tuner.tune(kernel, strategy=OnePromptStrategy(), model=again, run_directory=run, **HERE)
     assert main(["replay", str(run), "--auto"]) == 0
     assert "finished: the strategy is done" in capsys.readouterr().out
-
-
-VALID = json.dumps({"valid": True, "reason": "It fits."})
 
 
 async def test_it_can_be_awaited_several_at_a_time(kernel: Path, tmp_path: Path) -> None:
@@ -163,7 +158,7 @@ async def test_the_events_come_as_they_happen_and_the_result_afterwards(kernel: 
 
 
 async def test_words_and_steps_that_are_told_reach_the_model_and_the_plan(kernel: Path) -> None:
-    double = model(plan=plan("A"), validate_step=VALID, replan=json.dumps({"summary": "Done.", "steps": []}))
+    double = model(plan=plan("A"), replan=json.dumps({"summary": "Done.", "steps": []}))
     titles = set()
     async with tui_tuner.tuning(kernel, model=double, **HERE) as running:
         running.tell(Say(text="shared memory is broken on this board"))

@@ -46,7 +46,16 @@ class Bench:
     @property
     def arguments(self) -> tuple[object, ...]:
         budget = ("--max-evals", 12, "--run-dir", "run")
-        return ("scale.cu", "--auto", "--device", "emulator", *self.model.asked_by("autonomous"), *budget)
+        return (
+            "scale.cu",
+            "--auto",
+            "--device",
+            "emulator",
+            *self.model.asked_by("autonomous"),
+            *budget,
+            "--set",
+            "validate_steps=true",
+        )
 
     @property
     def result(self) -> dict[str, object]:

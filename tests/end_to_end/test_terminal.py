@@ -179,7 +179,8 @@ def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits
     ]
     model = ModelDouble(tmp_path / "model", script)
     options = ("--device", "emulator", *model.asked_by("autonomous"), "--max-evals", 8, "--run-dir", "run")
-    with terminal("scale.cu", *options, cwd=tmp_path, size=WIDE) as screen:
+    validated = ("--set", "validate_steps=true")
+    with terminal("scale.cu", *options, *validated, cwd=tmp_path, size=WIDE) as screen:
         screen.sees("step 1 awaits you")
         screen.waits()
         screen.presses_alone("c")

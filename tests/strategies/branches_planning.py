@@ -31,7 +31,7 @@ from tests.strategies.world import kernel, rewrite, valid
 from tui_tuner.session.plan import AddStep, DeleteStep
 from tui_tuner.strategies.autonomous import AutonomousStrategy
 
-ONCE = AutonomousStrategy(with_replanning=False)
+ONCE = AutonomousStrategy(validate_steps=True, with_replanning=False)
 """The default but for planning again, so that the rows are short."""
 PLAN, AGAIN = "Make a plan", "Plan again"
 PLANNED, REPLANNED = f"{PLAN}: done", f"{AGAIN}: done"
@@ -55,7 +55,7 @@ FIRST_PLANS = [
         best=2, calls=4, refused=[NO_JSON],
     ),
     Branch(
-        "plans that cannot be read", AutonomousStrategy(),
+        "plans that cannot be read", AutonomousStrategy(validate_steps=True),
         [nonsense("plan")] * 3, [f"{PLAN}: rejected ({NEVER})"],
         best=1, calls=3, refused=[NO_JSON] * 3,
     ),
@@ -85,12 +85,12 @@ FIRST_PLANS = [
         best=2, calls=4, refused=["steps: step 2 needs a title and a description"],
     ),
     Branch(
-        "the planner cannot be reached", AutonomousStrategy(),
+        "the planner cannot be reached", AutonomousStrategy(validate_steps=True),
         [silence("plan")], [f"{PLAN}: rejected ({NOT_REACHED})"],
         best=1, calls=1,
     ),
     Branch(
-        "no plan, but the user has a step of their own", AutonomousStrategy(),
+        "no plan, but the user has a step of their own", AutonomousStrategy(validate_steps=True),
         [nonsense("plan"), nonsense("plan"), planned("one"), apply()],
         [f"{PLAN}: {UNWANTED}", f"one: {UNWANTED}", "mine: accepted"],
         decisions=[no()], instructions={1: [AddStep(title="mine")]},
@@ -116,27 +116,28 @@ USERS_OF_PLANS = [
         decisions=[no("not that"), no("nor that")], best=2, calls=5, says={3: ["not that\nnor that"]},
     ),
     Branch(
-        "the user rejects every plan with words", AutonomousStrategy(),
+        "the user rejects every plan with words", AutonomousStrategy(validate_steps=True),
         [planned("one"), planned("two"), planned("three")],
         [f"{PLAN}: {UNWANTED}", *(f"{title}: {unwanted('no')}" for title in ("one", "two", "three"))],
         decisions=[no("no")] * 3, best=1, calls=3,
     ),
     Branch(
-        "the user rejects the plan without words", AutonomousStrategy(),
+        "the user rejects the plan without words", AutonomousStrategy(validate_steps=True),
         [planned("one")], [f"{PLAN}: {UNWANTED}", f"one: {UNWANTED}"], decisions=[no()], best=1, calls=1,
     ),
     Branch(
-        "the user skips the plan", AutonomousStrategy(),
+        "the user skips the plan", AutonomousStrategy(validate_steps=True),
         [planned("one")], [f"{PLAN}: {UNWANTED}", f"one: {UNWANTED}"], decisions=[SKIP], best=1, calls=1,
     ),
     Branch(
-        "the user rejects a plan with words, and there is no other", AutonomousStrategy(),
+        "the user rejects a plan with words, and there is no other", AutonomousStrategy(validate_steps=True),
         [planned("one"), *[nonsense("plan")] * 3],
         [f"{PLAN}: rejected ({NEVER})", f"one: {unwanted('not that')}"],
         decisions=[no("not that")], best=1, calls=4, refused=[NO_JSON] * 3,
     ),
     Branch(
-        "the user deletes all of a plan: a first plan is asked for again", AutonomousStrategy(max_replanning=1),
+        "the user deletes all of a plan: a first plan is asked for again",
+        AutonomousStrategy(validate_steps=True, max_replanning=1),
         [planned("one"), planned("two"), YES, apply()],
         [PLANNED, f"one: {DELETED}", REPLANNED, "two: accepted"],
         instructions={1: [DeleteStep(step=3)]}, best=2, calls=4,
@@ -190,12 +191,14 @@ VALIDATIONS = [
 ]  # fmt: skip
 
 BROKEN = "broken down (It fits.)"
-WITH_PARTS = AutonomousStrategy(with_replanning=False, breakdown_steps=True)
+WITH_PARTS = AutonomousStrategy(validate_steps=True, with_replanning=False, breakdown_steps=True)
 ONE_PART = "steps: none, or 2 to 6 parts, there is 1"
 
 
 def allowing(breakdowns: int) -> AutonomousStrategy:
-    return AutonomousStrategy(with_replanning=False, breakdown_steps=True, max_breakdowns=breakdowns)
+    return AutonomousStrategy(
+        validate_steps=True, with_replanning=False, breakdown_steps=True, max_breakdowns=breakdowns
+    )
 
 
 BREAKDOWNS = [
@@ -274,7 +277,7 @@ BREAKDOWNS = [
     ),
     Branch(
         "breakdown_steps=False: nothing is broken down",
-        AutonomousStrategy(with_replanning=False, max_breakdowns=2),
+        AutonomousStrategy(validate_steps=True, with_replanning=False, max_breakdowns=2),
         [planned("one"), YES, apply()], [PLANNED, "one: accepted"],
         best=2, calls=3,
     ),
@@ -282,7 +285,7 @@ BREAKDOWNS = [
 
 
 def again(most: int) -> AutonomousStrategy:
-    return AutonomousStrategy(max_replanning=most)
+    return AutonomousStrategy(validate_steps=True, max_replanning=most)
 
 
 REPLANS = [
@@ -300,7 +303,7 @@ REPLANS = [
         [planned("one"), YES, apply()], [PLANNED, "one: accepted"], best=2, calls=3,
     ),
     Branch(
-        "the model has no further steps", AutonomousStrategy(),
+        "the model has no further steps", AutonomousStrategy(validate_steps=True),
         [planned("one"), YES, apply(), replanned()], [PLANNED, "one: accepted", NOTHING_LEFT],
         best=2, calls=4, says={4: ['title="one"', "accepted 2x", "its best: block_size_x=32: 49.38 ms"]},
     ),
@@ -321,7 +324,7 @@ REPLANS = [
         best=2, calls=6, refused=[NO_JSON],
     ),
     Branch(
-        "further plans that cannot be read end the strategy", AutonomousStrategy(),
+        "further plans that cannot be read end the strategy", AutonomousStrategy(validate_steps=True),
         [planned("one"), YES, apply(), *[nonsense("replan")] * 3],
         [PLANNED, "one: accepted", f"{AGAIN}: rejected ({NEVER})"],
         best=2, calls=6, refused=[NO_JSON] * 3,
@@ -333,13 +336,13 @@ REPLANS = [
         best=2, calls=9, refused=["steps: step 1 builds on 3, which has no right kernel; 0 or there is none yet"],
     ),
     Branch(
-        "the model cannot be reached for a further plan", AutonomousStrategy(),
+        "the model cannot be reached for a further plan", AutonomousStrategy(validate_steps=True),
         [planned("one"), YES, apply(), silence("replan")],
         [PLANNED, "one: accepted", f"{AGAIN}: rejected ({NOT_REACHED})"],
         best=2, calls=4,
     ),
     Branch(
-        "the user rejects the further plan", AutonomousStrategy(),
+        "the user rejects the further plan", AutonomousStrategy(validate_steps=True),
         [planned("one"), YES, apply(), replanned("two")],
         [PLANNED, "one: accepted", f"{AGAIN}: {UNWANTED}", f"two: {UNWANTED}"],
         decisions=[APPROVE, APPROVE, no()], best=2, calls=4,
@@ -356,12 +359,12 @@ REPLANS = [
 TUNABLE = ("apply_step", rewrite(kernel(2, tunables="matters"), [("matters", [1, 2, 4, 8, 16, 32, 64, 128], 1)]))
 BUDGETS = [
     Branch(
-        "no call is allowed", AutonomousStrategy(),
+        "no call is allowed", AutonomousStrategy(validate_steps=True),
         [], [f"{PLAN}: skipped ({NO_CALLS.format(0)})"], options={"max_calls": 0},
         best=1, calls=0, reason=NO_CALLS.format(0),
     ),
     Branch(
-        "the calls end before the plan is asked for again", AutonomousStrategy(),
+        "the calls end before the plan is asked for again", AutonomousStrategy(validate_steps=True),
         [planned("one")],
         [f"{PLAN}: skipped ({NO_CALLS.format(1)})", f"one: {unwanted('not that')}"], options={"max_calls": 1},
         decisions=[no("not that")], best=1, calls=1, reason=NO_CALLS.format(1),
@@ -387,7 +390,7 @@ BUDGETS = [
         options={"max_calls": 3}, best=1, calls=3, reason=NO_CALLS.format(3),
     ),
     Branch(
-        "the calls end before a further plan", AutonomousStrategy(),
+        "the calls end before a further plan", AutonomousStrategy(validate_steps=True),
         [planned("one"), YES, apply()], [PLANNED, "one: accepted", f"{AGAIN}: skipped ({NO_CALLS.format(3)})"],
         options={"max_calls": 3}, best=2, calls=3, reason=NO_CALLS.format(3),
     ),
@@ -431,12 +434,12 @@ BUDGETS = [
         best=1, calls=1, reason=TIME_IS_UP,
     ),
     Branch(
-        "the target is met by a step: the others stay", AutonomousStrategy(),
+        "the target is met by a step: the others stay", AutonomousStrategy(validate_steps=True),
         [planned("one", "two"), YES, apply()], [PLANNED, "one: accepted", "two: proposed"], options={"target": 1.5},
         best=2, calls=3, reason="the target of 1.5x is met",
     ),
     Branch(
-        "the target is met by the last step: no further plan", AutonomousStrategy(),
+        "the target is met by the last step: no further plan", AutonomousStrategy(validate_steps=True),
         [planned("one"), YES, apply()], [PLANNED, "one: accepted", f"{AGAIN}: skipped (the target of 1.5x is met)"],
         options={"target": 1.5}, best=2, calls=3, reason="the target of 1.5x is met",
     ),

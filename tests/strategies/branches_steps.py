@@ -126,7 +126,8 @@ KEPT_KERNELS = [
         best=1, calls=5,
     ),
     Branch(
-        "keep_neutral=False: no kernel is kept", AutonomousStrategy(with_replanning=False, keep_neutral=False),
+        "keep_neutral=False: no kernel is kept",
+        AutonomousStrategy(validate_steps=True, with_replanning=False, keep_neutral=False),
         [planned("!one", "two"), YES, apply(0.9), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", "two: accepted"],
         best=3, calls=5, keeps_silent={5: [SHOWS + "0.9"]},
@@ -151,7 +152,7 @@ KEPT_KERNELS = [
     ),
     Branch(
         "the first part of a step that builds on a rejected kernel begins with it, the second with the best",
-        AutonomousStrategy(max_replanning=1, breakdown_steps=True),
+        AutonomousStrategy(validate_steps=True, max_replanning=1, breakdown_steps=True),
         [planned("one"), parts(), apply(0.9), replanned("two<3"), parts("a", "b"), YES, apply(2), YES, apply(3)],
         [PLANNED, f"one: rejected ({NOT_FASTER})", REPLANNED, "two: broken down (It fits.)", "a: accepted",
          "b: accepted"],

@@ -51,8 +51,9 @@ def test_every_kind_of_failure_occurs_in_the_table_of_each_strategy(strategy):
 @pytest.mark.parametrize(
     ("strategy", "answers", "purposes"),
     [
+        (AutonomousStrategy(with_replanning=False), [planned("one", "two"), apply(2), apply(3)], ["apply_step"]),
         (
-            AutonomousStrategy(with_replanning=False),
+            AutonomousStrategy(with_replanning=False, validate_steps=True),
             [planned("one", "two"), YES, apply(2), YES, apply(3)],
             ["validate_step", "apply_step"],
         ),
@@ -64,7 +65,13 @@ def test_every_kind_of_failure_occurs_in_the_table_of_each_strategy(strategy):
         (branches_explicit.TWO, [WORTH, apply(2), WORTH, apply(3)], ["worth_step", "apply_step"]),
         (branches_explicit.QUICK, [apply(2), apply(3)], ["apply_step"]),
     ],
-    ids=["autonomous", "autonomous with breakdown", "explicit", "explicit without judgement"],
+    ids=[
+        "autonomous",
+        "autonomous with validation",
+        "autonomous with breakdown",
+        "explicit",
+        "explicit without judgement",
+    ],
 )
 async def test_a_step_that_goes_well_takes_two_calls_of_the_model_at_most(tmp_path, strategy, answers, purposes):
     told, script = await played(tmp_path, strategy, answers, search="brute_force")

@@ -31,7 +31,7 @@ async def changed(directory, *instructions, answers=THREE):
 
 @pytest.mark.parametrize(("allowed", "told_of"), [(2, True), (1, False)])
 async def test_breakdowns_that_are_switched_off_are_told_where_more_are_allowed(tmp_path, allowed, told_of):
-    strategy = AutonomousStrategy(with_replanning=False, max_breakdowns=allowed)
+    strategy = AutonomousStrategy(validate_steps=True, with_replanning=False, max_breakdowns=allowed)
     told, _ = await played(tmp_path, strategy, [planned("one"), NO], problem=FIXED)
     notes = [event.text for event in told.events if isinstance(event, Note)]
     assert ("max_breakdowns changes nothing: set breakdown_steps too" in notes) == told_of
@@ -55,7 +55,10 @@ async def test_at_the_roofline_of_its_memory_nothing_more_is_begun_or_planned(
     monkeypatch.setattr("tui_tuner.strategies.autonomous.roofline", lambda *_: limits)
     further = [] if ends else [YES, apply(3), replanned()]
     told, script = await played(
-        tmp_path, AutonomousStrategy(stop_at=enough), [planned("one", "two"), YES, REACHED, *further], problem=FIXED
+        tmp_path,
+        AutonomousStrategy(validate_steps=True, stop_at=enough),
+        [planned("one", "two"), YES, REACHED, *further],
+        problem=FIXED,
     )
     near = "the best is at 98% of the roofline"
     assert told.step("one").state is StepState.ACCEPTED
@@ -216,7 +219,9 @@ async def test_a_step_that_is_given_up_after_a_kernel_that_was_not_faster_keeps_
 async def test_the_next_plan_is_made_knowing_which_steps_the_user_deleted(tmp_path):
     answers = [planned("one", "two"), NO, replanned()]
     instructions = {1: [DeleteStep(step=4)]}
-    _, script = await played(tmp_path, AutonomousStrategy(), answers, [], instructions, problem=FIXED)
+    _, script = await played(
+        tmp_path, AutonomousStrategy(validate_steps=True), answers, [], instructions, problem=FIXED
+    )
     assert '<step id="4" title="two">\nskipped: deleted by hand\n</step>' in script.prompt(3)
     assert script.prompt(3).count("deleted by hand") == 1
 

@@ -301,7 +301,10 @@ async def test_a_kernel_that_is_not_faster_is_put_back_by_one_prompt_alone_whate
     policy = RetryPolicy(attempts=5)
     slow = [planned("one"), YES, apply(0.9)]
     told, _ = await played(
-        tmp_path / "a", AutonomousStrategy(with_replanning=False, retry_policy=policy), slow, problem=FIXED
+        tmp_path / "a",
+        AutonomousStrategy(validate_steps=True, with_replanning=False, retry_policy=policy),
+        slow,
+        problem=FIXED,
     )
     assert told.finished.model_calls == 3
     told, _ = await played(tmp_path / "b", OnePromptStrategy(retry_policy=policy), [one_prompt(0.9)] * 5, problem=FIXED)
@@ -344,7 +347,7 @@ def test_an_option_that_names_no_class_of_failures_is_refused(final, message):
 async def test_a_transport_error_stands_in_no_prompt(tmp_path):
     answers = [planned("one", "two"), silence("validate_step"), YES, silence("apply_step"), replanned("three"), YES]
     answers += [apply(fail="crash"), silence("apply_step"), replanned()]
-    strategy = AutonomousStrategy(max_replanning=2)
+    strategy = AutonomousStrategy(validate_steps=True, max_replanning=2)
     told, script = await played(tmp_path, strategy, answers, problem=FIXED)
     assert "connection refused" in str(told.plan())
     prompts = [script.prompt(number) for number in range(1, len(script.requests) + 1)]

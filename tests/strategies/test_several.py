@@ -19,7 +19,7 @@ from tui_tuner.strategies.rewriting.failures import RetryPolicy
 from tui_tuner.strategies.single_step import OnePromptStrategy
 from tui_tuner.strategies.steps import Decision
 
-THREE = AutonomousStrategy(with_replanning=False, candidates=3)
+THREE = AutonomousStrategy(validate_steps=True, with_replanning=False, candidates=3)
 ONE_TRY = RetryPolicy(attempts=1)
 SKIP = Decision(action="skip")
 
@@ -41,7 +41,7 @@ def notes(told: Told) -> str:
 
 
 async def test_the_fastest_of_all_is_tuned_and_the_others_are_told_of(tmp_path):
-    strategy = AutonomousStrategy(with_replanning=False, candidates=3, retry_policy=ONE_TRY)
+    strategy = AutonomousStrategy(validate_steps=True, with_replanning=False, candidates=3, retry_policy=ONE_TRY)
     answers = [
         planned("one", "two"),
         YES,
@@ -79,7 +79,7 @@ async def test_each_kernel_is_repaired_within_its_own_tries(tmp_path):
 
 
 async def test_where_none_is_right_the_step_is_rejected_with_the_last_reason(tmp_path):
-    strategy = AutonomousStrategy(with_replanning=False, candidates=2, retry_policy=ONE_TRY)
+    strategy = AutonomousStrategy(validate_steps=True, with_replanning=False, candidates=2, retry_policy=ONE_TRY)
     answers = [planned("one"), YES, idea("a", 2, fail="crash"), idea("b", 2, fail="compile error")]
     told, _ = await played(tmp_path, strategy, answers, search="brute_force")
     assert (told.step("one").state, told.step("one").reason) == ("rejected", "compile error: told by compile error")

@@ -1,11 +1,11 @@
-"""Strategy `autonomous`: the model plans, each step is validated, carried out and measured, and the plan is revised.
+"""Strategy `autonomous`: the model plans, each step is carried out and measured, and the plan is revised.
 
     plan -> next step? --no--> replan? --no--> end
                 |                 ^ |yes
                 v                 |  -> next step
-            validate --no--> dropped
+            validate --no--> dropped              (only where that is asked for)
                 v
-            break down --yes--> parts go to the front, each is validated again
+            break down --yes--> parts go to the front
                 v
             carry out: rewrite, check, measure --> accepted | neutral | rejected
 
@@ -42,15 +42,18 @@ from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.single_step import AdvisedStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
+_VALIDATED_UP_TO = 8
+"""Sessions that began with a wording up to this validate each step, whatever is chosen."""
 ENABLING_FROM = 0.5
 """An enabling step may make the kernel this much slower by itself: down to half the speed."""
 
 
 class AutonomousStrategy(AdvisedStrategy):
-    """The model plans; each step is validated, carried out and measured; the plan is revised.
+    """The model plans; each step is carried out and measured; the plan is revised.
 
     Attributes:
         with_replanning: whether to ask for further steps once the plan is worked through.
+        validate_steps: whether the model judges each of its own steps before it is carried out, in a call of its own.
         breakdown_steps: whether steps that are too large are broken down.
         max_breakdowns: how often a step, and then its parts, may be broken down.
         max_replanning: further plans at most.
@@ -59,6 +62,7 @@ class AutonomousStrategy(AdvisedStrategy):
     """
 
     with_replanning: bool = True
+    validate_steps: bool = False
     breakdown_steps: bool = False
     max_breakdowns: int = Field(default=1, ge=0)
     max_replanning: int = Field(default=3, ge=0)
@@ -195,16 +199,22 @@ class _PlanRun:
         return [*self.outcomes, *(Outcome(step.now(StepState.SKIPPED, reason="deleted by hand")) for step in gone)]
 
     async def do(self, step: Step, to_come: int) -> None:
-        """Validate a step, break it down or carry it out."""
+        """Carry a step out, or break it down; validate it before where that is wanted."""
         intent = self.intents.get(step.id, _Intent())
-        if step.by_user or await self._is_valid(step, intent):
+        if step.by_user or not self._is_judged(intent) or await self._is_valid(step, intent):
             await self._carry_out(step, intent, to_come)
+
+    def _is_judged(self, intent: _Intent) -> bool:
+        wanted = self.strategy.validate_steps or self.session.wording <= _VALIDATED_UP_TO
+        return wanted or self._may_break(intent)
+
+    def _may_break(self, intent: _Intent) -> bool:
+        return self.strategy.breakdown_steps and intent.broken_down < self.strategy.max_breakdowns
 
     async def _is_valid(self, step: Step, intent: _Intent) -> bool:
         """Whether to carry a step out: not if it is no tuning step, and not if its parts are to be instead."""
         session = self.session
-        may_break = self.strategy.breakdown_steps and intent.broken_down < self.strategy.max_breakdowns
-        ask = ask_for_parts if may_break else ask_if_valid
+        ask = ask_for_parts if self._may_break(intent) else ask_if_valid
         try:
             reply = await ask(session, step, self._start(intent).candidate, self.outcomes)
         except ModelFailed as failed:
