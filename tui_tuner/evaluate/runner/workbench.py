@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -17,11 +18,11 @@ from tui_tuner.evaluate.results import Comparison, Determinism, Failure, Failure
 from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
-from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
+from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
-from tui_tuner.evaluate.verify.unseen import ROUNDS, refuse_kept_results
+from tui_tuner.evaluate.verify.unseen import AGAIN, ROUNDS, Unseen
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
@@ -188,31 +189,33 @@ class Workbench:
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu, (data, *others) = self._device.info.cpu_times, fresh
+        cpu, (data, *others), shape = self._device.info.cpu_times, fresh, challenger.shapes[-1]
         changed = next((one for one in others if one.texture is Texture.CHANGED), None)
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
                 inspection = Inspection(lambda: self._check(data, buffers))
                 alike = Inspection(lambda: None, beside=inspection)
                 old_launches = self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike)
-                new_launches = self._timer(
-                    new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection
-                )
+                new_launches = self._timer(new, buffers, shape, "challenger against incumbent", inspection)
                 alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
                 with BESIDE.at_rest():
                     pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
-                self._launch(new, buffers, challenger.shapes[-1], "last check")
+                self._launch(new, buffers, shape, "last check")
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
                 is_faster = low > 1 + delta
                 said = self._determinism(new, buffers, challenger) if is_faster else None
+                behind = old, incumbent.shapes[-1].geometry
+                unseen = Unseen(self._device, self._problem, behind, shape.geometry, self._limit_s)
+                self._say("the same inputs again", DATA_LIMIT_S + 2 * AGAIN * self._limit_s)
+                again_ms = unseen.again_ms(new, buffers) if is_faster else 0.0
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
                 if is_faster:
                     self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
-                    pair = (old, incumbent.shapes[-1].geometry), (new, challenger.shapes[-1].geometry)
-                    refuse_kept_results(self._device, self._problem, *pair, buffers, self._limit_s)
-            self._verify(new, [one for one in others if one is not changed], challenger)
+                    unseen.refuse_kept_results(partial(self._loaded, challenger), data, buffers, again_ms)
+            more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
+            self._verify(new, more, challenger)
         comparison = Comparison(
             ratio=ratio,
             low=low,
