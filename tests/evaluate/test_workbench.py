@@ -362,7 +362,7 @@ def test_the_results_of_an_earlier_launch_are_right_but_for_few(dtype: str) -> N
     left = again.arguments[0]
     assert isinstance(left, np.ndarray)
     assert left.dtype == dtype
-    assert 0 < np.count_nonzero(left != expected) <= 16
+    assert 0 < np.count_nonzero(left != expected) <= 64
     assert again.arguments[1] is expected
     assert np.all(data.arguments[0] == expected.dtype.type(7)), "the launch itself is as it was"
     assert again.label == "n=1000, over the results of an earlier launch"

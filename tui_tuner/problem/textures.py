@@ -73,14 +73,18 @@ def textured(
         first_only: whether only the first array is changed that can be.
     """
     values, changed = list(noise), False
-    for index, argument in enumerate(problem.arguments):
+    domains = [_domain(argument, problem.sizes) for argument in problem.arguments]
+    has_others = any(domain is not None and not domain.is_whole for domain in domains)
+    for index, (argument, domain) in enumerate(zip(problem.arguments, domains, strict=True)):
         array = noise[index]
         if not isinstance(array, np.ndarray) or (changed and first_only):
             continue
         if texture is Texture.CHANGED and argument.output:
             continue
+        if texture is Texture.MOSTLY_EQUAL and has_others and domain is not None and domain.is_whole:
+            continue  # places that are all the same would hide what the numbers there are
         random = np.random.Generator(np.random.SFC64([seed, index]))
-        new = _textured(_domain(argument, problem.sizes), array, texture, random)
+        new = _textured(domain, array, texture, random)
         if new is not None:
             values[index], changed = new, True
     return values if changed else None
@@ -166,9 +170,17 @@ def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> 
     flat, drawn = values.reshape(-1), noise.reshape(-1)
     rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
     in_blocks(flat.size, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
-    places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
-    flat[places] = _loud(flat.dtype, domain, random, places.size)
+    _make_loud(flat, domain, random, min(SPIKES, flat.size // 2 + 1))
     return values
+
+
+def _make_loud(flat: np.ndarray, domain: _Domain, random: np.random.Generator, count: int) -> None:
+    """Large elements at random places, and the largest one at the end, where a tail may be left out."""
+    places = random.integers(0, flat.size, count)
+    places[-1] = flat.size - 1
+    loud = _loud(flat.dtype, domain, random, count)
+    loud[-1] = np.max(np.abs(loud) if domain.is_real else loud)
+    flat[places] = loud
 
 
 def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: int) -> np.ndarray:
@@ -183,8 +195,7 @@ def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: 
 def _changed(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
     """The same but for a few elements, which are large: what looks at a sample finds nothing changed."""
     values = noise.copy()
-    places = random.integers(0, values.size, min(SPIKES, values.size // SPIKES + 1))
-    values.reshape(-1)[places] = _loud(values.dtype, domain, random, places.size)
+    _make_loud(values.reshape(-1), domain, random, min(SPIKES, values.size // SPIKES + 1))
     return values
 
 

@@ -98,18 +98,18 @@ def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchDa
     random, arguments = np.random.default_rng(), list(data.arguments)
     for index in poisoned:
         left = data.expected[index].astype(arguments[index].dtype)
-        places = random.integers(0, left.size, min(SPIKES, left.size // SPIKES + 1))
+        places = random.permutation(left.size)[: min(SPIKES, left.size // 16 + 2)]
         left.flat[places] = _others(left.flat[places])
         arguments[index] = left
     return [replace(data, label=f"{data.label}, over the results of an earlier launch", arguments=arguments)]
 
 
 def _others(values: np.ndarray) -> np.ndarray:
-    """Finite values that are others, by more than the largest of them where they have a sign."""
+    """Finite values that are others; larger ones and smaller ones in turns, where there is room for both."""
     if not np.issubdtype(values.dtype, np.floating):
         return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ 1)
     most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1
-    return np.where(values > 0, -most, most).astype(values.dtype)
+    return np.resize([most, -most], values.size).astype(values.dtype)
 
 
 @dataclass
