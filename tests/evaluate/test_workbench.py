@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.devices.base import Buffers, ClockSample, DeviceFault, KernelArgument
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest
 from tui_tuner.evaluate.runner.server import Runner
@@ -366,6 +366,40 @@ def test_the_results_of_an_earlier_launch_are_right_but_for_few(dtype: str) -> N
     assert again.arguments[1] is expected
     assert np.all(data.arguments[0] == expected.dtype.type(7)), "the launch itself is as it was"
     assert again.label == "n=1000, over the results of an earlier launch"
+
+
+class Guarded(NumpyDevice):
+    """What a kernel reads in front of its arrays faults where their front lies against a guard."""
+
+    guards_end = True
+
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        self.guards_end = guard_end
+        return super().allocate(arguments, restored)
+
+    def reads_before(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        if not self.guards_end:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, "an illegal memory access", fatal=True)
+        as_given(y, x, n)
+        y[0] = np.nan
+        return 1.0
+
+
+def test_what_is_wrong_since_it_reads_in_front_of_an_array_is_told_so(tmp_path: Path) -> None:
+    device = Guarded(given=as_given, wrong=off_by_a_little)
+    device.kernels["early"] = device.reads_before
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    answer = workbench.evaluate(executable("early"), None)
+    assert answer.failure is not None
+    assert answer.failure.in_words == "illegal access: at n=1000: an illegal memory access"
+    assert answer.fatal
+    answer = workbench.evaluate(executable("wrong"), None)
+    assert answer.failure is not None
+    assert answer.failure.kind is FailureKind.WRONG_RESULT
+    assert device.alive <= KEPT, "what was allocated for that is given back"
 
 
 def leaves_numbers_alone(y: np.ndarray, x: np.ndarray, n: int) -> float:

@@ -302,7 +302,7 @@ def _zeros(noise: np.ndarray, domain: _Domain) -> np.ndarray:
 def _tiny(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
     if domain.is_whole or not (domain.is_real or domain.holds_zero()):
         return None
-    return noise * _factor(noise.dtype, Texture.TINY)
+    return np.asarray(noise * _factor(noise.dtype, Texture.TINY))
 
 
 def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:

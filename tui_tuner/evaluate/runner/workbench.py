@@ -14,14 +14,14 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
+from tui_tuner.evaluate.results import Comparison, Timing
 from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
+from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch, failure_of, overrun
 from tui_tuner.evaluate.verify.unseen import AGAIN, ROUNDS, Unseen
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
@@ -114,7 +114,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.evaluate(executable, best_ms)
-            return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
+            return _failed(self._reason(fault, executable), verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
             timing=timing,
             error=max(error, timed_error),
@@ -148,7 +148,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
-            answer = _failed(fault)
+            answer = _failed(self._reason(fault, challenger))
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=answer.failure)
             return ComparisonAnswer(comparison=comparison, fatal=answer.fatal)
 
@@ -161,6 +161,15 @@ class Workbench:
         self._structured = self._fresh(fault.data.index, [data.texture for data in self._structured])[1:]
         self._pin(self._structured)
         return True
+
+    def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
+        """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
+        if isinstance(fault, DeviceFault):
+            return fault
+        data, geometry = fault.data, executable.shapes[fault.data.index].geometry
+        self._say(f"once more at {data.label}", self._limit_s)
+        with self._loaded(executable) as kernel, self._memory.turned(data) as buffers:
+            return overrun(self._device, kernel, geometry, data, buffers, self._limit_s) or fault
 
     def _pin(self, sets: Sequence[LaunchData]) -> None:
         for expected in (array for data in sets for array in data.expected.values()):
@@ -204,10 +213,10 @@ class Workbench:
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
                 is_faster = low > 1 + delta
-                said = self._determinism(new, buffers, challenger) if is_faster else None
+                self._say("the same inputs again", DATA_LIMIT_S + (LAUNCHES + 2 * AGAIN) * self._limit_s)
+                said = determinism(self._device, new, (buffers, shape.geometry), self._limit_s) if is_faster else None
                 behind = old, incumbent.shapes[-1].geometry
                 unseen = Unseen(self._device, self._problem, behind, shape.geometry, self._limit_s)
-                self._say("the same inputs again", DATA_LIMIT_S + 2 * AGAIN * self._limit_s)
                 again_ms = unseen.again_ms(new, buffers) if is_faster else 0.0
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
@@ -238,10 +247,6 @@ class Workbench:
                 self._say(f"verify at {data.label}", self._limit_s)
                 next(running)
                 self._check(data, buffers)
-
-    def _determinism(self, kernel: LoadedKernel, buffers: Buffers, executable: Executable) -> Determinism:
-        self._say("the same inputs again", self._limit_s * LAUNCHES)
-        return determinism(self._device, kernel, (buffers, executable.shapes[-1].geometry), self._limit_s)
 
     def _verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
@@ -342,8 +347,4 @@ class Workbench:
 
 
 def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
-    if isinstance(fault, ResultMismatch):
-        failure = Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
-        return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
-    failure = Failure(kind=fault.kind, message=f"{where}{fault.message}")
-    return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
+    return EvaluationAnswer(failure=failure_of(fault, where), verify_ms=verify_ms, fatal=fault.fatal)
