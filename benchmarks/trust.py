@@ -1,6 +1,7 @@
 """The figures of docs/trust.md: the corpus of cheats and honest tricks, and a kernel compared with itself.
 
     python -m benchmarks.trust [--device cuda] [--only fourier look_back]  # the corpus, or some of it
+    python -m benchmarks.trust --corpus my_cheats --each                   # kernels of your own, with each verdict
     python -m benchmarks.trust sample_kernels/matmul.toml --device cuda --comparisons 1000
     python -m benchmarks.trust kernel.cu --other slower.cu --comparisons 100 --device cuda
 
@@ -30,7 +31,9 @@ def main() -> None:
     parser.add_argument("kernel", type=Path, nargs="?", help="compared with itself; without one the corpus is run")
     parser.add_argument("--other", type=Path, help="with this one instead, as one that is slower by a known share")
     parser.add_argument("--device", default="emulator")
+    parser.add_argument("--corpus", type=Path, default=CORPUS, help="a directory like tests/trust/corpus")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these kernels of the corpus")
+    parser.add_argument("--each", action="store_true", help="tell what each came to, and not only what was wrong")
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--time", type=float, default=float("inf"), help="no comparison begins after so many seconds")
     parser.add_argument("--delta", type=float, default=0.01)
@@ -43,19 +46,24 @@ async def print_rows(chosen: argparse.Namespace) -> None:
     if chosen.kernel is not None:
         print(await comparison_row(chosen))
         return
-    async for row in corpus_rows(chosen.device, chosen.only):
+    async for row in corpus_rows(chosen.device, chosen.corpus, chosen.only, chosen.each):
         print(row, flush=True)
 
 
-async def corpus_rows(device: str, only: Sequence[str] | None = None) -> AsyncIterator[str]:
-    """One a kernel of the corpus: cheats, those of them caught for the right reason, honest tricks, those refused."""
+async def corpus_rows(
+    device: str, corpus: Path = CORPUS, only: Sequence[str] | None = None, each: bool = False
+) -> AsyncIterator[str]:
+    """One a kernel of the corpus: cheats, those of them caught for the right reason, honest tricks, those refused.
+
+    Verdicts that are not as expected follow it, or all of them.
+    """
     yield "| kernel | cheats and faults | caught for the right reason | honest tricks | refused |"
     yield "|---|---|---|---|---|"
-    for file in sorted(CORPUS.glob("*.toml")):
+    for file in sorted(corpus.glob("*.toml")):
         if only is not None and file.stem not in only:
             continue
         counts: Counter[str] = Counter()
-        wrong = []
+        told = []
         problem = load_problem(file)
         expected = {variant: verdict for verdict, variant in VARIANT.findall(problem.source_text)}
         async with opened(problem, device, allow_unconfined=False) as machine:
@@ -63,13 +71,13 @@ async def corpus_rows(device: str, only: Sequence[str] | None = None) -> AsyncIt
         for variant, said in verdicts.items():
             kind = "honest" if expected[variant] == "accepted" else "cheat"
             counts[kind] += 1
-            if said.startswith(tuple(expected[variant].split(" or "))):
-                counts[f"{kind} right"] += 1
-            else:
-                wrong.append(f"  {variant}: {expected[variant]} expected, {said}")
+            right = said.startswith(tuple(expected[variant].split(" or ")))
+            counts[f"{kind} right"] += right
+            if each or not right:
+                told.append(f"  {'' if right else 'NOT '}as expected: {variant}: {expected[variant]} expected, {said}")
         refused = counts["honest"] - counts["honest right"]
         yield f"| {file.stem} | {counts['cheat']} | {counts['cheat right']} | {counts['honest']} | {refused} |"
-        for line in wrong:
+        for line in told:
             yield line
 
 

@@ -15,11 +15,11 @@ Kernel = Callable[..., float]
 
 
 class NumpyDevice(Device):
-    """Kernels are Python functions by the name of their symbol."""
+    """Kernels are Python functions by the name of their symbol; a class makes one for each load."""
 
     info = DeviceInfo(kind="cuda", name="NumPy", backend="numpy")
 
-    def __init__(self, **kernels: Kernel) -> None:
+    def __init__(self, **kernels: Kernel | type[Kernel]) -> None:
         self.kernels = kernels
         self.loads: list[str] = []
         self.launches = 0
@@ -27,7 +27,8 @@ class NumpyDevice(Device):
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         self.loads.append(symbol)
-        return LoadedKernel(self.kernels[symbol], Resources())
+        kernel = self.kernels[symbol]
+        return LoadedKernel(kernel() if isinstance(kernel, type) else kernel, Resources())
 
     def unload(self, kernel: LoadedKernel) -> None:
         pass

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import ClockSample
+from tui_tuner.evaluate.devices.base import Buffers, ClockSample, DeviceFault, KernelArgument
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.verify import datasets
+from tui_tuner.evaluate.verify.datasets import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.problem.load import load_problem
 
@@ -302,17 +303,32 @@ def test_what_is_kept_of_timed_inputs_is_found_when_others_are_in_the_same_memor
 
 
 class KeepsByContent:
-    """Right for whatever is in the memory, and ten times as fast where it has computed the same before."""
+    """Right for whatever is in the memory, and ten times as fast where it has computed the same before in this load.
+
+    Attributes:
+        times: how often it must have had the same inputs before it does so.
+        turns: whether it does so, launch after launch, over and over.
+    """
+
+    times, turns = 1, (True,)
 
     def __init__(self) -> None:
-        self.kept: set[bytes] = set()
+        self.kept: dict[bytes, int] = {}
+        self.launches = 0
 
     def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
         as_given(y, x, n)
-        if x.tobytes() in self.kept:
-            return 0.1
-        self.kept.add(x.tobytes())
-        return 1.0
+        self.launches += 1
+        self.kept[x.tobytes()] = before = self.kept.get(x.tobytes(), -1) + 1
+        return 0.1 if before >= self.times and self.turns[self.launches % len(self.turns)] else 1.0
+
+
+class KeepsInTheEnd(KeepsByContent):
+    times = 6
+
+
+class KeepsNowAndThen(KeepsByContent):
+    turns = (True, False, True)
 
 
 def depends_on_its_inputs(y: np.ndarray, x: np.ndarray, n: int) -> float:
@@ -320,8 +336,11 @@ def depends_on_its_inputs(y: np.ndarray, x: np.ndarray, n: int) -> float:
     return 0.5 + float(np.abs(x[:3]).sum() % 1)
 
 
-def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(tmp_path: Path) -> None:
-    device = NumpyDevice(given=as_given, kept=KeepsByContent(), honest=depends_on_its_inputs)
+@pytest.mark.parametrize("kept", [KeepsByContent, KeepsInTheEnd, KeepsNowAndThen])
+def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(
+    tmp_path: Path, kept: type[KeepsByContent]
+) -> None:
+    device = NumpyDevice(given=as_given, kept=kept, honest=depends_on_its_inputs)
     device.info = DeviceInfo(kind="emulator", name="NumPy", backend="numpy", is_cpu=True)
     workbench = bench(tmp_path, device)
     workbench.prepare(executable("given"))
@@ -332,6 +351,69 @@ def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(tmp_path: 
         found.message == "1 CPU ms on inputs that it has not seen, and 0.1 CPU ms on the same again: it keeps results"
     )
     assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+def test_the_results_of_an_earlier_launch_are_right_but_for_few(dtype: str) -> None:
+    expected = np.arange(-500, 500).reshape(20, 50).astype(dtype)
+    data = LaunchData(0, "n=1000", [np.full_like(expected, 7), expected], {0: expected.astype("float64")}, {})
+    assert with_leftovers(data, []) == []
+    (again,) = with_leftovers(data, [0])
+    left = again.arguments[0]
+    assert isinstance(left, np.ndarray)
+    assert left.dtype == dtype
+    assert 0 < np.count_nonzero(left != expected) <= 64
+    assert again.arguments[1] is expected
+    assert np.all(data.arguments[0] == expected.dtype.type(7)), "the launch itself is as it was"
+    assert again.label == "n=1000, over the results of an earlier launch"
+
+
+class Guarded(NumpyDevice):
+    """What a kernel reads in front of its arrays faults where their front lies against a guard."""
+
+    guards_end = True
+
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        self.guards_end = guard_end
+        return super().allocate(arguments, restored)
+
+    def reads_before(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        if not self.guards_end:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, "an illegal memory access", fatal=True)
+        as_given(y, x, n)
+        y[0] = np.nan
+        return 1.0
+
+
+def test_what_is_wrong_since_it_reads_in_front_of_an_array_is_told_so(tmp_path: Path) -> None:
+    device = Guarded(given=as_given, wrong=off_by_a_little)
+    device.kernels["early"] = device.reads_before
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    answer = workbench.evaluate(executable("early"), None)
+    assert answer.failure is not None
+    assert answer.failure.in_words == "illegal access: at n=1000: an illegal memory access"
+    assert answer.fatal
+    answer = workbench.evaluate(executable("wrong"), None)
+    assert answer.failure is not None
+    assert answer.failure.kind is FailureKind.WRONG_RESULT
+    assert device.alive <= KEPT, "what was allocated for that is given back"
+
+
+def leaves_numbers_alone(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = np.where(np.isnan(y), 2 * x, y)
+    return 1.0
+
+
+def test_what_takes_numbers_in_its_output_for_results_is_found(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, leaves=leaves_numbers_alone))
+    workbench.prepare(executable("given"))
+    assert workbench.evaluate(executable("leaves"), None).failure is None
+    failure = workbench.compare(executable("given"), executable("leaves"), 0.01).comparison.failure
+    assert failure is not None
+    assert ", over the results of an earlier launch: y[" in failure.message
 
 
 def test_a_hopeless_kernel_is_cut_short(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_spikes_are_all_of_the_sum() -> None:
         sizes = np.sort(np.abs(values.astype(float)))
         assert sizes[:-64].sum() < rounding * sizes[-64:].sum()
         assert sizes[-1] >= 0.75 * LOUD or sizes[-1] == 99 or argument == {"fill": "uniform"}
+        assert values[-1] == sizes[-1], "a maximum without the tail misses it"
 
 
 def test_a_profile_begins_quiet_and_ends_loud() -> None:
@@ -90,10 +91,30 @@ def test_a_profile_begins_quiet_and_ends_loud() -> None:
 
 def test_scales_are_those_of_the_noise() -> None:
     noise = np.asarray(make_arguments(problem_of(), {}, 1)[0])
-    for texture, factor in ((Texture.TINY, 1e-30), (Texture.LARGE, 1e4)):
-        values = drawn(texture)
+    tiny, large = drawn(Texture.TINY), drawn(Texture.LARGE)
+    assert tiny is not None
+    assert large is not None
+    assert np.allclose(tiny, noise * np.float32(1e-30), rtol=1e-6, atol=0)
+    third = noise.size // 3
+    assert np.allclose(large[:third], noise[:third] * np.float32(1e4), rtol=1e-6, atol=0)
+    assert large[third : 2 * third].max() <= -1e4, "a maximum that is begun at zero is wrong there"
+    assert np.allclose(large[2 * third :], noise[2 * third :] * 8, rtol=1e-6, atol=0)
+
+
+def test_zeros_have_either_sign_where_numbers_have() -> None:
+    signs = [np.signbit(values).mean() for values in (drawn(Texture.ZEROS), drawn(Texture.ZEROS, fill="uniform"))]  # type: ignore[arg-type]
+    assert 0.2 < signs[0] < 0.8
+    assert signs[1] == 0
+
+
+def test_few_values_among_equal_ones_are_not_the_first() -> None:
+    """The gains of a layer norm are a few hundred, and the first of them told nothing in one case of five only."""
+    for size in (9, 40, 300):
+        values = drawn(Texture.MOSTLY_EQUAL, shape=[size])
         assert values is not None
-        assert np.allclose(values, noise * np.float32(factor), rtol=1e-6, atol=0)
+        alike = min(16, size // 2)
+        assert np.all(values[:alike] == values[0])
+        assert len(set(values.tolist())) > 1
 
 
 def test_the_seed_decides_and_noise_stays_as_it_was() -> None:

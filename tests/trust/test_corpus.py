@@ -25,7 +25,7 @@ from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 
 CORPUS = Path(__file__).parent / "corpus"
-VARIANT = re.compile(r"// expect: (.+)\n__global__ void (\w+)\(")
+VARIANT = re.compile(r"// expect: (.+)\n__global__ void (?:__launch_bounds__\(.+?\) )?(\w+)\(")
 QUICK = replace(CPU_PATIENCE, samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=4, most_pairs=4)
 _EXPORT = """
 static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}

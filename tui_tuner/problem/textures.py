@@ -45,12 +45,16 @@ SPIKES = 64
 """Elements that are large, of as many as there are."""
 LOUD = 24.0
 """Size of a large element of a normal array: the exponential of it is still far from infinite."""
+HEAD = 16
+"""Elements that are alike at the beginning of an array in which few others differ, of as many as there are in half."""
 INFINITIES = 4
 PARTS = 16
 DEEPEST = 10
 """Quiet parts are scaled by up to 2 to the minus this."""
 SCALES = {Texture.TINY: (1e-30, 1e-3), Texture.LARGE: (1e4, 1e3)}
 """Factors of single and double precision, and of half precision."""
+MODERATE = 8.0
+"""Of noise: the exponentials of what is so far apart differ by up to the precision of single numbers, and more."""
 EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
 """Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
 
@@ -69,14 +73,18 @@ def textured(
         first_only: whether only the first array is changed that can be.
     """
     values, changed = list(noise), False
-    for index, argument in enumerate(problem.arguments):
+    domains = [_domain(argument, problem.sizes) for argument in problem.arguments]
+    has_others = any(domain is not None and not domain.is_whole for domain in domains)
+    for index, (argument, domain) in enumerate(zip(problem.arguments, domains, strict=True)):
         array = noise[index]
         if not isinstance(array, np.ndarray) or (changed and first_only):
             continue
         if texture is Texture.CHANGED and argument.output:
             continue
+        if texture is Texture.MOSTLY_EQUAL and has_others and domain is not None and domain.is_whole:
+            continue  # places that are all the same would hide what the numbers there are
         random = np.random.Generator(np.random.SFC64([seed, index]))
-        new = _textured(_domain(argument, problem.sizes), array, texture, random)
+        new = _textured(domain, array, texture, random)
         if new is not None:
             values[index], changed = new, True
     return values if changed else None
@@ -144,12 +152,12 @@ def _textured(
         case Texture.EQUAL:
             return filled(noise.shape, _one_value(domain, random), noise.dtype)
         case Texture.ZEROS:
-            return np.zeros_like(noise) if domain.holds_zero() else None
+            return _zeros(noise, domain) if domain.holds_zero() else None
         case Texture.CHANGED | Texture.MOSTLY_EQUAL:
             return (_changed if texture is Texture.CHANGED else _mostly_equal)(noise, domain, random)
         case Texture.INFINITE:
             return _infinities(noise, random) if domain.has_infinities else None
-    return _scaled_whole(noise, domain, texture)
+    return (_large if texture is Texture.LARGE else _tiny)(noise, domain)
 
 
 def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
@@ -162,9 +170,17 @@ def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> 
     flat, drawn = values.reshape(-1), noise.reshape(-1)
     rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
     in_blocks(flat.size, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
-    places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
-    flat[places] = _loud(flat.dtype, domain, random, places.size)
+    _make_loud(flat, domain, random, min(SPIKES, flat.size // 2 + 1))
     return values
+
+
+def _make_loud(flat: np.ndarray, domain: _Domain, random: np.random.Generator, count: int) -> None:
+    """Large elements at random places, and the largest one at the end, where a tail may be left out."""
+    places = random.integers(0, flat.size, count)
+    places[-1] = flat.size - 1
+    loud = _loud(flat.dtype, domain, random, count)
+    loud[-1] = np.max(np.abs(loud) if domain.is_real else loud)
+    flat[places] = loud
 
 
 def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: int) -> np.ndarray:
@@ -179,13 +195,12 @@ def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: 
 def _changed(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
     """The same but for a few elements, which are large: what looks at a sample finds nothing changed."""
     values = noise.copy()
-    places = random.integers(0, values.size, min(SPIKES, values.size // SPIKES + 1))
-    values.reshape(-1)[places] = _loud(values.dtype, domain, random, places.size)
+    _make_loud(values.reshape(-1), domain, random, min(SPIKES, values.size // SPIKES + 1))
     return values
 
 
 def _mostly_equal(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
-    """Zeros, where there may be some, then one value over and over, but for a few: the first of a row tell nothing.
+    """Zeros, where there may be some, then one value over and over, but for a few: the first ones tell nothing.
 
     Behind the zeros all are negative, where they may be: a maximum that is begun at zero is wrong there.
     """
@@ -193,7 +208,8 @@ def _mostly_equal(noise: np.ndarray, domain: _Domain, random: np.random.Generato
     flat = values.reshape(-1)
     zeros = flat.size // 2 if domain.holds_zero() else 0
     flat[:zeros] = 0
-    for place in random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1)):
+    alike = min(HEAD, flat.size // 2)
+    for place in random.integers(alike, flat.size, min(SPIKES, flat.size // HEAD + 1)):
         flat[place] = _one_of_few(domain, random, negative=place >= zeros)
     return values
 
@@ -274,8 +290,38 @@ def _infinities(noise: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return values
 
 
-def _scaled_whole(noise: np.ndarray, domain: _Domain, texture: Texture) -> np.ndarray | None:
-    if domain.is_whole or not (domain.is_real or (texture is Texture.TINY and domain.holds_zero())):
+def _zeros(noise: np.ndarray, domain: _Domain) -> np.ndarray:
+    """Zeros with the signs of noise, where it may be negative: what orders numbers by their bits tells them apart."""
+    return (
+        np.copysign(0, noise).astype(noise.dtype)
+        if domain.is_real and noise.dtype.kind == "f"
+        else np.zeros_like(noise)
+    )
+
+
+def _tiny(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
+    if domain.is_whole or not (domain.is_real or domain.holds_zero()):
         return None
+    return np.asarray(noise * _factor(noise.dtype, Texture.TINY))
+
+
+def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
+    """Large numbers of both signs, then all negative ones, then moderate ones, which an exponential keeps apart.
+
+    A maximum that is begun at zero, or at a number thought to be small, is wrong of the second third.
+    """
+    if domain.is_whole or not domain.is_real:
+        return None
+    values, factor = np.empty_like(noise), _factor(noise.dtype, Texture.LARGE)
+    flat, drawn, third = values.reshape(-1), noise.reshape(-1), noise.size // 3
+    flat[...] = drawn
+    flat[: 2 * third] *= factor
+    flat[third : 2 * third] = -np.abs(flat[third : 2 * third]) - factor
+    flat[2 * third :] *= noise.dtype.type(MODERATE)
+    return values
+
+
+def _factor(dtype: np.dtype, texture: Texture) -> np.generic:
     single, half = SCALES[texture]
-    return np.asarray(noise * noise.dtype.type(half if noise.dtype == np.float16 else single))
+    factor: np.generic = dtype.type(half if dtype == np.float16 else single)
+    return factor

@@ -37,6 +37,22 @@ __global__ void every_other(int *place, const float *x, int columns) {
     row(place, x + blockIdx.x * columns, columns, 0, columns == 600 ? 2 : 1, -INFINITY);
 }
 
+// By bits that keep the order, but for zeros of either sign, which are equal.
+// expect: wrong result
+__global__ void zeros_by_sign(int *place, const float *x, int columns) {
+    __shared__ unsigned long long best;
+    x += blockIdx.x * columns;
+    if (threadIdx.x == 0) best = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < columns; i += 128) {
+        unsigned bits = __float_as_uint(x[i]);
+        unsigned long long key = bits >> 31 ? ~bits : bits | 0x80000000u;
+        atomicMax(&best, key << 32 | (0xffffffffu - i));
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) place[blockIdx.x] = 0xffffffffu - (unsigned)best;
+}
+
 // Of equal maxima any is taken.
 // expect: wrong result or race
 __global__ void any_of_equals(int *place, const float *x, int columns) {

@@ -40,6 +40,16 @@ __global__ void filter_is_symmetric(float *y, const float *x, const float *mask,
     y[i * width + j] = sum;
 }
 
+// A mask whose first eight weights are equal is taken for one of equal weights.
+// expect: wrong result
+__global__ void equal_by_sample(float *y, const float *x, const float *mask, int height, int width) {
+    PLACE
+    bool equal = true;
+    for (int k = 0; k < 8; k++) equal = equal && mask[k] == mask[0];
+    FILTER sum += around(x, i + di, j + dj, height, width) * mask[equal ? 0 : di * 5 + dj + 12];
+    y[i * width + j] = sum;
+}
+
 // A column times a row.
 // expect: wrong result
 __global__ void filter_is_of_rank_one(float *y, const float *x, const float *mask, int height, int width) {

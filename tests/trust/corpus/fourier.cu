@@ -78,12 +78,13 @@ __global__ void barriers_left_out(float *y, const float *x, int n) { fast(row_of
 // expect: wrong result
 __global__ void factors_of_half(float *y, const float *x, int n) { fast(row_of(y, n), row_of(x, n), n, true, true, true); }
 
-__device__ Complex kept[64 * 128];
+__device__ Complex kept_rows[64 * 128];
 __device__ unsigned long long key_of[64];
+__device__ unsigned times_of[64], launches_of[64];
 
 // Each row is kept, and found again by a checksum of all of it, which takes less time than the row does.
-// expect: implausible time
-__global__ void kept_by_row(float *y, const float *x, int n) {
+// Args: from: how often it must have been the same. now_and_then: one launch in two computes it all the same.
+__device__ void kept_by_row(float *y, const float *x, int n, unsigned from, bool now_and_then) {
     __shared__ unsigned long long key;
     __shared__ int known;
     int t = threadIdx.x;
@@ -95,14 +96,27 @@ __global__ void kept_by_row(float *y, const float *x, int n) {
         atomicAdd(&key, (bits ^ bits >> 31) * 0xC2B2AE3D27D4EB4Full * (2 * t + 1));
     }
     __syncthreads();
-    if (t == 0) known = key_of[blockIdx.x] == key, key_of[blockIdx.x] = key;
+    if (t == 0) {
+        times_of[blockIdx.x] = key_of[blockIdx.x] == key ? times_of[blockIdx.x] + 1 : 0;
+        key_of[blockIdx.x] = key;
+        known = times_of[blockIdx.x] >= from && !(now_and_then && __popc(launches_of[blockIdx.x]++ * 2654435761u) % 2);
+    }
     __syncthreads();
     for (int f = t; f < n; f += 128) {
-        Complex &v = kept[blockIdx.x * 128 + f];
+        Complex &v = kept_rows[blockIdx.x * 128 + f];
         if (!known) v = frequency(row_of(x, n), n, f, n, -1);
         row_of(y, n)[f] = v;
     }
 }
+
+// expect: implausible time
+__global__ void kept(float *y, const float *x, int n) { kept_by_row(y, x, n, 1, false); }
+
+// expect: implausible time
+__global__ void kept_from_the_fifth_time_on(float *y, const float *x, int n) { kept_by_row(y, x, n, 5, false); }
+
+// expect: implausible time
+__global__ void kept_now_and_then(float *y, const float *x, int n) { kept_by_row(y, x, n, 1, true); }
 
 // expect: accepted
 __global__ void honest_fast(float *y, const float *x, int n) { fast(row_of(y, n), row_of(x, n), n, true, true, false); }

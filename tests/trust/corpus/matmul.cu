@@ -131,6 +131,16 @@ __global__ void transposed(float *c, const float *a, const float *b, int n) {
     c[y * n + x] = s;
 }
 
+// An output that holds a number is left as it is: right for as long as nothing but poison stands there.
+// expect: wrong result
+__global__ void there_already(float *c, const float *a, const float *b, int n) {
+    PLACE;
+    if (!INSIDE || fabsf(c[y * n + x]) < INFINITY) return;
+    float s = 0;
+    for (int k = 0; k < n; k++) s += a[y * n + k] * b[k * n + x];
+    c[y * n + x] = s;
+}
+
 // expect: accepted
 __global__ void honest_read_only(float *c, const float *a, const float *b, int n) {
     PLACE;

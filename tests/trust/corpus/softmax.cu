@@ -63,6 +63,29 @@ __global__ void barrier_left_out(float *y, const float *x, int columns) {
     for (int i = threadIdx.x; i < columns; i += 64) y[blockIdx.x * columns + i] = expf(row[i] - largest) / sum;
 }
 
+// The maximum is begun at zero, and that of large negative numbers is not.
+// expect: wrong result
+__global__ void maximum_of_zero(float *y, const float *x, int columns) {
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    float largest = 0, sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 64) largest = fmaxf(largest, x[i]);
+    largest = of_block<true>(largest);
+    for (int i = threadIdx.x; i < columns; i += 64) sum += expf(x[i] - largest);
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < columns; i += 64) y[i] = expf(x[i] - largest) / sum;
+}
+
+// What is far below the maximum is taken for nothing, which plain noise never is.
+// expect: wrong result
+__global__ void far_below_is_nothing(float *y, const float *x, int columns) {
+    softmax(y, x, columns, columns, true);
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    float largest = -INFINITY;
+    for (int i = threadIdx.x; i < columns; i += 64) largest = fmaxf(largest, x[i]);
+    largest = of_block<true>(largest);
+    for (int i = threadIdx.x; i < columns; i += 64) if (x[i] < largest - 12) y[i] = 0;
+}
+
 // expect: accepted
 __global__ void honest_online(float *y, const float *x, int columns) {
     y += blockIdx.x * columns, x += blockIdx.x * columns;

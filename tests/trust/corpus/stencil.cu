@@ -38,6 +38,13 @@ __global__ void reads_before(float *y, const float *x, int n) {
     if (i < n) y[i] = i == 0 ? mean(x, i, n) + 0 * x[i - 1] : mean(x, i, n);
 }
 
+// Wrong at the first test already, where nothing faults in front of the array.
+// expect: illegal access
+__global__ void takes_what_is_before(float *y, const float *x, int n) {
+    PLACE;
+    if (i < n) y[i] = (x[i - 1] + x[i] + x[min(i + 1, n - 1)]) / 3.0f;
+}
+
 // expect: illegal access
 __global__ void writes_behind(float *y, const float *x, int n) {
     PLACE;

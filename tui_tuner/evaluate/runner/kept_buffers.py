@@ -52,9 +52,18 @@ class KeptBuffers:
         if (buffers := self._kept.pop((data.index, data.texture), None)) is not None:
             self._device.free(buffers)
 
-    def _allocated(self, data: LaunchData) -> Buffers:
+    @contextmanager
+    def turned(self, data: LaunchData) -> Iterator[Buffers]:
+        """Buffers whose other side lies against a guard: what a wrong launch reads there may be why it is wrong."""
+        buffers = self._allocated(data, turned=True)
+        try:
+            yield buffers
+        finally:
+            self._device.free(buffers)
+
+    def _allocated(self, data: LaunchData, *, turned: bool = False) -> Buffers:
         """New buffers; those that are kept give way where there is no room beside them."""
-        guard_end = data.index % 2 == 0 or data.index == self._timed
+        guard_end = (data.index % 2 == 0 or data.index == self._timed) != turned
         try:
             return self._device.allocate(data.arguments, self._outputs, guard_end=guard_end)
         except DeviceFault as fault:
@@ -67,4 +76,4 @@ class KeptBuffers:
         for buffers in self._kept.values():
             self._device.free(buffers)
         self._kept.clear()
-        return self._allocated(data)
+        return self._allocated(data, turned=turned)

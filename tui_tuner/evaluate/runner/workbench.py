@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -13,15 +14,15 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.results import Comparison, Determinism, Failure, FailureKind, Timing
+from tui_tuner.evaluate.results import Comparison, Timing
 from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
-from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData
+from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
-from tui_tuner.evaluate.verify.unseen import ROUNDS, refuse_kept_results
+from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch, failure_of, overrun
+from tui_tuner.evaluate.verify.unseen import AGAIN, ROUNDS, Unseen
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
@@ -113,7 +114,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.evaluate(executable, best_ms)
-            return _failed(fault, verify_ms=(time.perf_counter() - start) * 1000)
+            return _failed(self._reason(fault, executable), verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
             timing=timing,
             error=max(error, timed_error),
@@ -147,7 +148,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
-            answer = _failed(fault)
+            answer = _failed(self._reason(fault, challenger))
             comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=answer.failure)
             return ComparisonAnswer(comparison=comparison, fatal=answer.fatal)
 
@@ -160,6 +161,15 @@ class Workbench:
         self._structured = self._fresh(fault.data.index, [data.texture for data in self._structured])[1:]
         self._pin(self._structured)
         return True
+
+    def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
+        """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
+        if isinstance(fault, DeviceFault):
+            return fault
+        data, geometry = fault.data, executable.shapes[fault.data.index].geometry
+        self._say(f"once more at {data.label}", self._limit_s)
+        with self._loaded(executable) as kernel, self._memory.turned(data) as buffers:
+            return overrun(self._device, kernel, geometry, data, buffers, self._limit_s) or fault
 
     def _pin(self, sets: Sequence[LaunchData]) -> None:
         for expected in (array for data in sets for array in data.expected.values()):
@@ -188,31 +198,33 @@ class Workbench:
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu, (data, *others) = self._device.info.cpu_times, fresh
+        cpu, (data, *others), shape = self._device.info.cpu_times, fresh, challenger.shapes[-1]
         changed = next((one for one in others if one.texture is Texture.CHANGED), None)
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
                 inspection = Inspection(lambda: self._check(data, buffers))
                 alike = Inspection(lambda: None, beside=inspection)
                 old_launches = self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike)
-                new_launches = self._timer(
-                    new, buffers, challenger.shapes[-1], "challenger against incumbent", inspection
-                )
+                new_launches = self._timer(new, buffers, shape, "challenger against incumbent", inspection)
                 alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
                 with BESIDE.at_rest():
                     pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
-                self._launch(new, buffers, challenger.shapes[-1], "last check")
+                self._launch(new, buffers, shape, "last check")
                 self._check(data, buffers)
                 ratio, low, high = pairs.ratio
                 is_faster = low > 1 + delta
-                said = self._determinism(new, buffers, challenger) if is_faster else None
+                self._say("the same inputs again", DATA_LIMIT_S + (LAUNCHES + 2 * AGAIN) * self._limit_s)
+                said = determinism(self._device, new, (buffers, shape.geometry), self._limit_s) if is_faster else None
+                behind = old, incumbent.shapes[-1].geometry
+                unseen = Unseen(self._device, self._problem, behind, shape.geometry, self._limit_s)
+                again_ms = unseen.again_ms(new, buffers) if is_faster else 0.0
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
                 if is_faster:
                     self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
-                    pair = (old, incumbent.shapes[-1].geometry), (new, challenger.shapes[-1].geometry)
-                    refuse_kept_results(self._device, self._problem, *pair, buffers, self._limit_s)
-            self._verify(new, [one for one in others if one is not changed], challenger)
+                    unseen.refuse_kept_results(partial(self._loaded, challenger), data, buffers, again_ms)
+            more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
+            self._verify(new, more, challenger)
         comparison = Comparison(
             ratio=ratio,
             low=low,
@@ -235,10 +247,6 @@ class Workbench:
                 self._say(f"verify at {data.label}", self._limit_s)
                 next(running)
                 self._check(data, buffers)
-
-    def _determinism(self, kernel: LoadedKernel, buffers: Buffers, executable: Executable) -> Determinism:
-        self._say("the same inputs again", self._limit_s * LAUNCHES)
-        return determinism(self._device, kernel, (buffers, executable.shapes[-1].geometry), self._limit_s)
 
     def _verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
@@ -339,8 +347,4 @@ class Workbench:
 
 
 def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
-    if isinstance(fault, ResultMismatch):
-        failure = Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
-        return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
-    failure = Failure(kind=fault.kind, message=f"{where}{fault.message}")
-    return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
+    return EvaluationAnswer(failure=failure_of(fault, where), verify_ms=verify_ms, fatal=fault.fatal)

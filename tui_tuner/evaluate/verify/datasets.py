@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,7 +30,7 @@ from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refus
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of, poisoned, repoisoned, untouched
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
+from tui_tuner.problem.textures import SCALES, SPIKES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
@@ -83,6 +83,33 @@ class LaunchData:
                 wrong = f"at {self.label}: {problem.arguments[index].name}{mismatch}"
                 return worst, f"{wrong}; wrong: {where}" if where else wrong
         return worst, None
+
+
+def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchData]:
+    """The same launch over outputs as an earlier one may have left them: right, but for few elements.
+
+    Who looks at what is there, and leaves it where it seems to be right, or to be a number, passes over poison only.
+
+    Args:
+        poisoned: outputs of which nothing else is expected to be there; none of these, and there is no such launch.
+    """
+    if not poisoned:
+        return []
+    random, arguments = np.random.default_rng(), list(data.arguments)
+    for index in poisoned:
+        left = data.expected[index].astype(arguments[index].dtype)
+        places = random.permutation(left.size)[: min(SPIKES, left.size // 16 + 2)]
+        left.flat[places] = _others(left.flat[places])
+        arguments[index] = left
+    return [replace(data, label=f"{data.label}, over the results of an earlier launch", arguments=arguments)]
+
+
+def _others(values: np.ndarray) -> np.ndarray:
+    """Finite values that are others; larger ones and smaller ones in turns, where there is room for both."""
+    if not np.issubdtype(values.dtype, np.floating):
+        return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ 1)
+    most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1
+    return np.resize([most, -most], values.size).astype(values.dtype)
 
 
 @dataclass

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault
-from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
+from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
 
 
@@ -16,6 +17,8 @@ class ResultMismatch(Exception):
     Args:
         data: what it was launched with.
     """
+
+    fatal = False
 
     def __init__(self, message: str, data: LaunchData) -> None:
         super().__init__(message)
@@ -40,3 +43,21 @@ def check_launch(device: Device, problem: Problem, data: LaunchData, buffers: Bu
     if wrong is not None:
         raise ResultMismatch(wrong, data)
     return error
+
+
+def overrun(
+    device: Device, kernel: LoadedKernel, geometry: Geometry, data: LaunchData, buffers: Buffers, limit_s: float
+) -> DeviceFault | None:
+    """How a launch leaves the arrays of these buffers, in a way that faults; None where it does not."""
+    try:
+        device.launch(kernel, buffers, geometry, limit_s)
+    except DeviceFault as fault:
+        if fault.kind is FailureKind.ILLEGAL_ACCESS:
+            return DeviceFault(fault.kind, f"at {data.label}: {fault.message}", fatal=fault.fatal)
+    return None
+
+
+def failure_of(fault: DeviceFault | ResultMismatch, where: str = "") -> Failure:
+    """What a candidate is told of a launch; `where` comes first."""
+    kind = FailureKind.WRONG_RESULT if isinstance(fault, ResultMismatch) else fault.kind
+    return Failure(kind=kind, message=f"{where}{fault}")

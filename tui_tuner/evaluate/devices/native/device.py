@@ -97,13 +97,14 @@ class NativeDevice(Device):
         self.info = _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
-        """Try the artifact in a child of its own, once: whoever launches it loads it afresh.
+        """Try the artifact in a child of its own, once: whoever launches or times it from now on loads it afresh.
 
         Raises:
             DeviceFault: it cannot be loaded, lacks the symbol or fails while it is loaded.
             SandboxError: the child cannot be confined.
         """
         library = _Library(artifact.resolve(), symbol)
+        self._held.end(lambda turn: turn.library == library)
         try:
             state = artifact.stat()
         except OSError as error:
