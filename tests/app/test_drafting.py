@@ -12,7 +12,7 @@ from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, con
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.sessions import time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
-from tui_tuner.evaluate.trials import Trial
+from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import problem_in_text
@@ -109,7 +109,7 @@ def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
         where, long_s = "this processor", 0.3
 
         async def outcome(self, problem, _):
-            return Trial(None, seconds=9.0 if problem.sizes["n"] > 100 else 0.1)
+            return TrialResult(None, seconds=9.0 if problem.sizes["n"] > 100 else 0.1)
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
     assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
@@ -131,7 +131,7 @@ int main()
 """
 
 
-@pytest.mark.parametrize("slow", [Trial("time-out: did not end within 10 s"), Trial(None, seconds=9.0)])
+@pytest.mark.parametrize("slow", [TrialResult("time-out: did not end within 10 s"), TrialResult(None, seconds=9.0)])
 def test_numbers_that_the_source_states_are_made_smaller_where_they_take_long(tmp_path, slow):
     file = tmp_path / "rows.cu"
     file.write_text(STATED)
@@ -140,7 +140,7 @@ def test_numbers_that_the_source_states_are_made_smaller_where_they_take_long(tm
         where, long_s = "the emulator", 1.0
 
         async def outcome(self, problem, _):
-            return Trial(None, seconds=0.1) if problem.sizes else slow
+            return TrialResult(None, seconds=0.1) if problem.sizes else slow
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held()).problem
     assert (held.sizes, held.tests[0].sizes) == ({"N": 4096}, {"N": 4096})
@@ -159,7 +159,7 @@ def test_a_size_at_which_outputs_are_no_number_is_given_up(tmp_path):
 
         async def outcome(self, problem, tests):
             n = {**problem.sizes, **tests[0].sizes}["n"]
-            return Trial(None, no_numbers=frozenset({"to"} if n % 128 else ()))
+            return TrialResult(None, no_numbers=frozenset({"to"} if n % 128 else ()))
 
     held = asyncio.run(Amending(file, problem_of(file), Odd()).held())
     assert held.problem.tests[0].sizes == {"n": 4096}

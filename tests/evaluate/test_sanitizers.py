@@ -15,11 +15,11 @@ from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import Build, Comparison, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import (
     Executable,
-    Finding,
     RunnerAnswer,
     RunnerRequest,
     SanitizeAnswer,
     SanitizeRequest,
+    ToolFinding,
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy
@@ -78,7 +78,7 @@ def _named(name: str) -> tuple[Candidate, Configuration]:
 class Tools:
     """A builder and a runner that answer by the kernel's source."""
 
-    answers: dict[str, Finding]
+    answers: dict[str, ToolFinding]
     told: list[str] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
     unbuilt: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Tools:
     async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         assert isinstance(request, SanitizeRequest)
         self.asked += [(tool, request.executable.artifact) for tool in request.tools]
-        finding = self.answers.get(request.executable.artifact, Finding())
+        finding = self.answers.get(request.executable.artifact, ToolFinding())
         return SanitizeAnswer(findings=dict.fromkeys(request.tools, finding))
 
     def sanitizers(self, *tools: str) -> Sanitizers:
@@ -112,20 +112,20 @@ def _accusations(tools: Tools, *names: str) -> list[Failure | None]:
 
 
 def test_who_is_found_guilty_is_accused_and_looked_at_once() -> None:
-    tools = Tools({"racy": Finding(failure=RACE)})
+    tools = Tools({"racy": ToolFinding(failure=RACE)})
     assert _accusations(tools, "racy", "honest", "racy") == [RACE, None, RACE]
     assert tools.asked == [("racecheck", name) for name in ("racy", "given", "honest")]
     assert tools.told == []
 
 
 def test_a_tool_that_accuses_the_kernel_as_given_judges_nobody() -> None:
-    tools = Tools({"racy": Finding(failure=RACE), "given": Finding(failure=RACE)})
+    tools = Tools({"racy": ToolFinding(failure=RACE), "given": ToolFinding(failure=RACE)})
     assert _accusations(tools, "racy", "racy") == [None, None]
     assert tools.told == ["the kernel as given does not pass racecheck: a race: others are not judged by racecheck"]
 
 
 def test_a_tool_that_cannot_say_anything_is_told_once_and_accuses_nobody() -> None:
-    tools = Tools({name: Finding(unknown="it is not there") for name in ("one", "other")})
+    tools = Tools({name: ToolFinding(unknown="it is not there") for name in ("one", "other")})
     assert _accusations(tools, "one", "other") == [None, None]
     assert tools.told == ["kernels are accepted without racecheck: it is not there"]
 
@@ -140,7 +140,7 @@ def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_gi
 
 
 def test_a_source_that_does_not_build_where_ours_is_put_before_it_is_not_refused() -> None:
-    tools = Tools({"late": Finding(failure=RACE)}, unbuilt=("own",))
+    tools = Tools({"late": ToolFinding(failure=RACE)}, unbuilt=("own",))
     watching = tools.sanitizers()
     watching.tools = {"ordercheck": "late-blocks"}
     assert asyncio.run(watching.accusation(_named("own"))) is None

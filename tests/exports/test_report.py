@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.exports import ToldRun, told_run
-from tui_tuner.exports.blocks import Code, Paragraph, Table, as_html, as_markdown
+from tui_tuner.exports.blocks import CodeBlock, Paragraph, Table, as_html, as_markdown
 from tui_tuner.exports.plots import plots_of, roofline_of
 from tui_tuner.exports.run_report import report_blocks, report_title
 from tui_tuner.resources import samples_directory
@@ -60,7 +60,7 @@ def test_a_report_is_one_file_that_loads_nothing(page: str, told: ToldRun) -> No
 
 
 def test_words_of_a_model_stay_words(told: ToldRun) -> None:
-    blocks = [Paragraph(HOSTILE), Table([HOSTILE], [[HOSTILE]]), Code(HOSTILE, f"````\n{HOSTILE}", "diff")]
+    blocks = [Paragraph(HOSTILE), Table([HOSTILE], [[HOSTILE]]), CodeBlock(HOSTILE, f"````\n{HOSTILE}", "diff")]
     html, markdown = as_html(HOSTILE, blocks), as_markdown(HOSTILE, blocks)
 
     assert loads(html) == []

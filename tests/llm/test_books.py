@@ -5,7 +5,7 @@ import pytest
 from tests.llm.fakes import FakeBackend
 from tests.llm.wires import REQUEST
 from tui_tuner.llm import Chunk, Message, Request, Usage
-from tui_tuner.llm.errors import BrokenOff, Site
+from tui_tuner.llm.errors import BrokenOff, Service
 from tui_tuner.llm.prices import (
     FREE,
     Counts,
@@ -72,7 +72,7 @@ def test_the_worst_case_covers_prompt_schema_and_the_whole_reply_limit() -> None
 
 
 async def test_a_reply_that_broke_off_is_booked_by_estimate() -> None:
-    backend = FakeBackend([Chunk("x" * 30), Chunk(thinking="y" * 30), BrokenOff("cut", Site("fake", ""))])
+    backend = FakeBackend([Chunk("x" * 30), Chunk(thinking="y" * 30), BrokenOff("cut", Service("fake", ""))])
 
     with pytest.raises(BrokenOff) as caught:
         await complete(backend, REQUEST)
@@ -82,7 +82,7 @@ async def test_a_reply_that_broke_off_is_booked_by_estimate() -> None:
 
 async def test_a_call_that_failed_before_its_first_word_is_not_booked() -> None:
     with pytest.raises(BrokenOff) as caught:
-        await complete(FakeBackend([BrokenOff("cut", Site("fake", ""))]), REQUEST)
+        await complete(FakeBackend([BrokenOff("cut", Service("fake", ""))]), REQUEST)
 
     assert caught.value.usage is None
 

@@ -10,7 +10,7 @@ import pytest
 from tests.llm.fakes import FakeBackend, said
 from tui_tuner.errors import UserError
 from tui_tuner.llm import Message, Reply, Request, Stop, Usage
-from tui_tuner.llm.errors import Site, TransportError
+from tui_tuner.llm.errors import Service, TransportError
 from tui_tuner.llm.replay import NOTICE, CachedBackend
 from tui_tuner.llm.streams import complete
 from tui_tuner.memory import KeptReplies
@@ -98,7 +98,7 @@ async def test_what_is_cut_refused_or_empty_is_not_kept(store: KeptReplies, scri
 
 async def test_a_reply_that_broke_off_is_not_kept_and_the_question_counts_as_not_answered(store: KeptReplies) -> None:
     await keep(store, "kept")
-    error = TransportError("gone", Site("m", "nowhere"))
+    error = TransportError("gone", Service("m", "nowhere"))
     backend = FakeBackend([said("half")[0], error], said("whole"))
     backend.name = "other"
     cached = CachedBackend(backend, store, SETTINGS)

@@ -7,10 +7,10 @@ import pytest
 from tests.llm.fakes import FakeBackend, said
 from tests.llm.wires import REQUEST
 from tui_tuner.llm import Chunk
-from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Site, TransportError
+from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Service, TransportError
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend, complete
 
-SITE = Site("fake", "http://localhost")
+SITE = Service("fake", "http://localhost")
 FAST = BackoffPolicy(base_s=0.001)
 
 

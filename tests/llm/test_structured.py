@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tests.llm.fakes import FakeCall
 from tui_tuner.llm import Message, Reply, Request, Stop, Usage
-from tui_tuner.llm.errors import Site, Unreachable
+from tui_tuner.llm.errors import Service, Unreachable
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.llm.typed import schema_of
 
@@ -262,7 +262,7 @@ async def test_exhausted_attempts_raise_with_the_last_faults_the_conversation_an
 
 async def test_a_fault_below_the_reply_passes_through() -> None:
     async def call(_: Request) -> Reply:
-        raise Unreachable("no", Site("fake", ""))
+        raise Unreachable("no", Service("fake", ""))
 
     with pytest.raises(Unreachable):
         await ask(call, REQUEST, Plan)

@@ -4,7 +4,7 @@ from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Failure, FailureKind, Resources, Timing
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts.ranking import (
-    MeasuredConfiguration,
+    RankedEvaluation,
     column_facts,
     effect_facts,
     failures,
@@ -20,19 +20,15 @@ from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
 NAMES = ["a", "text"]
 
 
-def timed(a: int, milliseconds: float, text: str = "x,y", **facts: object) -> MeasuredConfiguration:
+def timed(a: int, milliseconds: float, text: str = "x,y", **facts: object) -> RankedEvaluation:
     timing = Timing(median=milliseconds, low=milliseconds * 0.99, high=milliseconds * 1.01, samples=10)
     configuration = {"a": a, "text": text}
-    return MeasuredConfiguration(
-        Evaluation(candidate="c", configuration=configuration, timing=timing, **facts), round=a
-    )
+    return RankedEvaluation(Evaluation(candidate="c", configuration=configuration, timing=timing, **facts), round=a)
 
 
-def failed(a: int, message: str, kind: FailureKind = FailureKind.LAUNCH) -> MeasuredConfiguration:
+def failed(a: int, message: str, kind: FailureKind = FailureKind.LAUNCH) -> RankedEvaluation:
     failure = Failure(kind=kind, message=message)
-    return MeasuredConfiguration(
-        Evaluation(candidate="c", configuration={"a": a, "text": "x"}, failure=failure), round=1
-    )
+    return RankedEvaluation(Evaluation(candidate="c", configuration={"a": a, "text": "x"}, failure=failure), round=1)
 
 
 def test_the_fastest_come_first_with_the_round_that_proposed_them():
@@ -49,9 +45,7 @@ def test_what_is_left_out_is_told():
 def test_a_column_stands_where_some_row_knows_something():
     resources = Resources(registers=40, spill_bytes=0, shared_bytes=1024)
     plain = timed(1, 2.0, resources=resources, share=0.5)
-    held = MeasuredConfiguration(
-        plain.evaluation, 1, Occupancy(2, 16, 64, ("registers", "warps")), Waves(300, 264, 2, 0.1)
-    )
+    held = RankedEvaluation(plain.evaluation, 1, Occupancy(2, 16, 64, ("registers", "warps")), Waves(300, 264, 2, 0.1))
     lines = ranking([held, timed(2, 4.0)], ["a"], 10).splitlines()
     assert lines[0] == "rank,ms,round,a,registers,spilled_bytes,shared_bytes,occupancy,waves,of_roofline"
     assert lines[1] == "1,2,1,1,40,0,1024,25% by registers+warps,1.14,50%"
@@ -147,7 +141,7 @@ def test_switches_that_were_compared_at_one_position_of_another_are_named():
 
 def test_columns_are_explained_where_they_stand():
     plain = timed(1, 2.0)
-    held = MeasuredConfiguration(plain.evaluation, 1, Occupancy(2, 16, 64, ("warps",)), None)
+    held = RankedEvaluation(plain.evaluation, 1, Occupancy(2, 16, 64, ("warps",)), None)
     assert column_facts([plain]) == ""
     assert column_facts([held, plain]).startswith("; occupancy is the share")
     assert "waves" not in column_facts([held, plain])

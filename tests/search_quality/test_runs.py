@@ -10,7 +10,7 @@ from tests.recorded.caches import write_cache
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.bench_search import marks, means, space_result
-from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, carry_out, check_strategy, run_all
+from tui_tuner.lab.runs import BenchmarkTask, TaskResult, carry_out, check_strategy, run_all
 from tui_tuner.lab.scores import RecordedSpace, load, recorded_space
 
 FIRST = 8.0
@@ -110,8 +110,8 @@ def test_a_strategy_that_does_not_exist_or_lacks_its_model_is_refused():
 
 
 def test_the_results_of_a_data_set_are_means_over_its_runs(data):
-    def run(strategy: str, seed: int, *found: float | None, failure: str = "") -> BenchmarkRun:
-        return BenchmarkRun(BenchmarkTask(data, strategy, seed, 3), found, failure, seconds=2.0)
+    def run(strategy: str, seed: int, *found: float | None, failure: str = "") -> TaskResult:
+        return TaskResult(BenchmarkTask(data, strategy, seed, 3), found, failure, seconds=2.0)
 
     runs = [run("a", 0, 4.0, 1.0), run("a", 1, 4.0, None, 2.0), run("b", 0, failure="broken")]
     result = space_result(data, ["a", "b"], runs, 3)

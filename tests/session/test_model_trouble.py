@@ -9,7 +9,7 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened,
 from tui_tuner.errors import ModelError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Backend, Chunk, Request, Usage
-from tui_tuner.llm.errors import Site, Unreachable
+from tui_tuner.llm.errors import Service, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.session.run_directory import RunDirectory, open_run
@@ -30,7 +30,7 @@ class Failing(ScriptedModel):
         if self.failures > 0:
             self.failures -= 1
             self.requests.append(request)
-            error = Unreachable("no connection", Site("fake", "gpu-box:11434"))
+            error = Unreachable("no connection", Service("fake", "gpu-box:11434"))
             error.usage = Usage(cost=0.25)
             raise error
         async for chunk in super().stream(request):

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Chunk, Request, Stop, Usage
-from tui_tuner.llm.errors import Site, Unreachable
+from tui_tuner.llm.errors import Service, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.session.plan import Ask
@@ -39,7 +39,7 @@ class Talkative(ScriptedModel):
         if self.hangs:
             await asyncio.Event().wait()
         if self.fails:
-            raise Unreachable("no connection", Site("fake", ""))
+            raise Unreachable("no connection", Service("fake", ""))
         yield Chunk(text=ANSWER[:9])
         await asyncio.sleep(0)
         yield Chunk(text=ANSWER[9:], stop=Stop.COMPLETE, usage=Usage(900, 60, 0.5))

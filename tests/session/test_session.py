@@ -24,7 +24,7 @@ from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
-from tui_tuner.llm.errors import BrokenOff, Site
+from tui_tuner.llm.errors import BrokenOff, Service
 from tui_tuner.session.events import (
     DeviceReady,
     EvaluationFinished,
@@ -165,7 +165,7 @@ async def test_a_reply_that_breaks_off_in_the_middle_of_a_character_costs_the_qu
     class BreaksOff(ScriptedModel):
         async def stream(self, request: Request) -> AsyncIterator[Chunk]:
             yield Chunk(text="half a pair: \ud83d")
-            raise BrokenOff("the connection was lost", Site("scripted", ""))
+            raise BrokenOff("the connection was lost", Service("scripted", ""))
 
     run = new_run(tmp_path)
     events = await all_events(session_of(run, FakeEvaluator(run.problem), BreaksOff()))
@@ -355,7 +355,7 @@ class UnreachableModel(ScriptedModel):
     """Nobody answers."""
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        raise BrokenOff("nobody answers", Site("scripted", "http://127.0.0.1:1"))
+        raise BrokenOff("nobody answers", Service("scripted", "http://127.0.0.1:1"))
         yield Chunk(text="")
 
 

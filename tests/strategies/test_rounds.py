@@ -16,7 +16,7 @@ from tests.strategies.world import Script, Told, World, assert_replay_tells_the_
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
 from tui_tuner.journal.reading import FILE
 from tui_tuner.llm import Chunk, Request, Stop, Usage
-from tui_tuner.llm.errors import Site, TransportError
+from tui_tuner.llm.errors import Service, TransportError
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import Configuration
@@ -27,7 +27,7 @@ from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.round_question import reply_type
-from tui_tuner.strategies.rounds import Progress
+from tui_tuner.strategies.rounds import RoundProgress
 from tui_tuner.strategies.single_step import LlmSearchStrategy
 
 ROOM = 1600
@@ -44,8 +44,8 @@ def timing(milliseconds: float, spread: float = 0.01) -> Timing:
     return Timing(median=milliseconds, low=low, high=high, samples=10)
 
 
-def progress(*bests: float | None, first: float | None = 10.0, **options: object) -> Progress:
-    made = Progress(RoundOptions.model_validate(options), None if first is None else timing(first))
+def progress(*bests: float | None, first: float | None = 10.0, **options: object) -> RoundProgress:
+    made = RoundProgress(RoundOptions.model_validate(options), None if first is None else timing(first))
     for best in bests:
         made.round_done(None if best is None else timing(best))
     return made
@@ -154,7 +154,7 @@ async def test_a_reply_that_breaks_off_loses_nothing_that_had_arrived(tmp_path):
     class Broken(Streaming):
         async def stream(self, request: Request) -> AsyncIterator[Chunk]:
             yield Chunk(text=reply(MIDDLING, BEST)[:-20])
-            raise TransportError("connection lost", Site("scripted", "nowhere"))
+            raise TransportError("connection lost", Service("scripted", "nowhere"))
 
     run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(seeds=0, max_rounds=1), "max_evaluations": 2})
     world = World(run.problem)
@@ -169,7 +169,7 @@ async def test_a_model_whose_every_reply_breaks_off_is_of_use_as_long_as_somethi
         async def stream(self, request: Request) -> AsyncIterator[Chunk]:
             self.requests.append(request)
             yield Chunk(text=reply(proposal(64, 2 * len(self.requests)), BEST)[:-20])
-            raise TransportError("it exited with 3", Site("scripted", "nowhere"))
+            raise TransportError("it exited with 3", Service("scripted", "nowhere"))
 
     options = {**rounds(seeds=0, max_rounds=2), "max_evaluations": 4}
     run = new_run(tmp_path, LlmSearchStrategy(), **options)

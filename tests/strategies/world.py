@@ -15,7 +15,7 @@ from tests.session.fakes import PROBLEM, SOURCE, FakeEvaluator
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind
 from tui_tuner.journal import recall
 from tui_tuner.llm import Chunk, Request, Stop, Usage
-from tui_tuner.llm.errors import Site, TransportError
+from tui_tuner.llm.errors import Service, TransportError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Problem, Value
@@ -96,7 +96,7 @@ def worth(answer: bool = True, reason: str = "It fits.", *, already_done: bool =
     return json.dumps({"worth_doing": answer, "already_done": already_done, "reason": reason})
 
 
-UNREACHABLE = TransportError("connection refused", Site("scripted", "nowhere"))
+UNREACHABLE = TransportError("connection refused", Service("scripted", "nowhere"))
 
 
 class World(FakeEvaluator):

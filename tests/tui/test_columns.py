@@ -134,7 +134,7 @@ async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explain
 
 
 def test_the_help_of_the_benchmarks_explains_every_column() -> None:
-    assert columns_help(EVALUATION_COLUMNS) in (BenchmarksPane(KernelView()).HELP or "")
+    assert columns_help(EVALUATION_COLUMNS) in (BenchmarksPane(KernelView(), "=").HELP or "")
     assert all(column.explanation for column in EVALUATION_COLUMNS)
 
 

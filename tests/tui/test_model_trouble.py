@@ -129,7 +129,7 @@ async def _never() -> SessionSetup:
 async def test_a_hint_is_set_off_from_what_failed_in_the_question_and_at_the_end(started: Started) -> None:
     told = "nobody answers\n  start the model"
     trouble = ModelTrouble(purpose="plan", model="m", reason=told)
-    line = QuestionLine()
+    line = QuestionLine("=", "q")
     line.ask(trouble, "")
     assert "nobody answers; start the model" in str(line.render())
     end = events.SessionFinished(status="failed", reason=told, evaluations=0, model_calls=0)

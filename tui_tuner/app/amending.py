@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.trials import Trial, Trials
+from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
@@ -213,7 +213,7 @@ class Amending:
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
         return (said, *more)
 
-    def _unbuilt(self, written: Written, trial: Trial) -> Written:
+    def _unbuilt(self, written: Written, trial: TrialResult) -> Written:
         """The draft as it is, where the compiler is at fault; of a kernel that lacks headers nothing is to be had.
 
         Raises:
@@ -239,7 +239,7 @@ class Amending:
         line = next(iter(reason.splitlines()), "no reason")
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
-    def _refused(self, trial: Trial) -> ProblemError:
+    def _refused(self, trial: TrialResult) -> ProblemError:
         hint = f"write the draft with: {self._init}, correct it, and start again: {_needed(trial)}"
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
         empty = _unfilled(self._first.problem)
@@ -255,7 +255,7 @@ def _unfilled(problem: Problem) -> list[str]:
     return [name for name in constants_of_host(problem.source_text) if name not in filled]
 
 
-def _needed(trial: Trial) -> str:
+def _needed(trial: TrialResult) -> str:
     reason = trial.reason or ""
     if any(words in reason for words in ("past the end", "before the start", "belongs to no argument")):
         return "shape says how large an array is, low and high what numbers are in it"

@@ -136,17 +136,17 @@ def changed(options: SessionOptions, chosen: argparse.Namespace, *, rounds: bool
 
 def told_by(chosen: argparse.Namespace) -> Layer:
     """What the command line sets of the settings."""
-    from tui_tuner.settings.layers import Layer, Place
+    from tui_tuner.settings.layers import Layer, SettingPlace
 
     session = changes(chosen)
-    places: dict[KeyPath, Place] = {("session", name): Place(name=flag_of(name)) for name in session}
+    places: dict[KeyPath, SettingPlace] = {("session", name): SettingPlace(name=flag_of(name)) for name in session}
     if getattr(chosen, "set", None):
         session["strategy_options"] = dict(chosen.set)
-        places["session", "strategy_options"] = Place(name="--set")
+        places["session", "strategy_options"] = SettingPlace(name="--set")
     rounds = given_of((option.name for option in ROUND_OPTIONS if hasattr(chosen, "initial_batch_size")), chosen)
     if rounds:
         session["rounds"] = rounds
-    places.update({("session", "rounds", name): Place(name=flag_of(name)) for name in rounds})
+    places.update({("session", "rounds", name): SettingPlace(name=flag_of(name)) for name in rounds})
     return Layer({"session": session} if session else {}, places)
 
 

@@ -37,7 +37,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
-from tui_tuner.evaluate.site import Builds, Site
+from tui_tuner.evaluate.site import ArtifactBuilder, Site
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
@@ -54,7 +54,7 @@ class LocalEvaluator:
         self._site = site or ThisMachine(options)
         self._places = Places(self._site.first, options.log)
         self._programs = MeasuredPrograms()
-        self._builder: Builds | None = None
+        self._builder: ArtifactBuilder | None = None
         self._profiler: Profiler | None = None
         self._device: DeviceInfo | None = None
         self._roofline: Roofline | None = None
@@ -289,7 +289,7 @@ class LocalEvaluator:
             said = f"{timing.dropped} times were dropped, since the device was held down; it has cooled{at}"
         self._troubles.append(said)
 
-    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: Builds) -> str:
+    async def _build_ours(self, candidate: Candidate, device: DeviceInfo, builder: ArtifactBuilder) -> str:
         build = await builder.build(candidate, {}, [])
         if build.artifact is None:
             message = "" if build.failure is None else build.failure.message
@@ -299,7 +299,7 @@ class LocalEvaluator:
             )
         return build.artifact
 
-    async def _measure_ceilings(self, device: DeviceInfo, builder: Builds) -> DeviceInfo:
+    async def _measure_ceilings(self, device: DeviceInfo, builder: ArtifactBuilder) -> DeviceInfo:
         """The device with its measured ceilings, where it is one that has some; from then on it checks by itself."""
         if not kind_named(device.kind).has_ceilings:
             return device
@@ -309,7 +309,7 @@ class LocalEvaluator:
         await self._places.open(ChecksRequest(artifact=checks))
         return measured
 
-    async def _ceilings(self, device: DeviceInfo, builder: Builds) -> DeviceInfo:
+    async def _ceilings(self, device: DeviceInfo, builder: ArtifactBuilder) -> DeviceInfo:
         artifact = await self._build_ours(ceilings_candidate(), device, builder)
         moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
         try:

@@ -66,7 +66,7 @@ class OtherPlace:
     device: str
 
 
-class Builds(Protocol):
+class ArtifactBuilder(Protocol):
     """What builds configurations; see `Builder.build`."""
 
     async def build(self, candidate: Candidate, configuration: Configuration, options: Sequence[str] = ()) -> Build:
@@ -82,7 +82,7 @@ class Tools:
         profiler: of what is built; None where there are no tools for that, or they are not wanted.
     """
 
-    builder: Builds
+    builder: ArtifactBuilder
     toolchain: str
     sandbox: str
     jobs: int

@@ -13,7 +13,7 @@ from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import Builds
+from tui_tuner.evaluate.site import ArtifactBuilder
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
@@ -21,7 +21,7 @@ from tui_tuner.problem.model import Language, Problem, Test
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialResult:
     """What came of a trial.
 
     Attributes:
@@ -56,7 +56,7 @@ class Trials:
         self._options = replace(options, device="emulator" if is_emulated else language, profile=False)
         self._site = ThisMachine(self._options)
         self._device: DeviceInfo | None = None
-        self._builder: Builds | None = None
+        self._builder: ArtifactBuilder | None = None
 
     async def __aenter__(self) -> Trials:
         return self
@@ -67,7 +67,7 @@ class Trials:
         await self._site.first.close()
         await self._site.close()
 
-    async def outcome(self, problem: Problem, tests: Sequence[Test]) -> Trial:
+    async def outcome(self, problem: Problem, tests: Sequence[Test]) -> TrialResult:
         """Run the kernel as given at tests, as every candidate would be, and see whether that can be checked.
 
         Args:
@@ -82,24 +82,26 @@ class Trials:
         configuration = given.default_configuration
         shapes = launch_shapes(given, configuration, trial, device)
         if isinstance(shapes, Failure):
-            return Trial(shapes.message)
+            return TrialResult(shapes.message)
         build = await builder.build(given, configuration, trial.kernel.compiler_options)
         if build.artifact is None:
             failure = build.failure
-            return Trial("" if failure is None else f"{failure.message}\n{failure.detail}".strip(), is_built=False)
+            return TrialResult(
+                "" if failure is None else f"{failure.message}\n{failure.detail}".strip(), is_built=False
+            )
         executable = Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
         began = time.monotonic()
         try:
             answer = await self._site.first.ask(RehearsalRequest(problem=trial, baseline=executable))
         except RunnerDied as died:
-            return Trial(f"{died.failure.kind}: {died.failure.message}")
+            return TrialResult(f"{died.failure.kind}: {died.failure.message}")
         except UserError as error:
-            return Trial(error.message)
+            return TrialResult(error.message)
         if not isinstance(answer, RehearsalAnswer):
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-        return Trial(answer.reason, seconds=time.monotonic() - began, no_numbers=frozenset(answer.no_numbers))
+        return TrialResult(answer.reason, seconds=time.monotonic() - began, no_numbers=frozenset(answer.no_numbers))
 
-    async def _ready(self, problem: Problem) -> tuple[Builds, DeviceInfo]:
+    async def _ready(self, problem: Problem) -> tuple[ArtifactBuilder, DeviceInfo]:
         if self._builder is None or self._device is None:
             selection, _ = await self._site.chosen(problem)
             choice = selection.first

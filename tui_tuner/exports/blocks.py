@@ -25,7 +25,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Points:
+class FactList:
     """A list of facts, a line each."""
 
     facts: Sequence[str]
@@ -40,7 +40,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeBlock:
     """A text as it is, folded away below its title.
 
     Attributes:
@@ -64,7 +64,7 @@ class Plot:
     svg: str
 
 
-Block = Heading | Paragraph | Points | Table | Code | Plot
+Block = Heading | Paragraph | FactList | Table | CodeBlock | Plot
 
 
 def as_markdown(title: str, blocks: Sequence[Block]) -> str:
@@ -78,13 +78,13 @@ def _markdown(block: Block) -> str:
             return f"## {_plain(block.text)}"
         case Paragraph():
             return _plain(block.text)
-        case Points():
+        case FactList():
             return "\n".join(f"- {_plain(fact)}" for fact in block.facts)
         case Table():
             lines = [f"| {' | '.join(map(_plain, row))} |" for row in (block.head, *block.rows)]
             lines.insert(1, f"|{'---|' * len(block.head)}")
             return "\n".join(lines)
-        case Code():
+        case CodeBlock():
             text = clean(block.text).rstrip("\n")
             fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
             summary = f"<details><summary>{_escaped(block.title)}</summary>"
@@ -118,7 +118,7 @@ def _html(block: Block) -> str:
             return f"<h2>{escape(_one_line(block.text))}</h2>"
         case Paragraph():
             return f"<p>{escape(_one_line(block.text))}</p>"
-        case Points():
+        case FactList():
             return f"<ul>{''.join(f'<li>{escape(_one_line(fact))}</li>' for fact in block.facts)}</ul>"
         case Table():
             head = "".join(f"<th>{escape(_one_line(cell))}</th>" for cell in block.head)
@@ -126,7 +126,7 @@ def _html(block: Block) -> str:
                 f"<tr>{''.join(f'<td>{escape(_one_line(cell))}</td>' for cell in row)}</tr>" for row in block.rows
             )
             return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-        case Code():
+        case CodeBlock():
             lines = clean(block.text).rstrip("\n").split("\n")
             text = "\n".join(_coloured(line) if block.language == "diff" else escape(line) for line in lines)
             return f"<details><summary>{escape(_one_line(block.title))}</summary><pre>{text}</pre></details>"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tui_tuner.exports import ToldRun
-from tui_tuner.exports.blocks import Block, Code, Heading, Paragraph, Points, Table
+from tui_tuner.exports.blocks import Block, CodeBlock, FactList, Heading, Paragraph, Table
 from tui_tuner.exports.plots import plots_of
 from tui_tuner.exports.summary import steps_of
 from tui_tuner.format import (
@@ -62,11 +62,11 @@ def _found(told: ToldRun) -> Iterator[Block]:
         yield Paragraph(f"A library computes the same: {outcome.library.against(outcome.best)}.")
     if (found := told.diagnosis) is not None:
         yield Paragraph(f"What holds the best back: {found.cause}")
-        yield Points(found.facts)
+        yield FactList(found.facts)
     if told.problem.is_compiled:
         yield from _tuned(told)
     elif outcome.best.as_written:
-        yield Code("The best configuration, ready to paste", outcome.best.as_written, "python")
+        yield CodeBlock("The best configuration, ready to paste", outcome.best.as_written, "python")
 
 
 def _tuned(told: ToldRun) -> Iterator[Block]:
@@ -77,7 +77,9 @@ def _tuned(told: ToldRun) -> Iterator[Block]:
     shared = f"{launched.shared_bytes} bytes of dynamic shared memory"
     yield Paragraph(f"Launched at {sizes} with grid {launched.grid}, block {launched.block} and {shared}.")
     source = told.problem.kernel.source
-    yield Code(f"The tuned kernel, ready to paste ({source})", best_text(told.run.problem, told.best, outcome), "cpp")
+    yield CodeBlock(
+        f"The tuned kernel, ready to paste ({source})", best_text(told.run.problem, told.best, outcome), "cpp"
+    )
 
 
 def _tried(told: ToldRun) -> Iterator[Block]:
@@ -119,7 +121,7 @@ def _diffs(told: ToldRun) -> Iterator[Block]:
                 best = event.candidate
             case events.CandidateProposed(candidate=Candidate() as candidate) if candidate.source != best.source:
                 title = f"Step {event.step}, {titles.get(event.step, '')}: what it changes"
-                yield Code(title, _diff(best.source, candidate.source), "diff")
+                yield CodeBlock(title, _diff(best.source, candidate.source), "diff")
 
 
 def _diff(before: str, after: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.lab.dataset_example import (
     ComparedConfiguration,
-    Fault,
+    FailureNote,
     MeasuredConfiguration,
     Origin,
     OutcomeOfReply,
@@ -215,8 +215,8 @@ def _told(step: Step) -> StepOutcome:
     return StepOutcome(title=step.title, state=step.state, reason=step.reason, factor=step.factor)
 
 
-def _fault(failure: Failure | None) -> Fault | None:
-    return None if failure is None else Fault(kind=failure.kind, message=failure.message)
+def _fault(failure: Failure | None) -> FailureNote | None:
+    return None if failure is None else FailureNote(kind=failure.kind, message=failure.message)
 
 
 class Attribution:

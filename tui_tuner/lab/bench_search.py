@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.lab import RANDOM
-from tui_tuner.lab.runs import BenchmarkRun, BenchmarkTask, check_strategy, run_all
+from tui_tuner.lab.runs import BenchmarkTask, TaskResult, check_strategy, run_all
 from tui_tuner.lab.scores import Estimate, RecordedSpace, estimate, load, mean_of, recorded_space
 from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, METHODS, MODEL_METHODS
 from tui_tuner.text import clean, say
@@ -58,7 +58,7 @@ def marks(evaluations: int) -> list[int]:
 
 
 def space_result(
-    data: RecordedSpace, strategies: Sequence[str], runs: Sequence[BenchmarkRun], evaluations: int
+    data: RecordedSpace, strategies: Sequence[str], runs: Sequence[TaskResult], evaluations: int
 ) -> SpaceResult:
     """The scores of the strategies that have a run on this data set."""
     landscape = load(data).landscape
@@ -139,7 +139,7 @@ def _tasks(chosen: argparse.Namespace, data: Sequence[RecordedSpace], strategies
     ]
 
 
-def _told(runs: Iterator[BenchmarkRun], chosen: argparse.Namespace, pairs: int) -> Iterator[BenchmarkRun]:
+def _told(runs: Iterator[TaskResult], chosen: argparse.Namespace, pairs: int) -> Iterator[TaskResult]:
     """The runs, each told on standard error when it is done."""
     total = pairs * chosen.repeats
     for count, run in enumerate(runs, start=1):
@@ -151,7 +151,7 @@ def _told(runs: Iterator[BenchmarkRun], chosen: argparse.Namespace, pairs: int) 
 
 
 def _results(
-    chosen: argparse.Namespace, data: Sequence[RecordedSpace], strategies: Sequence[str], runs: Sequence[BenchmarkRun]
+    chosen: argparse.Namespace, data: Sequence[RecordedSpace], strategies: Sequence[str], runs: Sequence[TaskResult]
 ) -> BenchmarkResults:
     found = [
         space_result(one, strategies, [run for run in runs if run.task.data == one], chosen.evaluations) for one in data

@@ -26,7 +26,7 @@ class TurnOfTalk(_Part):
     content: str
 
 
-class Fault(_Part):
+class FailureNote(_Part):
     """Why something was not measured."""
 
     kind: FailureKind
@@ -48,7 +48,7 @@ class MeasuredConfiguration(_Part):
     ms: float | None = None
     low: float | None = None
     high: float | None = None
-    failure: Fault | None = None
+    failure: FailureNote | None = None
     registers: int | None = None
     spill_bytes: int | None = None
     shared_bytes: int | None = None
@@ -60,7 +60,7 @@ class ComparedConfiguration(_Part):
 
     configuration: Configuration
     factor: Factor
-    failure: Fault | None = None
+    failure: FailureNote | None = None
 
 
 class StepOutcome(_Part):

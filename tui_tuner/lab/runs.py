@@ -53,7 +53,7 @@ class BenchmarkTask:
 
 
 @dataclass(frozen=True)
-class BenchmarkRun:
+class TaskResult:
     """What came of a task.
 
     Attributes:
@@ -85,15 +85,15 @@ def check_strategy(name: str, llm: str | None) -> None:
             raise SettingsError(error.message, hint=f"strategies: {known}, or all without a model: all") from None
 
 
-def carry_out(task: BenchmarkTask) -> BenchmarkRun:
+def carry_out(task: BenchmarkTask) -> TaskResult:
     """Run a task to its end; what fails is told in the result, so that others go on."""
     began = time.monotonic()
     try:
-        run = BenchmarkRun(task, tuple(asyncio.run(_found(task))))
+        run = TaskResult(task, tuple(asyncio.run(_found(task))))
     except UserError as error:
-        run = BenchmarkRun(task, failure=str(error))
+        run = TaskResult(task, failure=str(error))
     except Exception as error:  # one search that breaks ends no benchmark
-        run = BenchmarkRun(task, failure=f"{type(error).__name__}: {error}")
+        run = TaskResult(task, failure=f"{type(error).__name__}: {error}")
     return replace(run, seconds=time.monotonic() - began)
 
 
@@ -120,7 +120,7 @@ async def _by_method(task: BenchmarkTask) -> list[float | None]:
     return found
 
 
-def run_all(tasks: Sequence[BenchmarkTask], jobs: int) -> Iterator[BenchmarkRun]:
+def run_all(tasks: Sequence[BenchmarkTask], jobs: int) -> Iterator[TaskResult]:
     """The runs as they come to their end, in any order; with one job in this very process."""
     if jobs == 1:
         yield from map(carry_out, tasks)
@@ -134,11 +134,11 @@ def run_all(tasks: Sequence[BenchmarkTask], jobs: int) -> Iterator[BenchmarkRun]
         executor.shutdown(cancel_futures=True)
 
 
-def _result_of(future: Future[BenchmarkRun], task: BenchmarkTask) -> BenchmarkRun:
+def _result_of(future: Future[TaskResult], task: BenchmarkTask) -> TaskResult:
     try:
         return future.result()
     except BrokenProcessPool:
-        return BenchmarkRun(task, failure="the process that ran it died")
+        return TaskResult(task, failure="the process that ran it died")
 
 
 async def _by_session(task: BenchmarkTask) -> list[float | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, is_loopback, shown
-from tui_tuner.llm.errors import Site, TransportError, connection_fault, status_fault
+from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, usage
 from tui_tuner.llm.streams import Pace, guarded
 from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, Ladder, worded
@@ -71,7 +71,7 @@ class AnthropicBackend:
         self._model, self._pace = model, pace
         self._temperature = settings.temperature
         self._ladder = Ladder(settings.structured)
-        self._site = Site("anthropic", shown(url), (key,))
+        self._service = Service("anthropic", shown(url), (key,))
         self._client = anthropic.AsyncAnthropic(
             api_key=key,
             base_url=url,
@@ -92,7 +92,7 @@ class AnthropicBackend:
         await self._client.close()
 
     def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
-        return guarded(self._chunks(request, way), self._site, self._pace, self._translate)
+        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
 
     async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         stop: Stop | None = None
@@ -138,12 +138,12 @@ class AnthropicBackend:
         if isinstance(error, anthropic.APIStatusError):
             status = error.status_code
             inside = _STATUS_INSIDE.get(error.type or "") if status == 200 else status
-            return status_fault(self._site, inside, str(error.body or error.message), error.response.headers)
+            return status_fault(self._service, inside, str(error.body or error.message), error.response.headers)
         if isinstance(error, anthropic.APIConnectionError):
-            return connection_fault(self._site, error.__cause__ or error)
+            return connection_fault(self._service, error.__cause__ or error)
         if isinstance(error, anthropic.APIError):
-            return status_fault(self._site, None, error.message)
-        return connection_fault(self._site, error)
+            return status_fault(self._service, None, error.message)
+        return connection_fault(self._service, error)
 
 
 def _typed(schema: dict[str, Any], way: Way) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Sequence
 
 from tui_tuner.llm import Chunk, Message, Request, Stop
-from tui_tuner.llm.errors import BrokenOff, ServerFault, Site, TransportError, Unreachable
+from tui_tuner.llm.errors import BrokenOff, ServerFault, Service, TransportError, Unreachable
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.streams import Pace, closing, guarded
 from tui_tuner.llm.typed import in_words
@@ -43,12 +43,12 @@ class CommandBackend:
         self._fenced = fenced
         program = os.path.basename(self._argv[0])  # noqa: PTH119 (a name, not a path to work with)
         self.name = f"command:{program}"
-        self._site = Site("command", program)
+        self._service = Service("command", program)
         self._pace = Pace(limit_s, limit_s)
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk]:
         """Run the program and yield what it writes; see `Backend.stream`."""
-        return guarded(self._chunks(request), self._site, self._pace, self._translate)
+        return guarded(self._chunks(request), self._service, self._pace, self._translate)
 
     async def aclose(self) -> None:
         """Do nothing: no process outlives its call."""
@@ -70,9 +70,9 @@ class CommandBackend:
         finally:
             await _end(child, feeding, errors)
         if status != 0:
-            raise ServerFault("the program failed", self._site, status=status, body=complaint)
+            raise ServerFault("the program failed", self._service, status=status, body=complaint)
         if not said:
-            raise BrokenOff("the program wrote nothing", self._site, body=complaint)
+            raise BrokenOff("the program wrote nothing", self._service, body=complaint)
         yield Chunk(stop=Stop.COMPLETE, usage=estimated_usage(self.name, request, "".join(said)))
 
     async def _start(self) -> Child:
@@ -81,7 +81,7 @@ class CommandBackend:
         try:
             return await start(program)
         except OSError as error:
-            raise Unreachable("the program cannot be started", self._site, body=str(error)) from None
+            raise Unreachable("the program cannot be started", self._service, body=str(error)) from None
 
     async def _output(self, child: Child) -> AsyncGenerator[str]:
         assert child.output is not None  # noqa: S101 (was opened as a pipe)
@@ -89,14 +89,14 @@ class CommandBackend:
         while piece := await child.output.read(_PIECE):
             size += len(piece)
             if size > _MOST_OUTPUT:
-                raise BrokenOff(f"the program wrote more than {_MOST_OUTPUT} bytes", self._site)
+                raise BrokenOff(f"the program wrote more than {_MOST_OUTPUT} bytes", self._service)
             if text := decoder.decode(piece):
                 yield text
         if rest := decoder.decode(b"", final=True):
             yield rest
 
     def _translate(self, error: Exception) -> TransportError | None:
-        return BrokenOff("the pipe broke", self._site, body=str(error)) if isinstance(error, OSError) else None
+        return BrokenOff("the pipe broke", self._service, body=str(error)) if isinstance(error, OSError) else None
 
 
 def render(messages: Sequence[Message]) -> str:

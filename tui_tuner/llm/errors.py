@@ -35,20 +35,22 @@ _TOO_LONG = (
 _OUT_OF_CREDIT = ("insufficient_quota", "credit balance")
 
 
-def status_fault(site: Site, status: int | None, body: str, headers: Mapping[str, str] | None = None) -> TransportError:
+def status_fault(
+    service: Service, status: int | None, body: str, headers: Mapping[str, str] | None = None
+) -> TransportError:
     """Return the error for a refusal with this HTTP status (None: unknown) and this body."""
     said = body.lower()
     if status == 413 or (status not in (429, 401, 403) and any(words in said for words in _TOO_LONG)):
-        return ContextTooLong("the prompt is too long for the model", site, status=status, body=body)
+        return ContextTooLong("the prompt is too long for the model", service, status=status, body=body)
     if status in (401, 402, 403) or any(words in said for words in _OUT_OF_CREDIT):
-        return KeyRefused("the key or the account was refused", site, status=status, body=body)
+        return KeyRefused("the key or the account was refused", service, status=status, body=body)
     if status == 429:
         wait = _retry_after(headers or {})
-        return RateLimited("too many requests", site, status=status, body=body, retry_after=wait)
+        return RateLimited("too many requests", service, status=status, body=body, retry_after=wait)
     if status is not None and 300 <= status < 500 and status not in (408, 409, 425):
         ways = refused_ways(status, body)
-        return RequestRefused("the request was refused", site, status=status, body=body, ways=ways)
-    return ServerFault("the server failed", site, status=status, body=body)
+        return RequestRefused("the request was refused", service, status=status, body=body, ways=ways)
+    return ServerFault("the server failed", service, status=status, body=body)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -65,7 +67,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def connection_fault(site: Site, error: BaseException) -> TransportError | None:
+def connection_fault(service: Service, error: BaseException) -> TransportError | None:
     """Return the error for a failed connection or an unreadable stream; None if it is neither.
 
     Kinds are told by class name, since httpx and httpx2 have the same names and unrelated classes.
@@ -73,11 +75,11 @@ def connection_fault(site: Site, error: BaseException) -> TransportError | None:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     what = f"{type(error).__name__}: {error}"
     if kinds & {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "ConnectionError"}:
-        return Unreachable("no connection", site, body=what)
+        return Unreachable("no connection", service, body=what)
     if kinds & {"TimeoutException", "APITimeoutError", "TimeoutError"}:
-        return ModelTimedOut("no answer within the time limit", site, body=what)
+        return ModelTimedOut("no answer within the time limit", service, body=what)
     if kinds & {"HTTPError", "StreamError", "APIConnectionError", "EndOfStream", "OSError", "ValueError"}:
-        return BrokenOff("the connection broke off", site, body=what)
+        return BrokenOff("the connection broke off", service, body=what)
     return None
 
 
@@ -85,7 +87,7 @@ _EXCERPT = 300
 
 
 @dataclass(frozen=True)
-class Site:
+class Service:
     """Whom an adapter talks to.
 
     Attributes:
@@ -104,7 +106,7 @@ class TransportError(Exception):
 
     Args:
         reason: what happened, in a few words.
-        site: whom we talked to.
+        service: whom we talked to.
         status: HTTP status or exit status, where there is one.
         body: what the provider said; kept as a short, cleaned excerpt without keys.
 
@@ -114,13 +116,13 @@ class TransportError(Exception):
 
     retryable: ClassVar[bool] = False
 
-    def __init__(self, reason: str, site: Site, *, status: int | None = None, body: str = "") -> None:
-        self.reason = redact(clean(reason), secrets=site.secrets)
-        self.provider = site.provider
-        self.endpoint = site.endpoint
+    def __init__(self, reason: str, service: Service, *, status: int | None = None, body: str = "") -> None:
+        self.reason = redact(clean(reason), secrets=service.secrets)
+        self.provider = service.provider
+        self.endpoint = service.endpoint
         self.status = status
         # Redacted before it is cut: half a key would no longer look like one.
-        self.body = " ".join(redact(clean(body), secrets=site.secrets).split())[:_EXCERPT]
+        self.body = " ".join(redact(clean(body), secrets=service.secrets).split())[:_EXCERPT]
         self.usage: Usage | None = None
         super().__init__(str(self))
 
@@ -153,9 +155,15 @@ class RateLimited(TransportError):
     retryable = True
 
     def __init__(
-        self, reason: str, site: Site, *, status: int | None = None, body: str = "", retry_after: float | None = None
+        self,
+        reason: str,
+        service: Service,
+        *,
+        status: int | None = None,
+        body: str = "",
+        retry_after: float | None = None,
     ) -> None:
-        super().__init__(reason, site, status=status, body=body)
+        super().__init__(reason, service, status=status, body=body)
         self.retry_after = retry_after
 
 
@@ -189,11 +197,11 @@ class RequestRefused(TransportError):
     def __init__(
         self,
         reason: str,
-        site: Site,
+        service: Service,
         *,
         status: int | None = None,
         body: str = "",
         ways: frozenset[Way] = frozenset(),
     ) -> None:
-        super().__init__(reason, site, status=status, body=body)
+        super().__init__(reason, service, status=status, body=body)
         self.ways = ways

@@ -13,7 +13,7 @@ import httpx
 
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, Message, ModelSettings, Request, Stop, Usage, Way, is_loopback, shown
-from tui_tuner.llm.errors import ContextTooLong, Site, TransportError, connection_fault, status_fault
+from tui_tuner.llm.errors import ContextTooLong, Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
 from tui_tuner.llm.streams import Pace, closing, guarded
 from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
@@ -49,7 +49,7 @@ class OllamaBackend:
         self._temperature = settings.temperature
         self._ladder = Ladder(settings.structured, forces_tools=False)
         self._pace = pace
-        self._site = Site("ollama", shown(url))
+        self._service = Service("ollama", shown(url))
         self._loaded_checked = False
         self._client = ollama.AsyncClient(
             host=url,
@@ -67,7 +67,7 @@ class OllamaBackend:
         await self._client.close()  # type: ignore[no-untyped-call]
 
     def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
-        return guarded(self._chunks(request, way), self._site, self._pace, self._translate)
+        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
 
     async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         # The model does not see the grammar, and its template may show only a part of a tool.
@@ -98,7 +98,8 @@ class OllamaBackend:
         window = self.context_tokens or self._num_ctx
         room = window - prompt
         if room < min(request.max_tokens, _LEAST_REPLY):
-            raise ContextTooLong(f"about {prompt} tokens of prompt leave no room in a context of {window}", self._site)
+            reason = f"about {prompt} tokens of prompt leave no room in a context of {window}"
+            raise ContextTooLong(reason, self._service)
         options: dict[str, Any] = {"num_ctx": self._num_ctx, "num_predict": min(request.max_tokens, room)}
         return options if self._temperature is None else {**options, "temperature": self._temperature}
 
@@ -114,7 +115,7 @@ class OllamaBackend:
             raise self._cut(f"the server read only {prompt} tokens of the prompt and dropped the rest", prompt, reply)
 
     def _cut(self, reason: str, prompt: int, reply: int) -> ContextTooLong:
-        error = ContextTooLong(f"{reason}; raise context_tokens or shorten the kernel", self._site)
+        error = ContextTooLong(f"{reason}; raise context_tokens or shorten the kernel", self._service)
         error.usage = usage(self.name, Counts(prompt, reply))
         return error
 
@@ -142,8 +143,8 @@ class OllamaBackend:
 
         if isinstance(error, ollama.ResponseError):
             status = error.status_code if error.status_code > 0 else None
-            return status_fault(self._site, status, str(error.error))
-        return connection_fault(self._site, error)
+            return status_fault(self._service, status, str(error.error))
+        return connection_fault(self._service, error)
 
 
 def _pieces(message: ollama.Message, calls: Calls) -> Iterator[Chunk]:

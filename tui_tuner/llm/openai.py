@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_of, is_loopback, shown
-from tui_tuner.llm.errors import Site, TransportError, connection_fault, status_fault
+from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
 from tui_tuner.llm.streams import Pace, guarded
 from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
@@ -79,7 +79,7 @@ class OpenAIBackend:
         self._model, self._dialect, self._pace = model, dialect, pace
         self._temperature = settings.temperature
         self._ladder = Ladder(settings.structured)
-        self._site = Site(dialect.provider, shown(dialect.base_url), (key,) if key else ())
+        self._service = Service(dialect.provider, shown(dialect.base_url), (key,) if key else ())
         local = is_loopback(dialect.base_url)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
@@ -99,7 +99,7 @@ class OpenAIBackend:
         await self._client.close()
 
     def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
-        return guarded(self._chunks(request, way), self._site, self._pace, self._translate)
+        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
 
     async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         stop: Stop | None = None
@@ -150,12 +150,12 @@ class OpenAIBackend:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            return status_fault(self._site, error.status_code, error.response.text, error.response.headers)
+            return status_fault(self._service, error.status_code, error.response.text, error.response.headers)
         if isinstance(error, openai.APIConnectionError):
-            return connection_fault(self._site, error.__cause__ or error)
+            return connection_fault(self._service, error.__cause__ or error)
         if isinstance(error, openai.APIError):
-            return status_fault(self._site, _status_inside(error), f"{error.message} {error.body or ''}")
-        return connection_fault(self._site, error)
+            return status_fault(self._service, _status_inside(error), f"{error.message} {error.body or ''}")
+        return connection_fault(self._service, error)
 
 
 def _pieces(delta: ChoiceDelta, calls: Calls) -> Iterator[Chunk]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, Usage
-from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Site, TransportError
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Service, TransportError
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.log import fields
 
@@ -85,7 +85,7 @@ class RetryingBackend:
                         chunk = await anext(chunks, None)
                 except TimeoutError:
                     reason = f"no whole reply within {self._policy.limit_s:g} s"
-                    raise ModelTimedOut(reason, Site(self.name, "")) from None
+                    raise ModelTimedOut(reason, Service(self.name, "")) from None
                 # The true size of the context is known only after a call.
                 self.context_tokens = self._backend.context_tokens
                 if chunk is None:
@@ -202,7 +202,7 @@ async def closing(items: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T]]:
 
 
 async def guarded(
-    chunks: AsyncIterator[Chunk], site: Site, pace: Pace, translate: Callable[[Exception], TransportError | None]
+    chunks: AsyncIterator[Chunk], service: Service, pace: Pace, translate: Callable[[Exception], TransportError | None]
 ) -> AsyncGenerator[Chunk]:
     """Yield the chunks of an adapter under the promises of `Backend.stream`.
 
@@ -219,7 +219,7 @@ async def guarded(
                 stopped = stopped or chunk.stop is not None
                 yield chunk
     except TimeoutError:
-        raise ModelTimedOut("the model fell silent", site) from None
+        raise ModelTimedOut("the model fell silent", service) from None
     except TransportError:
         raise
     except Exception as error:
@@ -229,7 +229,7 @@ async def guarded(
         # The client's own error may hold the request with its key: it must not be chained.
         raise known from None
     if not stopped:
-        raise BrokenOff("the reply ended without a stop reason", site)
+        raise BrokenOff("the reply ended without a stop reason", service)
 
 
 async def paced(chunks: AsyncIterator[Chunk], pace: Pace) -> AsyncGenerator[Chunk]:

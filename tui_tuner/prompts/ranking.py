@@ -195,7 +195,7 @@ _EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class MeasuredConfiguration:
+class RankedEvaluation:
     """An evaluation and what is known about it besides.
 
     Attributes:
@@ -216,7 +216,7 @@ class MeasuredConfiguration:
         return float("inf") if timing is None else timing.median
 
 
-def ranking(measured: Sequence[MeasuredConfiguration], names: Sequence[str], most: int) -> str:
+def ranking(measured: Sequence[RankedEvaluation], names: Sequence[str], most: int) -> str:
     """The fastest as comma-separated values, with a line on what is left out.
 
     Args:
@@ -238,7 +238,7 @@ def ranking(measured: Sequence[MeasuredConfiguration], names: Sequence[str], mos
     return "\n".join(lines)
 
 
-def failures(measured: Sequence[MeasuredConfiguration], names: Sequence[str]) -> str:
+def failures(measured: Sequence[RankedEvaluation], names: Sequence[str]) -> str:
     """What failed, a line a reason: how many, what they have that nothing right has, and examples."""
     groups: defaultdict[str, list[Configuration]] = defaultdict(list)
     for one in measured:
@@ -250,13 +250,13 @@ def failures(measured: Sequence[MeasuredConfiguration], names: Sequence[str]) ->
     return "\n".join(f"{reason} ({len(some)}): {_described(some, right, names)}" for reason, some in groups.items())
 
 
-def column_facts(measured: Sequence[MeasuredConfiguration]) -> str:
+def column_facts(measured: Sequence[RankedEvaluation]) -> str:
     """What the columns of the ranking mean that are not obvious; empty where it has none of them."""
     timed = [one for one in measured if one.evaluation.timing is not None]
     return "".join(f"; {_MEANT[column]}" for column in _MEANT if any(_COLUMNS[column](one) for one in timed))
 
 
-def noise(measured: Sequence[MeasuredConfiguration]) -> str:
+def noise(measured: Sequence[RankedEvaluation]) -> str:
     """How exact the times are: half of the 95 % interval in the middle of them."""
     widths = [_half_width(one.evaluation.timing) for one in measured if one.evaluation.timing is not None]
     if not widths:
@@ -304,27 +304,27 @@ def _word(value: Value) -> str:
     return f'"{text}"' if "," in text else text
 
 
-def _registers(one: MeasuredConfiguration) -> str:
+def _registers(one: RankedEvaluation) -> str:
     return count(one.evaluation.resources.registers)
 
 
-def _spilled(one: MeasuredConfiguration) -> str:
+def _spilled(one: RankedEvaluation) -> str:
     return count(one.evaluation.resources.spill_bytes)
 
 
-def _shared_bytes(one: MeasuredConfiguration) -> str:
+def _shared_bytes(one: RankedEvaluation) -> str:
     return count(one.evaluation.resources.shared_bytes)
 
 
-def _occupancy(one: MeasuredConfiguration) -> str:
+def _occupancy(one: RankedEvaluation) -> str:
     return "" if one.occupancy is None else f"{one.occupancy.fraction:.0%} by {'+'.join(one.occupancy.limiters)}"
 
 
-def _waves(one: MeasuredConfiguration) -> str:
+def _waves(one: RankedEvaluation) -> str:
     return "" if one.waves is None else f"{one.waves.blocks / one.waves.resident:.3g}"
 
 
-def _share(one: MeasuredConfiguration) -> str:
+def _share(one: RankedEvaluation) -> str:
     return share(one.evaluation.share)
 
 

@@ -76,7 +76,7 @@ class SearchClient:
         self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured, devices, fitting)
         self.process: SearchProcess | None = None
         self._own_process = SearchProcess()
-        self._source: Source | None = None
+        self._source: BatchSource | None = None
         self._untold = 0
         self.reason = ""
 
@@ -196,7 +196,7 @@ class SearchTask:
     offered: Sequence[Configuration] = ()
 
 
-class Source(Protocol):
+class BatchSource(Protocol):
     """Gives batches, takes their results."""
 
     @property

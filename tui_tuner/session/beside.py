@@ -19,7 +19,7 @@ WantedT = TypeVar("WantedT", bound=Told)
 CUT_OFF = "the session ended before the answer came"
 
 
-class Beside(ABC, Generic[WantedT]):
+class SideRequests(ABC, Generic[WantedT]):
     """Does one kind of thing that the user wants, and shows again what was recorded of it.
 
     Attributes:

@@ -9,14 +9,14 @@ from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.journal.recall import Recall
 from tui_tuner.session import events
-from tui_tuner.session.beside import Beside
+from tui_tuner.session.beside import SideRequests
 from tui_tuner.session.evaluations import KernelBench
 from tui_tuner.session.plan import Compare, Emit, Inbox
 
 _NOT_YET = "nothing is measured yet"
 
 
-class Pairs(Beside[Compare]):
+class Pairs(SideRequests[Compare]):
     """Compares on the session's device, also once the session is over, until it is closed.
 
     Args:

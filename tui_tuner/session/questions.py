@@ -15,7 +15,7 @@ from tui_tuner.llm import Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.prompts import render
 from tui_tuner.session import events
-from tui_tuner.session.beside import Beside
+from tui_tuner.session.beside import SideRequests
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.conversation import Conversation
 from tui_tuner.session.plan import Ask, Emit, Inbox
@@ -31,7 +31,7 @@ _SHOWN = 8
 _REPLY = TypeAdapter(Reply)
 
 
-class Questions(Beside[Ask]):
+class Questions(SideRequests[Ask]):
     """Asks the model what the user asks, one question after another.
 
     Args:

@@ -16,7 +16,7 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.log import fields
-from tui_tuner.session.beside import Beside
+from tui_tuner.session.beside import SideRequests
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AtOnce, Controls, RaiseBudget
 from tui_tuner.session.conversation import Conversation, Models
@@ -118,7 +118,7 @@ class EventStream(ABC):
         self._is_closed = False
 
     @property
-    def _besides(self) -> tuple[Beside[Any], ...]:
+    def _side_requests(self) -> tuple[SideRequests[Any], ...]:
         return self._questions, self._pairs
 
     @property
@@ -153,7 +153,7 @@ class EventStream(ABC):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
-            for beside in self._besides:
+            for beside in self._side_requests:
                 await beside.close()
             if self._live is not None:
                 self._live.close()
@@ -213,7 +213,7 @@ class EventStream(ABC):
         if self._live is not None:
             self._live.publish(event)
         self._questions.hear(event)
-        for beside in self._besides:
+        for beside in self._side_requests:
             beside.go_on()
 
     async def _drive(self, approver: Approver) -> None:

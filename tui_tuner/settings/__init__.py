@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from tui_tuner.errors import SettingsError
 from tui_tuner.problem.toml_file import KeyPath
 from tui_tuner.resources import is_named, project_file, settings_file, write_whole
-from tui_tuner.settings.layers import Layer, Place, layer_of_environment, layer_of_file, layer_of_text, merged
+from tui_tuner.settings.layers import Layer, SettingPlace, layer_of_environment, layer_of_file, layer_of_text, merged
 from tui_tuner.settings.models import Settings, validated
 from tui_tuner.settings.projects import check_project, is_trusted, project_layer
 from tui_tuner.subjects import subjects_with_settings
@@ -33,7 +33,7 @@ class Layered:
     settings: Settings
     layers: tuple[Layer, ...]
 
-    def origin(self, path: Sequence[str]) -> Place | None:
+    def origin(self, path: Sequence[str]) -> SettingPlace | None:
         """Where a key is set; None for a default."""
         return next((layer.place(path) for layer in reversed(self.layers) if layer.sets(path)), None)
 

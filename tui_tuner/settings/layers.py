@@ -24,7 +24,7 @@ _DEPTH = 3
 """Tables are put over each other so deep: [session.rounds] and [strategies.NAME] key by key, what is below as one."""
 
 
-class Place(NamedTuple):
+class SettingPlace(NamedTuple):
     """Where something is set: in a line of a file, or by a variable or a flag."""
 
     file: Path | None = None
@@ -45,12 +45,12 @@ class Layer:
     """
 
     content: Mapping[str, Any]
-    places: Mapping[KeyPath, Place]
+    places: Mapping[KeyPath, SettingPlace]
 
-    def place(self, path: Sequence[str | int]) -> Place:
+    def place(self, path: Sequence[str | int]) -> SettingPlace:
         """Where a key is set, or the nearest table around it."""
         lengths = range(len(path), -1, -1)
-        return next((place for length in lengths if (place := self.places.get(tuple(path[:length])))), Place())
+        return next((place for length in lengths if (place := self.places.get(tuple(path[:length])))), SettingPlace())
 
     def fault(self, message: str, path: KeyPath, hint: str | None) -> SettingsError:
         """The error for a key."""
@@ -112,7 +112,7 @@ def layer_of_text(text: str, file: Path) -> Layer:
     except ValueError:
         raise SettingsError(TOO_LONG, file=file) from None
     lines = key_lines(text)
-    return Layer(content, {(): Place(file)} | {path: Place(file, line) for path, line in lines.items()})
+    return Layer(content, {(): SettingPlace(file)} | {path: SettingPlace(file, line) for path, line in lines.items()})
 
 
 def layer_of_file(file: Path) -> Layer:
@@ -171,7 +171,7 @@ def layer_of_environment() -> Layer:
     named = given.keys() - _OTHER
     known = variables() if named else {}
     content: dict[str, Any] = {}
-    places: dict[KeyPath, Place] = {}
+    places: dict[KeyPath, SettingPlace] = {}
     for name in sorted(named):
         if name not in known:
             raise SettingsError(f"there is no variable {name}", hint=suggestion(name, known, "variables"))
@@ -183,5 +183,5 @@ def layer_of_environment() -> Layer:
             table[key] = _READ.get(key, toml_value)(given[name])
         except ValueError as error:
             raise SettingsError(f"{name}: {error}") from None
-        places[known[name]] = Place(name=name)
+        places[known[name]] = SettingPlace(name=name)
     return Layer(content, places)

@@ -18,7 +18,7 @@ from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (
     BEST,
-    MeasuredConfiguration,
+    RankedEvaluation,
     column_facts,
     effect_facts,
     failures,
@@ -55,7 +55,7 @@ class SearchKnowledge:
     session: Effects
     candidate: Candidate
     space: SearchSpace
-    measured: Sequence[MeasuredConfiguration]
+    measured: Sequence[RankedEvaluation]
     memory: str = ""
 
     @property
@@ -167,7 +167,7 @@ def _last_round(known: SearchKnowledge, wanted: Round) -> int:
     return min(rounds, wanted.number - 1 + session.budget.calls_left) if known.is_told_more else rounds
 
 
-def _facts(known: SearchKnowledge, best: MeasuredConfiguration) -> Iterator[str]:
+def _facts(known: SearchKnowledge, best: RankedEvaluation) -> Iterator[str]:
     """What is told of the measured ones where there is something to tell."""
     evaluations = [one.evaluation for one in known.measured]
     if shared := shared_facts(evaluations, known.free):
@@ -189,10 +189,10 @@ def _near(known: SearchKnowledge, best: Configuration) -> Iterator[str]:
             yield f"- One step from the best and not measured: {neighbour_facts(best, near)}."
 
 
-def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> MeasuredConfiguration:
+def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> RankedEvaluation:
     """An evaluation with the round that proposed it, and how its launch fills the device where that is known."""
     occupied, filled = filling(session.problem, session.bench.device, candidate, evaluation)
-    return MeasuredConfiguration(evaluation, number, occupied, filled)
+    return RankedEvaluation(evaluation, number, occupied, filled)
 
 
 def _fitted(built: Callable[[int, bool], list[Message]], rows: int, tokens: int | None) -> tuple[list[Message], str]:

@@ -21,7 +21,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.nearby import pattern_batch, random_batch
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
-from tui_tuner.prompts.ranking import MeasuredConfiguration
+from tui_tuner.prompts.ranking import RankedEvaluation
 from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import best_of, memory_facts
@@ -64,7 +64,7 @@ class Rounds:
         self._round_of: dict[object, int] = {}
         self._remarks: list[str] = []
         best = self._best()
-        self._progress = Progress(self._options, None if best is None else best.timing)
+        self._progress = RoundProgress(self._options, None if best is None else best.timing)
         self._model_is_there = True
 
     async def run(self) -> str:
@@ -234,7 +234,7 @@ class Rounds:
         self._unspent -= left - self._session.budget.evaluations_left
         return evaluations
 
-    def _measured(self) -> list[MeasuredConfiguration]:
+    def _measured(self) -> list[RankedEvaluation]:
         """The evaluations that lie in the searched space, and what is known of them."""
         return [
             measured_in(
@@ -279,7 +279,7 @@ _LOOKED_BACK = 2
 """Rounds over which the gain must reach `min_improvement`."""
 
 
-class Progress:
+class RoundProgress:
     """The best time after each round.
 
     Args:

@@ -40,7 +40,7 @@ from tui_tuner.tensile.document.yaml_text import (
     start,
 )
 from tui_tuner.tensile.effects import TensileEffects
-from tui_tuner.tensile.history import History, Incumbent, place_text
+from tui_tuner.tensile.history import HeldSolution, History, place_text
 from tui_tuner.tensile.outcome import FINALS, ParameterValues, RoundOutcome, SizeKey, geometric_mean
 
 
@@ -196,7 +196,7 @@ def _gain(history: History, run: RoundOutcome) -> float | None:
 
 
 def _written(
-    session: TensileEffects, history: History, chosen: Sequence[Mapping[SizeKey, Incumbent]]
+    session: TensileEffects, history: History, chosen: Sequence[Mapping[SizeKey, HeldSolution]]
 ) -> BenchmarkConfiguration | None:
     """The configuration in force with these solutions only, each once; None where that cannot be written."""
     wanted: dict[int, list[ParameterValues]] = {}

@@ -26,7 +26,7 @@ Defaults = Callable[[str], ParameterValue | None]
 
 
 @dataclass(frozen=True)
-class Incumbent:
+class HeldSolution:
     """A best solution, as far as it can be found again in another run, which varied and held other parameters.
 
     Attributes:
@@ -39,15 +39,15 @@ class Incumbent:
     values: ParameterValues
     derived: str = ""
     alike: Mapping[str, tuple[ParameterValue, ...]] = field(default_factory=dict)
-    instead: tuple[Incumbent, ...] = ()
+    instead: tuple[HeldSolution, ...] = ()
 
     @classmethod
-    def of(cls, contender: Contender, constants: ParameterValues) -> Incumbent:
+    def of(cls, contender: Contender, constants: ParameterValues) -> HeldSolution:
         """A contender of a run with these constants."""
         alike = {name: tuple(values) for name, values in contender.alike.items()}
         return cls({**constants, **contender.values}, contender.derived, alike)
 
-    def also(self, other: Incumbent) -> Incumbent:
+    def also(self, other: HeldSolution) -> HeldSolution:
         """The same solution, seen with other values as well."""
         alike = dict(self.alike)
         for name, value in other.values.items():
@@ -94,8 +94,8 @@ class History:
     default: Defaults
     rounds: list[MeasuredRound] = field(default_factory=list)
     winners: dict[SizeKey, Winner] = field(default_factory=dict)
-    starts: dict[SizeKey, Incumbent] = field(default_factory=dict)
-    held: dict[SizeKey, Incumbent] = field(default_factory=dict)
+    starts: dict[SizeKey, HeldSolution] = field(default_factory=dict)
+    held: dict[SizeKey, HeldSolution] = field(default_factory=dict)
     model_seconds: float = 0.0
     remarks: list[str] = field(default_factory=list)
     noise: float | None = None
@@ -156,17 +156,19 @@ class History:
             round=number,
             first_gflops=self._first_speed(new.gflops, old),
         )
-        self.held[place] = self._seen_again(size, Incumbent.of(new, constants), new.gflops, constants)
+        self.held[place] = self._seen_again(size, HeldSolution.of(new, constants), new.gflops, constants)
         return new.gflops / before
 
-    def _seen_again(self, size: SizeOutcome, held: Incumbent, gflops: float, constants: ParameterValues) -> Incumbent:
+    def _seen_again(
+        self, size: SizeOutcome, held: HeldSolution, gflops: float, constants: ParameterValues
+    ) -> HeldSolution:
         """A best solution with what a run tells of it: the values it has there, and what is as fast."""
-        instead: list[Incumbent] = []
+        instead: list[HeldSolution] = []
         for contender in size.ranked:
             if self.is_same(contender, held):
-                held = held.also(Incumbent.of(contender, constants))
+                held = held.also(HeldSolution.of(contender, constants))
             elif self.noise is not None and contender.gflops >= gflops * (1 - self.noise):
-                instead.append(Incumbent.of(contender, constants))
+                instead.append(HeldSolution.of(contender, constants))
         return replace(held, instead=tuple(instead))
 
     def _first_speed(self, now: float, old: Winner | None) -> float | None:
@@ -174,21 +176,21 @@ class History:
             return old.first_gflops
         return now if self.first is None else None
 
-    def is_same(self, contender: Contender, held: Incumbent) -> bool:
+    def is_same(self, contender: Contender, held: HeldSolution) -> bool:
         """Whether a contender is a solution of another run: by what Tensile derived, else by the values of both."""
         if contender.derived and held.derived:
             return contender.derived == held.derived
         pairs = ((value, held.values.get(name, self.default(name))) for name, value in contender.values.items())
         return all(other is None or same(value, other) for value, other in pairs)
 
-    def speed_of(self, size: SizeOutcome, held: Incumbent) -> float | None:
+    def speed_of(self, size: SizeOutcome, held: HeldSolution) -> float | None:
         """GFLOP/s of a solution at a size of one run, where it is among those that are kept of it."""
         kept = (*size.ranked, *size.slowest)
         return next((one.gflops for one in kept if self.is_same(one, held)), None)
 
     def incumbents(self) -> list[BestSolution]:
         """What no edit may make impossible: each best solution once, with the sizes it is best at."""
-        found: list[tuple[int, Incumbent, list[str]]] = []
+        found: list[tuple[int, HeldSolution, list[str]]] = []
         for (group, size), held in self.held.items():
             known = next((entry for entry in found if entry[:2] == (group, held)), None)
             if known is None:
@@ -198,7 +200,7 @@ class History:
         return [_best(group, held, _sizes(sizes)) for group, held, sizes in found]
 
 
-def _best(group: int, held: Incumbent, sizes: str) -> BestSolution:
+def _best(group: int, held: HeldSolution, sizes: str) -> BestSolution:
     instead = tuple(_best(group, one, sizes) for one in held.instead)
     return BestSolution(group, held.values, sizes, held.alike, instead)
 

@@ -24,7 +24,7 @@ from textual.types import CSSPathType
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of
+from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of, names_of_keys
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.themes import use_themes
 
@@ -127,7 +127,8 @@ class TunerApp(InTurn[str]):
 
         view: SubjectView = loaded(self.subject.screen)()
         tell = self._run_shown.tell
-        screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file)
+        names = names_of_keys(self._keymap_wanted, self.get_key_display)
+        screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, names)
         screen.is_replay = self._player is not None
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
@@ -302,7 +303,7 @@ class TunerApp(InTurn[str]):
     def action_toggle_help(self) -> None:
         """Show or hide the page of help."""
         if not self._starting and self.screen is self.session_screen:
-            self.session_screen.toggle_help(self._keymap_wanted)
+            self.session_screen.toggle_help()
 
     async def action_copy_or_quit(self) -> None:
         """Copy what is selected, or leave where nothing is."""

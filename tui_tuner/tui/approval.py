@@ -13,7 +13,6 @@ from textual.widget import Widget
 
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.text import clean, in_line
-from tui_tuner.tui.keys import known_key
 from tui_tuner.tui.plan_lines import MARKS
 from tui_tuner.tui.text.plain import one_line
 
@@ -22,19 +21,20 @@ Bell = Literal["unfocused", "always", "never"]
 
 
 class QuestionLine(Widget):
-    """The step that awaits the user, or else the one that is under way; it is always there, so that nothing shifts."""
+    """The step that awaits the user, or else the one that is under way; it is always there, so that nothing shifts.
 
-    def __init__(self) -> None:
+    Args:
+        compare: key that compares rows, as the user knows it.
+        leave: key that leaves.
+    """
+
+    def __init__(self, compare: str, leave: str) -> None:
         super().__init__(id="question")
         self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
         self._kept = ""
-        self._keys = ["=", "q"]
-
-    def on_mount(self) -> None:
-        """Know the keys that it names."""
-        self._keys = [known_key(self.app, name) for name in ("compare", "quit")]
+        self._keys = compare, leave
 
     def ask(self, question: Proposal | ModelTrouble | None, words: str = "") -> None:
         """Show a question, or that there is none.

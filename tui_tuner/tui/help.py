@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,13 +12,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
-from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS
+from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, KeyNames
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.text.markdown import markdown_text
 from tui_tuner.tui.text.plain import Paragraphs, hanging, plain
-
-KeyNames = Callable[[Binding], str]
-"""The keys of a binding as the user knows them."""
 
 _WIDTH = 16
 """Cells for the keys, left of what they do."""
@@ -93,20 +90,6 @@ def key_lines(bindings: Sequence[Binding], key_names: KeyNames) -> Iterator[Cont
     for binding in bindings:
         label = Content.styled(f"{key_names(binding):<{_WIDTH - 1}} ", "bold $text-accent")
         yield hanging(label) + plain(binding.tooltip)
-
-
-def names_of_keys(keymap: Mapping[str, str], display: Callable[[Binding], str]) -> KeyNames:
-    """What tells the keys of a binding as the user's keymap has them.
-
-    Args:
-        display: a binding of one key -> the key as people write it.
-    """
-
-    def names(binding: Binding) -> str:
-        keys = keymap.get(binding.id or "", binding.key)
-        return " ".join(display(one) for one in Binding.make_bindings([Binding(keys, binding.action)]))
-
-    return names
 
 
 class HelpPage(VerticalScroll, can_focus=True):

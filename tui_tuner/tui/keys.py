@@ -6,11 +6,9 @@ Those of the plan act while its pane is the active one.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from textual.app import App
 from textual.binding import Binding, InvalidBinding
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
@@ -18,16 +16,31 @@ from textual.screen import Screen
 from tui_tuner.errors import SettingsError
 from tui_tuner.text import suggestion
 
+KeyNames = Callable[[Binding], str]
+"""The keys of a binding as the user knows them."""
 
-def known_key(app: App[Any], name: str) -> str:
-    """The first key of a binding by its name in the keymap, as the user knows it, whether it acts now or not."""
-    binding = next(each for each in (*SCREEN_BINDINGS, *APP_BINDINGS) if each.id == name)
-    keys = app._keymap.get(name, binding.key)  # Textual 8.2 tells nobody else
-    return app.get_key_display(next(iter(Binding.make_bindings([replace(binding, key=keys)]))))
+
+def names_of_keys(keymap: Mapping[str, str], display: Callable[[Binding], str]) -> KeyNames:
+    """What tells the keys of a binding as the user's keymap has them.
+
+    Args:
+        display: a binding of one key -> the key as people write it.
+    """
+
+    def names(binding: Binding) -> str:
+        keys = keymap.get(binding.id or "", binding.key)
+        return " ".join(display(one) for one in Binding.make_bindings([Binding(keys, binding.action)]))
+
+    return names
+
+
+def first_key(names: KeyNames, name: str) -> str:
+    """The first key of a binding by its name in the keymap, whether it acts now or not."""
+    return names(next(each for each in (*SCREEN_BINDINGS, *APP_BINDINGS) if each.id == name)).split()[0]
 
 
 def key_of(screen: Screen[Any], name: str) -> str:
-    """The same of a binding that acts now; empty where it does not."""
+    """The first key of a binding by its name in the keymap where it acts now; empty where it does not."""
     for active in screen.active_bindings.values():
         if active.binding.id == name:
             return screen.app.get_key_display(active.binding)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,10 +20,10 @@ from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs.common import ResultDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
-from tui_tuner.tui.help import HelpPage, help_text, names_of_keys
+from tui_tuner.tui.help import HelpPage, help_text
 from tui_tuner.tui.jump import JumpScreen, gone_to
 from tui_tuner.tui.key_line import KeyLine
-from tui_tuner.tui.keys import SCREEN_BINDINGS
+from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyNames, first_key
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane, TableAction
 from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
@@ -51,6 +51,7 @@ class SessionScreen(AnsweringScreen):
         tell: hands an instruction to the session; False if it cannot be changed.
         clock: seconds, monotonic; lets the elapsed time go on between events.
         look_file: where is kept how it was left; None to keep nothing.
+        key_names: tells the keys of a binding as the user has them.
 
     Attributes:
         is_replay: whether the clock stands, and nothing can be told to the session.
@@ -78,10 +79,11 @@ class SessionScreen(AnsweringScreen):
         tell: Callable[[Instruction], bool],
         clock: Callable[[], float],
         look_file: Path | None,
+        key_names: KeyNames,
     ) -> None:
         super().__init__(view, desk, tell)
         self._clock = clock
-        self._look_file = look_file
+        self._look_file, self._key_names = look_file, key_names
         self._last_event_at, self._inbox = clock(), list[Event]()
         self._undrawn: list[Event] = []
         self.keeps_device: Callable[[], bool] = lambda: False
@@ -89,12 +91,13 @@ class SessionScreen(AnsweringScreen):
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, status, keys."""
         know_size(self)
-        panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view), ChatPane(self._view)]
+        pin, leave = (first_key(self._key_names, name) for name in ("compare", "quit"))
+        panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view, pin), ChatPane(self._view)]
         yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])
         yield PaneGrid(panes)
         yield HelpPage()
-        yield QuestionLine()
+        yield QuestionLine(pin, leave)
         yield StatusLine()
         yield KeyLine()
 
@@ -239,13 +242,13 @@ class SessionScreen(AnsweringScreen):
         self.toggle_class("-solo")
         self.refresh_bindings()
 
-    def toggle_help(self, keymap: Mapping[str, str]) -> None:
+    def toggle_help(self) -> None:
         """Show the page of help in the place of the panes, or the panes again."""
         if self.has_class("-help"):
             self.close_help()
             return
-        page, names = self.query_one(HelpPage), names_of_keys(keymap, self.app.get_key_display)
-        page.show(help_text(self._panes.all, self._panes.active, names, asked=self._desk.awaits))
+        page = self.query_one(HelpPage)
+        page.show(help_text(self._panes.all, self._panes.active, self._key_names, asked=self._desk.awaits))
         self.add_class("-help")
         page.focus()
 

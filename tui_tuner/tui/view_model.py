@@ -49,7 +49,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchProgress:
     """A search of tunables that is under way: evaluations that are done, and how many there are at most."""
 
     most: int
@@ -113,7 +113,7 @@ class ViewModel:
     evaluations: int = 0
     calls: int = 0
     asked: Asked | None = None
-    search: Search | None = None
+    search: SearchProgress | None = None
     cost: float | None = 0.0
     paused: bool = False
     level: ApprovalLevel = ApprovalLevel.KERNEL
@@ -232,7 +232,7 @@ class ViewModel:
             case events.HelpAsked():
                 self.asked = None
             case events.SearchBegun():
-                self.search = Search(event.evaluations)
+                self.search = SearchProgress(event.evaluations)
             case events.EvaluationFinished() if self.search is not None:
                 self.search = replace(self.search, done=self.search.done + 1)
             case events.StepChanged() | events.Compared() | events.PromptSent():

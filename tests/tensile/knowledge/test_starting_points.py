@@ -9,7 +9,7 @@ import pytest
 
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.knowledge.known import gpu_facts, knowledge_for
-from tui_tuner.tensile.knowledge.starting_points import Machine, machine_for, starting_facts, starting_points
+from tui_tuner.tensile.knowledge.starting_points import GpuModel, machine_for, starting_facts, starting_points
 
 INSTRUCTIONS = ((16, 16), (32, 8))
 TEXT = """\
@@ -24,7 +24,7 @@ BenchmarkProblems:
 """
 
 
-def machine(name: str, data: str = "h") -> Machine:
+def machine(name: str, data: str = "h") -> GpuModel:
     facts = gpu_facts(name)
     assert facts is not None
     found = machine_for(facts, data)

@@ -15,7 +15,7 @@ from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, STOP, advice, drop, try_value
 from tests.tensile.sessions.test_shapes import ALTERNATE, SEVERAL
 from tests.tensile.sessions.world import SMALL_SPACE, A, B, World
-from tui_tuner.llm.errors import ContextTooLong, KeyRefused, Site, TransportError
+from tui_tuner.llm.errors import ContextTooLong, KeyRefused, Service, TransportError
 
 EDITED = SMALL_SPACE.replace("DepthU: [32]", "DepthU: [32, 64]")
 
@@ -189,7 +189,7 @@ def test_a_model_that_fails_is_an_error_with_a_way_out(
     way_out: str,
 ) -> None:
     async def fails(*_: object) -> NoReturn:
-        raise failure("it went wrong", Site("fake", "model"))
+        raise failure("it went wrong", Service("fake", "model"))
 
     monkeypatch.setattr("tui_tuner.tensile.advice.complete", fails)
     ended = here("tensile", "gemm.yaml", "--advice", "advice.md", "--llm", says(tmp_path, STOP).name)

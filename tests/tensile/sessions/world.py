@@ -15,7 +15,7 @@ from tests.tensile.sessions.replies import BEST, SMALL
 from tests.tensile.stand_in import sample, write_program
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Chunk
-from tui_tuner.llm.errors import Site, TransportError, Unreachable
+from tui_tuner.llm.errors import Service, TransportError, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
@@ -47,7 +47,7 @@ SPACE = "# kept\n".join(
 )
 FINAL = "      BenchmarkJoinParameters:" + sample.configuration().partition("      BenchmarkJoinParameters:")[2]
 SMALL_SPACE = f"# At the top.\n{GIVEN}{SPACE}{FINAL}# At the end.\n"
-UNREACHABLE = Unreachable("connection refused", Site("ollama", "fake"))
+UNREACHABLE = Unreachable("connection refused", Service("ollama", "fake"))
 
 
 class World:

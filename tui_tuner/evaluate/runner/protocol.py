@@ -196,7 +196,7 @@ class EvaluationAnswer(Frame):
     left_out: list[str] = []
 
 
-class Finding(Frame):
+class ToolFinding(Frame):
     """What a tool found, None for nothing; `unknown` is why it cannot say."""
 
     failure: Failure | None = None
@@ -207,7 +207,7 @@ class SanitizeAnswer(Frame):
     """What each tool found."""
 
     type: Literal["sanitized"] = "sanitized"
-    findings: dict[str, Finding]
+    findings: dict[str, ToolFinding]
     fatal: bool = False
 
 

@@ -35,7 +35,6 @@ from tui_tuner.evaluate.runner.protocol import (
     EvaluationAnswer,
     EvaluationRequest,
     Executable,
-    Finding,
     Frame,
     OpenRequest,
     Phase,
@@ -47,6 +46,7 @@ from tui_tuner.evaluate.runner.protocol import (
     RunnerRequest,
     SanitizeAnswer,
     SanitizeRequest,
+    ToolFinding,
     UserErrorAnswer,
     receive,
     send,
@@ -167,20 +167,20 @@ class Runner:
         self._say(f"{', '.join(request.tools)} on small inputs", SANITIZE_LIMIT_S + OPEN_LIMIT_S)
         run, launches, fatal = request.executable, self._watched_launches(request.executable), False
 
-        def look(tool: str) -> Finding:
+        def look(tool: str) -> ToolFinding:
             nonlocal fatal
             if tool == ORDERCHECK:
                 outcome = self._bench.verify_late(run)
                 fatal = fatal or outcome.fatal
-                return Finding(failure=outcome.failure)
+                return ToolFinding(failure=outcome.failure)
             try:
                 self._opened.launch_watched(tool, Path(run.artifact), run.symbol, launches, SANITIZE_LIMIT_S)
             except CannotWatch as reason:
-                return Finding(unknown=str(reason))
+                return ToolFinding(unknown=str(reason))
             except DeviceFault as fault:
                 fatal = fatal or fault.fatal
-                return Finding(failure=Failure(kind=fault.kind, message=f"{tool}: {fault.message}"))
-            return Finding()
+                return ToolFinding(failure=Failure(kind=fault.kind, message=f"{tool}: {fault.message}"))
+            return ToolFinding()
 
         if len(request.tools) == 1:
             findings = [look(request.tools[0])]  # in this process, perhaps: its signals reach only this thread

@@ -66,12 +66,12 @@ class RunnerProcess:
     def __init__(
         self,
         child: Child,
-        around: Surroundings,
+        setup: RunnerSetup,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._child = child
-        self._around = around
+        self._setup = setup
         self._reader = reader
         self._writer = writer
         self._answers: TypeAdapter[RunnerAnswer] = TypeAdapter(RunnerAnswer)
@@ -90,25 +90,25 @@ class RunnerProcess:
         with log.open("ab") as output:
             ahead = taken(output) if read is None and not under else None
             if ahead is not None:
-                return await cls._connected(ahead.child, surroundings(0, None), ahead.connection)
+                return await cls._connected(ahead.child, runner_setup(0, None), ahead.connection)
             ours, theirs = socket.socketpair()
-            around = surroundings(theirs.fileno(), read, under)
+            setup = runner_setup(theirs.fileno(), read, under)
             with theirs:
                 program = Program(
-                    around.command,
-                    environment=around.variables,
+                    setup.command,
+                    environment=setup.variables,
                     output=output,
                     errors=output,
                     descriptors=(theirs.fileno(),),
                     dies_with_us=False,
                 )
                 child = await start(program)
-        return await cls._connected(child, around, ours)
+        return await cls._connected(child, setup, ours)
 
     @classmethod
-    async def _connected(cls, child: Child, around: Surroundings, connection: socket.socket) -> RunnerProcess:
+    async def _connected(cls, child: Child, setup: RunnerSetup, connection: socket.socket) -> RunnerProcess:
         reader, writer = await asyncio.open_connection(sock=connection)
-        return cls(child, around, reader, writer)
+        return cls(child, setup, reader, writer)
 
     async def ask(self, request: RunnerRequest) -> DeviceAnswer | EvaluationAnswer | RunnerAnswer:
         """Send a request and wait for its answer.
@@ -154,7 +154,7 @@ class RunnerProcess:
         try:
             return await self._child.kill()
         finally:
-            self._around.remove()
+            self._setup.remove()
 
 
 def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
@@ -292,7 +292,7 @@ _LIMITS = ResourceLimits(cpu_s=0, memory=0, descriptors=0)
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RunnerSetup:
     """How one runner is started.
 
     Attributes:
@@ -309,7 +309,7 @@ class Surroundings:
             self.directory.cleanup()
 
 
-def surroundings(descriptor: int, read: Sequence[Path] | None, under: Sequence[str] = ()) -> Surroundings:
+def runner_setup(descriptor: int, read: Sequence[Path] | None, under: Sequence[str] = ()) -> RunnerSetup:
     """How to start a runner from this process.
 
     Args:
@@ -319,10 +319,10 @@ def surroundings(descriptor: int, read: Sequence[Path] | None, under: Sequence[s
     """
     command = (*under, sys.executable, "-P", "-m", "tui_tuner.evaluate.runner.server", str(descriptor))
     if read is None:
-        return Surroundings(command, driver_environment(), None)
+        return RunnerSetup(command, driver_environment(), None)
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)
     # Confined before it starts: its libraries start threads, and Landlock binds only what comes after it.
     walled = through_launcher(
         command, read=(*python_places(), PACKAGES, *read), write=(Path(directory.name),), limits=_LIMITS, strict=True
     )
-    return Surroundings(walled, driver_environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory)
+    return RunnerSetup(walled, driver_environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory)

@@ -37,7 +37,7 @@ AHEAD_BYTES = min(MOST_BYTES // 2, memory_bytes() // 16)
 Made = TypeVar("Made")
 
 
-class Beside:
+class DraftThread:
     """A thread that makes drafts, one for a whole process: the user's functions need not bear several."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Beside:
             self.may_work.set()
 
 
-BESIDE = Beside()
+BESIDE = DraftThread()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ Make = Callable[[int], Arguments]
 Refer = Callable[[Arguments], object | None]
 
 
-class KernelBench:
+class PythonKernelBench:
     """Checks and times configurations of one kernel.
 
     Args:

@@ -148,7 +148,7 @@ _SYMBOL = re.compile(r"\bu\d+\b")
 
 
 @dataclass(frozen=True)
-class Slot:
+class TunableField:
     """One tunable: the field of the configuration, its place there, and the values it may have.
 
     Attributes:
@@ -197,12 +197,12 @@ class HelionSpace:
         largest = {slot.name: slot.values[-1] for slot in self.slots if slot.key == "block_sizes"}
         return [text for text in dict.fromkeys(told) if text and not evaluate(text, largest)]
 
-    def _values(self, slot: Slot, known: Sequence[Value]) -> list[Value]:
+    def _values(self, slot: TunableField, known: Sequence[Value]) -> list[Value]:
         values = plain_values(slot.values)
         new = [value for value in dict.fromkeys(known) if value not in values]
         return sorted(values + new) if new and all(type(v) in (int, float) for v in values) else values + new
 
-    def _plain(self, slot: Slot, value: object) -> Value:
+    def _plain(self, slot: TunableField, value: object) -> Value:
         if value is None and None not in slot.values:  # a reduction in one go, which Helion writes flat as its extent
             value = slot.values[-1]
         if value in slot.values:
@@ -211,15 +211,15 @@ class HelionSpace:
         return plain
 
 
-def _slots(spec: ConfigSpec) -> Iterator[Slot]:
+def _slots(spec: ConfigSpec) -> Iterator[TunableField]:
     for key, field in spec._flat_fields().items():
         fragments = _fragments(spec, field)
         if isinstance(field, BlockIdSequence | ListOf):
-            yield from (Slot(key, place, values(f), f.default()) for place, f in enumerate(fragments))
+            yield from (TunableField(key, place, values(f), f.default()) for place, f in enumerate(fragments))
         elif is_element_name(key):
             raise ValueError(f"the tunable '{key}' reads like an element of a list: give it another name")
         else:
-            yield from (Slot(key, None, values(f), f.default()) for f in fragments)
+            yield from (TunableField(key, None, values(f), f.default()) for f in fragments)
 
 
 def _fragments(spec: ConfigSpec, field: BlockIdSequence | ConfigSpecFragment) -> list[ConfigSpecFragment]:
@@ -267,7 +267,7 @@ def _range(low: int, high: int, default: int) -> list[object]:
     return [value for value in range(low, high + 1) if value in (low, default, high) or value & (value - 1) == 0]
 
 
-def _element(slot: Slot, config: helion.Config) -> object:
+def _element(slot: TunableField, config: helion.Config) -> object:
     field = config.config.get(slot.key, slot.default)
     if slot.place is None or not isinstance(field, list):
         return field

@@ -31,7 +31,7 @@ from tui_tuner.evaluate.runner.protocol import Frame, receive
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.processes.parent import die_with_parent
-from tui_tuner.python_kernels.child.bench import KernelBench
+from tui_tuner.python_kernels.child.bench import PythonKernelBench
 from tui_tuner.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel, compile_fault, failure
 from tui_tuner.python_kernels.child.loading import KernelFromFile, check_device, device_info
 from tui_tuner.python_kernels.messages import (
@@ -62,8 +62,8 @@ class Service:
         self._frames: TypeAdapter[KernelRequest] = TypeAdapter(KernelRequest)
         self._loaded = _loaded(opening)
         self._opening = opening
-        self._builds = Builds(opening.jobs, opening.build_limit_s)
-        self._bench = KernelBench(self._loaded.arguments, self._loaded.reference, opening.tolerance, self._now)
+        self._builds = RunningBuilds(opening.jobs, opening.build_limit_s)
+        self._bench = PythonKernelBench(self._loaded.arguments, self._loaded.reference, opening.tolerance, self._now)
         self._new: deque[KernelEvaluationRequest | KernelComparisonRequest] = deque()
         self._building: dict[str, list[KernelEvaluationRequest]] = {}
         self._built: deque[BuildOutcome] = deque()
@@ -210,7 +210,7 @@ class _Running:
         return time.perf_counter() - self.started
 
 
-class Builds:
+class RunningBuilds:
     """The builds that are under way.
 
     Args:

@@ -84,7 +84,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class StartingPoint:
+class StartingTile:
     """A tile for a problem size.
 
     Attributes:
@@ -109,7 +109,7 @@ class StartingPoint:
 
 
 @dataclass(frozen=True)
-class Machine:
+class GpuModel:
     """A GPU as the model sees it, for one data type.
 
     Attributes:
@@ -136,7 +136,7 @@ class Machine:
         return ceil(ceil(groups / self.xcds) / (self.units // self.xcds))
 
 
-def machine_for(gpu: Gpu, data: str) -> tuple[str, Machine] | None:
+def machine_for(gpu: Gpu, data: str) -> tuple[str, GpuModel] | None:
     """The product that is meant, or of several the one that most are like; None where facts are missing."""
     known = {
         name: one
@@ -150,9 +150,9 @@ def machine_for(gpu: Gpu, data: str) -> tuple[str, Machine] | None:
     return name, _machine(gpu, known[name], data)
 
 
-def _machine(gpu: Gpu, product: Product, data: str) -> Machine:
+def _machine(gpu: Gpu, product: Product, data: str) -> GpuModel:
     clock = (product.clock_mhz or 0) * 1e6
-    return Machine(
+    return GpuModel(
         units=product.compute_units,
         xcds=product.xcds or 1,
         lds_bytes=gpu.architecture.lds_bytes,
@@ -164,15 +164,15 @@ def _machine(gpu: Gpu, product: Product, data: str) -> Machine:
 
 
 def starting_points(
-    machine: Machine, instructions: Sequence[tuple[int, int]], size: Sequence[int], *, streams: bool, most: int = 5
-) -> list[StartingPoint]:
+    machine: GpuModel, instructions: Sequence[tuple[int, int]], size: Sequence[int], *, streams: bool, most: int = 5
+) -> list[StartingTile]:
     """The best tiles for a problem size, each macro tile once.
 
     Args:
         size: M, N, batch, K.
         streams: whether there is StreamK.
     """
-    best: dict[tuple[int, int], StartingPoint] = {}
+    best: dict[tuple[int, int], StartingTile] = {}
     for tile in _tiles(machine, instructions):
         for split in (*_SPLITS, *((0,) if streams else ())):
             if split > 1 and size[3] // split < 2 * tile.depth:
@@ -183,7 +183,7 @@ def starting_points(
     return sorted(best.values(), key=lambda point: (-round(point.share, 3), sum(point.tile.macro)))[:most]
 
 
-def _tiles(machine: Machine, instructions: Sequence[tuple[int, int]]) -> Iterator[Tile]:
+def _tiles(machine: GpuModel, instructions: Sequence[tuple[int, int]]) -> Iterator[Tile]:
     """Those that fit into LDS and registers."""
     for instruction, first, second, waves in product(instructions, _WAVE_TILES, _WAVE_TILES, _WAVES):
         for depth in _DEPTHS:
@@ -197,7 +197,7 @@ def _tiles(machine: Machine, instructions: Sequence[tuple[int, int]]) -> Iterato
                 yield tile
 
 
-def _point(machine: Machine, tile: Tile, split: int, size: Sequence[int]) -> StartingPoint:
+def _point(machine: GpuModel, tile: Tile, split: int, size: Sequence[int]) -> StartingTile:
     m, n, batch, k = size
     tiles = ceil(m / tile.macro[0]) * ceil(n / tile.macro[1]) * batch
     parts = max(1, split)
@@ -217,10 +217,10 @@ def _point(machine: Machine, tile: Tile, split: int, size: Sequence[int]) -> Sta
     needed = batch * (m * k + n * k + m * n) * machine.element
     clocks = max(clocks, needed / machine.memory + _BEGIN_AND_END)
     inside = m * n * batch / (tiles * prod(tile.macro)) * k / (parts * iterations * tile.depth)
-    return StartingPoint(tile, split, 2 * m * n * batch * k / (clocks * machine.flops * machine.units), busy * inside)
+    return StartingTile(tile, split, 2 * m * n * batch * k / (clocks * machine.flops * machine.units), busy * inside)
 
 
-def _iteration(machine: Machine, tile: Tile) -> float:
+def _iteration(machine: GpuModel, tile: Tile) -> float:
     """Clocks of one pass of the loop: instructions, LDS and L2 at the same time, so the longest of them."""
     m, n = tile.macro
     compute = 2 * m * n * tile.depth / machine.flops

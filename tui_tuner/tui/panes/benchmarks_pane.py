@@ -23,7 +23,6 @@ from tui_tuner.session import events
 from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.jump import Target
-from tui_tuner.tui.keys import known_key
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.remembered import Look
 from tui_tuner.tui.subject import SubjectView
@@ -99,8 +98,9 @@ incumbent's) over its values, each with the number of its failures; equal height
         text: Content
         source: Source | None
 
-    def __init__(self, view: SubjectView) -> None:
+    def __init__(self, view: SubjectView, pin_key: str) -> None:
         super().__init__(3, "Benchmarks")
+        self._pin_key = pin_key
         self._view_model = ViewModel()
         self._contents = view.contents()
         self._turned: dict[str, RowOrder[Any]] = {}
@@ -299,7 +299,7 @@ incumbent's) over its values, each with the number of its failures; equal height
         self.border_subtitle = one_line(self._contents.draw(self._view_model, self._wanted, self._order))
         if self._titled != self._order.title:  # one that is remembered may be known only now
             self.refresh_title()
-        self.query_one(PinLines).show(self._pinned_rows, self._view_model, known_key(self.app, "compare"))
+        self.query_one(PinLines).show(self._pinned_rows, self._view_model, self._pin_key)
 
     def _draw_chart(self) -> None:
         chart, name = self.query_one("#best-chart", Static), self._chart_name

@@ -18,7 +18,7 @@ from tui_tuner.tui.text.plain import one_line, plain
 _W = TypeVar("_W", bound=Widget)
 
 
-class Choices(OptionList):
+class ChoiceList(OptionList):
     """A list of which Enter takes what is selected."""
 
     OWN: ClassVar[list[Binding]] = [

@@ -41,7 +41,7 @@ def sureness_of(line: str) -> str:
     return next((name for name, pattern in _SURENESS.items() if pattern.search(line)), "")
 
 
-class Chosen(NamedTuple):
+class FormResult(NamedTuple):
     """What is to be done with the text of the form."""
 
     text: str
@@ -65,7 +65,7 @@ class _ProblemArea(TextArea):
         return style_of(self.app.theme_variables, *_STYLES[name])
 
 
-class ProblemForm(Dialog[Chosen | None]):
+class ProblemForm(Dialog[FormResult | None]):
     """The text of a problem file; the result is what to do with it, None where the user leaves.
 
     Args:
@@ -88,7 +88,7 @@ class ProblemForm(Dialog[Chosen | None]):
     ) -> None:
         super().__init__()
         self._gone = gone
-        self._chosen: Chosen | None = None
+        self._chosen: FormResult | None = None
         self._file = file
         self._text = clean(text)
         self._told = told
@@ -175,12 +175,12 @@ class ProblemForm(Dialog[Chosen | None]):
                 words = f"{self._file} cannot be written: {error.strerror}"
                 self.notify(words, severity="error", markup=False)
             else:
-                self._close(Chosen(text, True))
+                self._close(FormResult(text, True))
 
     def action_start(self) -> None:
         """Start with the text as it stands here."""
         if self._may_go_on():
-            self._close(Chosen(self.query_one(TextArea).text, False))
+            self._close(FormResult(self.query_one(TextArea).text, False))
 
     def _may_go_on(self) -> bool:
         if self._told is not None and self._fault:
@@ -198,7 +198,7 @@ class ProblemForm(Dialog[Chosen | None]):
             self._given_up = text
             self.notify("Esc again forgets your changes.", markup=False)
 
-    def _close(self, chosen: Chosen | None) -> None:
+    def _close(self, chosen: FormResult | None) -> None:
         self._chosen = chosen
         self.dismiss(chosen)
 
@@ -227,9 +227,9 @@ async def settled(app: App[Any], draft: Written) -> Written:
     """
     from tui_tuner.problem.load import problem_in_text
 
-    answer: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
+    answer: asyncio.Future[FormResult] = asyncio.get_running_loop().create_future()
 
-    async def taken(chosen: Chosen | None) -> None:
+    async def taken(chosen: FormResult | None) -> None:
         if chosen is None:
             await app.run_action("quit")
         elif not answer.done():

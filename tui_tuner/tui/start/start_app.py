@@ -34,9 +34,9 @@ from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
-from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words
+from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import Choices, kernel_line, kernels_title, run_line, runs_title, select, titled
+from tui_tuner.tui.start.lists import ChoiceList, kernel_line, kernels_title, run_line, runs_title, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
@@ -114,9 +114,9 @@ class StartApp(InTurn[list[str]]):
         self._stack(choices, self.size.width)
         with choices:
             lines = [Option(kernel_line(*each)) for each in self._kernels_here]
-            yield titled(Choices(*lines, id="kernels", compact=True, markup=False), kernels_title(lines))
+            yield titled(ChoiceList(*lines, id="kernels", compact=True, markup=False), kernels_title(lines))
             yield How()
-        yield titled(Choices(id="runs", compact=True, markup=False), "Runs")
+        yield titled(ChoiceList(id="runs", compact=True, markup=False), "Runs")
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -321,16 +321,14 @@ class StartApp(InTurn[list[str]]):
 
     def action_keys(self) -> None:
         """Show all keys."""
-        from tui_tuner.tui.help import key_lines, names_of_keys
+        from tui_tuner.tui.help import key_lines
 
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        lines = key_lines([*Choices.OWN, *START_BINDINGS], names)
+        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS], names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Textual's commands and every key of the start screen that acts now."""
-        from tui_tuner.tui.help import names_of_keys
-
         yield from (command for command in super().get_system_commands(screen) if command.title not in TEXTUALS)
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
         for binding in START_BINDINGS if screen is self.screen_stack[0] else ():
