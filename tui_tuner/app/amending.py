@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
 from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.host_code import missing_headers
 from tui_tuner.problem.inputs import array_bytes, shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
@@ -222,11 +223,7 @@ class Amending:
         reason = trial.reason or ""
         names = re.findall(r"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)", written.problem.source_text, re.MULTILINE)
         lost = [name for name in names if f"{name}: No such file" in reason]
-        lost += [
-            name
-            for name in names
-            if f'"{name}"' in written.problem.source_text and not (self._file.parent / name).is_file()
-        ]
+        lost += missing_headers(written.problem.source_text, (self._file.parent,))
         unknown = _UNKNOWN.search(reason)
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""
