@@ -49,25 +49,28 @@ async def init(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
-    from tui_tuner.app.amending import draft_of
-    from tui_tuner.app.drafting import assumptions, confirmed
-    from tui_tuner.problem.draft.problem_file import scaffold
+    from tui_tuner.app.drafting import assumptions, confirmed, drafted, unconfirmed
     from tui_tuner.settings import load_settings
 
     file, name = chosen.kernel_file, chosen.kernel
-    text = scaffold(file, name, host=chosen.host)
+    name, others, text = unconfirmed(file, name, chosen.host)
     target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
     settings = load_settings(beside=file)
+    another = f"tuner-tui init {file} --force --kernel NAME"
     try:
         options = changed(settings.session, chosen)
-        held = await confirmed(draft_of(file, name, chosen.host), options, settings, tell=say)
+        held = await confirmed(drafted(file, chosen.kernel, chosen.host), options, settings, tell=say)
     except ProblemError as error:
+        if others:
+            say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")
         say(f"what is written does not hold yet: {error.message}")
+        if what := (error.hint or "").partition("start again: ")[2]:
+            say(what)
     else:
         text = held.text
-        for line in list(assumptions(held))[1:]:
+        for line in list(assumptions(held, another))[1:]:
             say(line)
     try:
         write_whole(target, text)

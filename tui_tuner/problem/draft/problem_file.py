@@ -37,6 +37,7 @@ from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
 NO_AMENDMENTS = Amendments()
+_MOST_LINES = 3
 
 
 def scaffold(
@@ -221,6 +222,18 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
     )
 
 
+def _lines_with(name: str, signature: KernelSignature, code: str) -> str:
+    """Where the kernel uses an argument, as words to be added."""
+    first, lines = signature.line, code.split("\n")
+    last = first + signature.body.count("\n")
+    found = [
+        f"line {number}: {' '.join(line.split())}"
+        for number, line in enumerate(lines[first:last], first + 1)
+        if re.search(rf"\b{re.escape(name)}\b", line) and line in signature.body
+    ]
+    return f" ({'; '.join(found[:_MOST_LINES])})" if found else ""
+
+
 def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
@@ -230,7 +243,8 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
         written = (type_words(parameter.type_text) or [""])[0]
         for kinds, (reason, instead) in _OF_THE_DEVICE.items():
             if re.fullmatch(kinds, written):
-                raise refused(parameter, f"is of type {parameter.type_text}, {reason}", instead)
+                used = _lines_with(parameter.name, signature, code)
+                raise refused(parameter, f"is of type {parameter.type_text}, {reason}", f"{instead}{used}")
         if why := _why_no_structure(parameter, signature, code):
             raise refused(parameter, *why)
         if parameter.members:
