@@ -76,6 +76,8 @@ def test_what_is_no_structure_is_written_as_ever(tmp_path):
         ("[3, 4, ", "[4, ", "the members of 'two' are not those of Two", "int32 at[3]"),
         ("value = 1 }", "value = 300 }", "argument 'two': mark: 300 does not fit into int8", "at the sizes n = 8"),
         ('value = "n / 16"', 'value = "m"', "unknown name 'm' in 'm'", "may use the names of [sizes]"),
+        ('dtype = "struct"', 'dtype = "struct"\nfill = "ones"', "by value has no fill", "take fill out"),
+        ('dtype = "struct"', 'dtype = "struct"\nlow = 1', "'low' bounds only those fills", ""),
         ('dtype = "struct"', 'dtype = "float32"', "needs dtype = \"struct\" with members", ""),
         ('dtype = "int32"\nvalue', 'dtype = "struct"\nmembers = [{ name = "a", dtype = "int32", value = 1 }]\n#',
          "argument 'n' is no structure in the kernel", "the kernel has: int n"),

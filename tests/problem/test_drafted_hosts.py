@@ -315,6 +315,19 @@ def test_a_structure_that_is_passed_by_value_has_the_hosts_values(tmp_path, host
     assert problem.launch.problem_size == ["width", "height"]
 
 
+def test_a_class_template_by_value_has_the_members_of_its_arguments(tmp_path):
+    source = (
+        "template <typename T, int N> struct Box { T size; T at[2]; };\n"
+        "__global__ void k(double *to, Box<double, 2> p) { to[threadIdx.x] = p.at[0]; }\n"
+        "int main() { Box<double, 2> p; p.size = 2; k<<<4, 64>>>(to, p); }"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert [(one.dtype, one.value) for one in problem.arguments[1].members] == [
+        ("float64", 2.0),
+        ("float64", [1.5, 1.5]),
+    ]
+
+
 def test_arrays_and_vectors_within_a_structure_and_vectors_alone_are_passed_by_value(tmp_path):
     source = (
         "struct Two { char mark; float4 at; int n[3]; float3 by; };\n"

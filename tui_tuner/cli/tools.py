@@ -33,7 +33,7 @@ _STRATEGY_CLASS = "MyStrategy"
 
 def add_init(parser: argparse.ArgumentParser) -> None:
     """The options of writing a problem file."""
-    parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file")
+    parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file, or FILE:NAME")
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file")
     parser.add_argument("--host", type=Path, metavar="FILE", help="where the kernel is launched, if not in its file")
     parser.add_argument("--force", action="store_true", help="write over a problem file that is there")
@@ -51,8 +51,11 @@ async def init(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.drafting import assumptions, confirmed, drafted, unconfirmed
     from tui_tuner.settings import load_settings
+    from tui_tuner.subjects import split_name
 
-    file, name = chosen.kernel_file, chosen.kernel
+    file, name = split_name(chosen.kernel_file)
+    name = chosen.kernel or name
+    taken = name
     name, others, text = unconfirmed(file, name, chosen.host)
     target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
@@ -61,7 +64,7 @@ async def init(chosen: argparse.Namespace) -> int:
     another = f"tuner-tui init {file} --force --kernel NAME"
     try:
         options = changed(settings.session, chosen)
-        held = await confirmed(drafted(file, chosen.kernel, chosen.host), options, settings, tell=say)
+        held = await confirmed(drafted(file, taken, chosen.host), options, settings, tell=say)
     except ProblemError as error:
         if others:
             say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")

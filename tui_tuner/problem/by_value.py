@@ -59,7 +59,8 @@ def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...
     Args:
         code: the source, and the headers beside it, without comments.
     """
-    words = type_words(type_text)
+    bare, _, given = type_text.partition("<")
+    words = type_words(bare)
     if len(words) != 1:
         return None
     if vector := _VECTOR.fullmatch(words[0]):
@@ -67,6 +68,7 @@ def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...
     known, aliases = structures(code), type_aliases(code)
     if words[0] not in known:
         return None
+    aliases |= _template_of(words[0], given, code)
     members = known[words[0]]
     if members is None:
         pointer = _pointer_in(words[0], code)
@@ -79,6 +81,13 @@ def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...
     if unknown is None and sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
         return Unknown("", f"has more than {MOST_ELEMENTS} elements")
     return unknown or fields
+
+
+def _template_of(structure: str, given: str, code: str) -> dict[str, str]:
+    """What the parameters of a class template stand for where it is used with these arguments."""
+    listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)
+    names = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in listed[1].split(",")] if listed else []
+    return dict(zip(names, (" ".join(one.split()) for one in given.rstrip("> ").split(",")), strict=False))
 
 
 def _of_vector(name: str, width: int, language: Language) -> tuple[Field, ...] | None:

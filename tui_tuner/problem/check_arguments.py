@@ -37,8 +37,7 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     for index, argument in enumerate(problem.arguments):
         parameter = None if argument.constant else next(parameters)
         if parameter is not None and _check_structure(argument, index, parameter, problem, place):
-            _check_argument_names(argument, index, problem, place)
-            continue
+            parameter = None  # more than its members is not to be held against it
         found = None if parameter is None else _unlike(argument, parameter)
         if (
             parameter is not None
@@ -220,18 +219,22 @@ class FillFault:
 
 def fill_fault(argument: Argument) -> FillFault | None:
     """The first mistake in `fill`, `low` and `high`, as far as it does not depend on sizes."""
-    is_float = np.issubdtype(np.dtype(argument.dtype), np.floating)
+    is_float = argument.members is None and np.issubdtype(np.dtype(argument.dtype), np.floating)
+    how = fill_of(argument) if argument.members is None else None
     if argument.shape is None:
         if argument.fill is not None or argument.function is not None:
             key = "function" if argument.fill is None else "fill"
-            return FillFault(key, f"a scalar has no {key}", f"take {key} out")
+            what = "scalar" if argument.members is None else "structure that is passed by value"
+            return FillFault(key, f"a {what} has no {key}", f"take {key} out")
     elif argument.fill is not None and argument.function is not None:
         return FillFault("function", "the array has a fill and a function that makes it", "take one of them out")
-    elif fill_of(argument) in ("normal", "uniform") and not is_float:
+    elif how in ("normal", "uniform") and not is_float:
         message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
         return FillFault("fill", message, 'use fill = "integers" with low and high')
     for key in ("low", "high"):
-        if getattr(argument, key) is not None and fill_of(argument) not in ("uniform", "integers"):
+        if getattr(argument, key) is not None and (
+            argument.members is not None or fill_of(argument) not in ("uniform", "integers")
+        ):
             return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
     if argument.infinities and (argument.shape is None or fill_of(argument) != "normal"):
         message = "only an array of floats that is filled normal may hold infinities"

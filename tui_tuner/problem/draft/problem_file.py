@@ -75,7 +75,7 @@ def scaffold(
     _refuse_unusable(signature, source_path, code)
     signature = _with_bits(signature, code_only(source))
     read = None
-    hosts = text_of(host) if host else ""
+    hosts = text_of(host, "name the file that launches the kernel") if host else ""
     if language == "cuda":
         read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     if read is not None and read.template and kernel in (None, signature.name):
@@ -117,7 +117,7 @@ def ranked_kernels(source_path: Path) -> list[str]:
     return [one.name for one in found]
 
 
-def text_of(file: Path) -> str:
+def text_of(file: Path, instead: str = "give a kernel's file") -> str:
     """The text of a source file.
 
     Raises:
@@ -126,7 +126,7 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text("utf-8-sig")
     except OSError as error:
-        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint="give a kernel's file") from None
+        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint=instead) from None
     except UnicodeDecodeError:
         hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
         raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
