@@ -10,6 +10,7 @@ import pytest
 from tui_tuner.app.amending import Amending, _amended, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
+from tui_tuner.app.needed import needed
 from tui_tuner.app.sessions import time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import TrialResult
@@ -214,6 +215,32 @@ def problem(tmp_path):
 )
 def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
     assert _amended(Amendments(), reason, problem) == amendments
+
+
+NOTHING = "at n=9 a kernel that computes nothing would pass the check of '{}'"
+STRAY = "illegal access: touched memory 9 bytes past the end of argument 2"
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (
+            NOTHING.format("mask"),
+            "'mask' is a flag (line 5 sets it to false, line 6 sets it to 1) that holds one value",
+        ),
+        (NOTHING.format("to"), "with these 'to' holds one value"),
+        ("the kernel as given is not even right against itself: ...", "its threads race"),
+        (STRAY, "'at' is an array of Cell (int first, float weight), which no fill makes"),
+    ],
+)
+def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, told):
+    file = tmp_path / "cells.cu"
+    file.write_text(
+        "struct Cell { int first; float weight; };\nstruct Pair { float a, b; };\n"
+        "__global__ void k(float *to, const Cell *at, const Pair *of, bool *mask)\n{\n    mask[threadIdx.x] = false;\n"
+        "    if (to[0]) mask[0] = 1;\n    to[threadIdx.x] = at[threadIdx.x].weight + of[0].a;\n}\n"
+    )
+    assert told in needed(reason, problem_of(file).problem)
 
 
 def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_numbers(problem):

@@ -58,6 +58,14 @@ extern "C" __global__ void add_nearly_one(float* values, int n)
     if (threadIdx.x == 0) launches_so_far += 1;
 }
 
+struct Structure { signed char mark; double by; float4 four; };
+
+extern "C" __global__ void show_structures(double* out, signed char before, Structure held, float after)
+{
+    out[0] = held.mark + held.by + held.four.w;
+    out[1] = before + after;
+}
+
 extern "C" __global__ void show_bits(unsigned short* out, unsigned short half_bits, bool flag, double number)
 {
     out[0] = half_bits;

@@ -20,6 +20,8 @@ from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.devices.cuda.timing import open_clock
 from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.inputs import scalar_of
+from tui_tuner.problem.model import Argument
 
 ONE = Geometry((1, 1, 1), (1, 1, 1))
 ALL = frozenset({0})
@@ -156,7 +158,13 @@ class Scenarios:
         kernel = self.device.load(self.cubin, "show_bits")
         buffers = self.device.allocate(arguments, ALL)
         self.device.launch(kernel, buffers, ONE, LIMIT_S)
-        return {"bits": self.device.download(buffers, 0).tolist()}
+        bits = self.device.download(buffers, 0).tolist()
+        members = [{"name": "mark", "dtype": "int8", "value": 1}, {"name": "by", "dtype": "float64", "value": 0.25}]
+        members += [{"name": "four", "dtype": "float32", "value": [1.0, 2.0, 3.0, 4.0], "alignment": 16}]
+        structure = scalar_of(Argument.model_validate({"name": "s", "dtype": "struct", "members": members}), {})
+        held = self.device.allocate([np.zeros(2), np.int8(1), structure, np.float32(5)], frozenset({0}))
+        self.device.launch(self.device.load(self.cubin, "show_structures"), held, ONE, LIMIT_S)
+        return {"bits": bits, "structures": self.device.download(held, 0).tolist()}
 
     def empty_kernel(self) -> dict[str, Any]:
         kernel = self.device.load(self.cubin, "nothing")

@@ -3,6 +3,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from tests.structures import STRUCTURES
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.opencl import OpenCLCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
@@ -22,6 +23,11 @@ __kernel void after(__global float* out, const int n) { out[n] = 0; }
 __kernel void bits(__global ushort* out, const ushort half_bits, const uchar flag) {
     out[0] = half_bits;
     out[1] = flag;
+}
+typedef struct { char mark; double by; int at[3]; } Two;
+__kernel void held(__global double* out, const char before, Two two, float4 four) {
+    out[0] = two.mark + two.by + 10 * two.at[2];
+    out[1] = before + four.w;
 }
 """
 SHAPE = Geometry((2, 1, 1), (64, 1, 1))
@@ -117,6 +123,12 @@ def test_small_scalars_are_passed_as_their_bits(device, artifact):
     buffers = device.allocate([np.zeros(2, np.uint16), np.float16(1.5), np.bool_(True)], frozenset())
     device.launch(device.load(artifact, "bits"), buffers, Geometry((1, 1, 1), (1, 1, 1)), 10.0)
     assert device.download(buffers, 0).tolist() == [0x3E00, 1]
+
+
+def test_structures_and_vectors_are_passed_by_value(device, artifact):
+    buffers = device.allocate([np.zeros(2), np.int8(1), *STRUCTURES], frozenset())
+    device.launch(device.load(artifact, "held"), buffers, Geometry((1, 1, 1), (1, 1, 1)), 10.0)
+    assert device.download(buffers, 0).tolist() == [1.25 + 50, 5]
 
 
 def test_a_kernel_that_the_binary_does_not_have_is_a_launch_failure(device, artifact):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.bench import KERNELS, Bench
+from tests.structures import STRUCTURES
 from tests.waiting import processor_s
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
 from tui_tuner.problem.candidate import Geometry
@@ -121,6 +122,26 @@ def test_a_thread_that_spins_on_an_atomic_lets_the_others_run(emulator: Bench, l
 def test_static_shared_memory_is_told_when_the_kernel_is_loaded(load: Load) -> None:
     assert load("matmul<float, 16>").resources.shared_bytes == 2048
     assert load("geometry").resources.shared_bytes == 0
+
+
+BY_VALUE = """
+struct Two { signed char mark; double by; int at[3]; };
+__device__ float first(float v) {
+    static __shared__ float held[32];
+    held[threadIdx.x] = v;
+    __syncthreads();
+    return held[0];
+}
+__global__ void held(double *out, signed char before, const Two two, float4 four) {
+    out[0] = two.mark + two.by + 10 * two.at[2];
+    out[1] = before + first(four.w);
+}
+"""
+
+
+def test_structures_and_vectors_are_passed_by_value_and_shared_memory_may_be_static_twice(emulator: Bench) -> None:
+    (out,) = emulator.run(emulator.load(BY_VALUE, "held"), np.zeros(2), np.int8(1), *STRUCTURES)
+    assert out.tolist() == [1.25 + 50, 5]
 
 
 CONSTANTS = """

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.bench import Bench
+from tests.structures import STRUCTURES
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
@@ -21,6 +22,12 @@ float axpy(float *restrict y, const float *restrict x, float a, int32_t n) {
     return 1e-9f;
 }
 void mixed(double *out, int8_t a, uint64_t b, double c, _Bool d) { out[0] = a; out[1] = b; out[2] = c; out[3] = d; }
+typedef struct { int8_t mark; double by; int32_t at[3]; } Two;
+typedef struct { float x, y, z, w; } Four;
+void held(double *out, int8_t before, Two two, Four four) {
+    out[0] = two.mark + two.by + 10 * two.at[2];
+    out[1] = before + four.w;
+}
 void past(float *y, int32_t i) { y[i] = 1; }
 """
 
@@ -40,6 +47,11 @@ def test_scalars_of_every_width_reach_a_c_kernel(cpu: Bench) -> None:
     scalars = (np.int8(-3), np.uint64(2**40), np.float64(0.5), np.bool_(True))
     (out,) = cpu.run(cpu.load(SOURCE, "mixed"), np.zeros(4), *scalars)
     assert out.tolist() == [-3, 2**40, 0.5, 1]
+
+
+def test_structures_are_passed_by_value_to_a_c_kernel(cpu: Bench) -> None:
+    (out,) = cpu.run(cpu.load(SOURCE, "held"), np.zeros(2), np.int8(1), *STRUCTURES)
+    assert out.tolist() == [1.25 + 50, 5]
 
 
 def test_a_half_scalar_is_refused_since_c_has_none(cpu: Bench) -> None:

@@ -368,16 +368,23 @@ def test_init_writes_over_a_problem_file_only_when_told_to(here: TuneHere) -> No
     assert Path("scale.toml").read_text() != mine
 
 
-def test_init_asks_which_of_several_kernels_is_meant(here: TuneHere) -> None:
-    Path("two.cu").write_text(SOURCE + SOURCE.replace("scale", "stretch"))
-    refused = here("init", "two.cu")
-    assert refused.code == 1
-    assert "--kernel NAME: scale, stretch" in refused.err
+def test_init_chooses_of_several_kernels_as_a_session_does_and_says_how_to_take_another(here: TuneHere) -> None:
+    place = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    flag = f"__global__ void clear(bool *flag, int n) {{ {place} if (i < n && flag[i]) flag[i] = false; }}\n"
+    Path("two.cu").write_text(flag + SOURCE.replace("scale", "stretch").replace("passes", "2"))
     assert "did you mean 'stretch'?" in here("init", "two.cu", "--kernel", "strech").err
     assert not Path("two.toml").exists()
 
-    assert here("init", "two.cu", "--kernel", "stretch").code == 0
+    chosen = here("init", "two.cu")
+    assert chosen.code == 0
+    assert "stretch of several; for another: tuner-tui init two.cu --force --kernel NAME, as in clear" in chosen.err
     assert 'name = "stretch"' in Path("two.toml").read_text()
+
+    other = here("init", "two.cu", "--force", "--kernel", "clear")
+    assert other.code == 0
+    assert "what is written does not hold yet" in other.err
+    assert "'flag' is a flag (line 1 sets it to false)" in other.err
+    assert 'name = "clear"' in Path("two.toml").read_text()
 
 
 @pytest.mark.parametrize(

@@ -174,10 +174,22 @@ def test_a_journal_that_nothing_came_of_goes_with_what_was_made_for_it_alone(tmp
     journal.discard()
     assert not [*tmp_path.iterdir()]
 
-    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/kernels").mkdir(parents=True)
     (tmp_path / "mine/notes").touch()
-    Journal.create(tmp_path / "mine/journal.jsonl", {}).discard()
-    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["notes"]
+    journal = Journal.create(tmp_path / "mine/journal.jsonl", {})
+    (tmp_path / "mine/runner.log").touch()
+    (tmp_path / "mine/live/run").mkdir(parents=True)
+    (tmp_path / "mine/kernels/one.cu").touch()
+    journal.discard()
+    assert sorted(file.name for file in (tmp_path / "mine").iterdir()) == ["kernels", "notes"]
+
+
+@pytest.mark.parametrize("name", ["best.cu", "result.json"])
+def test_a_run_is_not_begun_where_it_would_write_over_what_is_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(JournalError, match=f"holds {name}, which a run would write over") as caught:
+        Journal.create(tmp_path / "journal.jsonl", {})
+    assert (caught.value.file, [file.name for file in tmp_path.iterdir()]) == (tmp_path, [name])
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.by_value import alignment_of, layout
 from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import load_problem
 
+SCALED = "float *to, const float *from, int n"
 ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 SCALE = f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
 GATHER = f"__global__ void k(float *to, const int *at, int n) {{ {ONE} if (i < n) to[i] = at[i]; }}\n"
@@ -162,6 +164,74 @@ CASES = {
         "int main() { int n = 4096; k<<<n / 64, 64>>>(to, mean, n); }",
         {"outputs": ["to", "mean"], "fill mean": (None, None, None)},
     ),
+    "memory that a function takes": (
+        SCALE
+        + "template <typename T> T *taken(int count) { T *p; cudaMalloc((void **)&p, sizeof(T) * count); return p; }\n"
+        "int main() { int n = 4096; float *to = taken<float>(n * 3), *from; from = taken<float>(n);"
+        " k<<<n / 64, 64>>>(to, from, n); }",
+        {"to": ["n * 3"], "from": ["n"]},
+    ),
+    "what a function makes of sizes": (
+        SCALE + "static int blocks_for(int count, int each) { return (count + each - 1) / each; }\n"
+        f"int main() {{ int n = 70000; {DATA} k<<<blocks_for(n, 256), 256>>>(to, from, n); }}",
+        {"problem_size": ["n"], "grid_div_x": None},
+    ),
+    "a size that is made anew of what comes from outside": (
+        SCALE + "int main(int argc, char **argv) { int n = atoi(argv[1]); n = n * 1024 / sizeof(float);"
+        f" {DATA} k<<<(n + 255) / 256, 256>>>(to, from, n); }}",
+        {"sizes": {"n": 1 << 20}, "to": ["n"]},
+    ),
+    "a size that begins as 0 and is read in": (
+        SCALE + f'int main() {{ int n = 0; fscanf(file, "%d", &n); {DATA} k<<<(n + 255) / 256, 256>>>(to, from, n); }}',
+        {"sizes": {"n": 1 << 20}, "to": ["n"]},
+    ),
+    "an axis that an option may set": (
+        SCALE + 'int main() { dim3 shape(4096, 2); if (asked("x")) shape.x = option("x"); cudaMalloc(&to, shape.x * 4);'
+        " k<<<shape.x / 64, 64>>>(to, from, shape.x); }",
+        {"problem_size": ["4096"], "to": ["4096"], "n": 4096},
+    ),
+    "a loop's first turn, where a function is called in it": (
+        f"__global__ void k(int turn, float *to, int n) {{ {ONE} to[i] = turn; }}\n"
+        "void run(int turn, float *to, int n) { k<<<dim3(n / 64), 64>>>(turn, to, n); }\n"
+        "int main() { int n = 64 * (count / 64); for (int turn = 0; turn < 3; turn++) run(turn, to, n); }",
+        {"sizes": {"n": 1 << 20}, "turn": 0, "to": ["n"], "problem_size": ["n"]},
+    ),
+    "a number of the template that has nothing to do with the block": (
+        f"template <int R> __global__ void k({SCALED}) {{ {ONE} if (i < n) to[i] = R * from[i]; }}\n"
+        f"int main() {{ int n = 4096; {DATA} k<3><<<n / 64, 64>>>(to, from, n); }}",
+        {"name": "k<3>", "tunables": ["block_size_x"], "defaults": {"block_size_x": 64}},
+    ),
+    "numbers of the template that the kernel does not read, and a block in braces": (
+        f"template <int X, int Y> __global__ void k({SCALED}) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
+        f"int main() {{ int n = 4096; {DATA} k<64, 1><<<n / 64, {{64, 1, 1}}>>>(to, from, n); }}",
+        {"name": "k<64,1>", "tunables": ["block_size_x"], "defaults": {"block_size_x": 64}},
+    ),
+    "a scalar that memory is made of": (
+        f"__global__ void k(float *to, int each) {{ {ONE} for (int j = 0; j < each; j++) to[i + j * 512] = j; }}\n"
+        "int main() { const int all = 100000, each = (all + 511) / 512, count = each * 512;"
+        " cudaMalloc(&to, count * sizeof(float)); k<<<4, 128>>>(to, each); }",
+        {"to": ["each * 512"], "each": "each"},
+    ),
+    "bytes of a type that the host's template leaves open": (
+        "template <typename T> __global__ void k(T *to, int n) { extern __shared__ char s[]; to[threadIdx.x] = n; }\n"
+        "template <typename T> void run(int n) { cudaMalloc(&to, n * sizeof(T));"
+        " k<T><<<n / 64, 64, 64 * sizeof(T)>>>(to, n); }\nint main() { run<double>(4096); }",
+        {"name": "k<double>", "shared_memory": "512", "to": ["n"]},
+    ),
+    "the extent of a filter, and a small number by its name": (
+        f"__global__ void k(float *to, const float *by, int maskWidth, int n, float eps) {{ {ONE}"
+        " to[i] = by[i % maskWidth]; }\n"
+        "void run(int n, int maskWidth, float eps) { cudaMalloc(&to, n * 4); cudaMalloc(&by, maskWidth * 4);"
+        " k<<<n / 64, 64>>>(to, by, maskWidth, n, eps); }",
+        {"sizes": {"n": 1 << 20, "maskWidth": 9}, "by": ["maskWidth"], "eps": 1e-5},
+    ),
+    "types that macros stand for, and constant memory of structures": (
+        "#define REAL double\nstruct Tap { float at, by; };\n__constant__ __device__ Tap taps[8];\n"
+        f"__global__ void k(REAL *y, int n) {{ {ONE} if (i < n) y[blockIdx.y * n + i] = taps[i % 8].by; }}\n"
+        "int main() { int n = 4096; cudaMemcpyToSymbol(taps, h, 64); cudaMalloc(&y, n * sizeof(REAL));"
+        " k<<<n / 64, 64>>>(y, n); }",
+        {"dtype y": "float64", "y": ["n"], "fill y": (None, None, None), "taps": [16]},
+    ),
     "what tensor cores store": (
         "__global__ void k(half *a, float *c, int n) { wmma::load_matrix_sync(x, a, n);"
         " wmma::store_matrix_sync(c + threadIdx.x, y, n, wmma::mem_col_major); }\n"
@@ -182,6 +252,7 @@ def test_the_hosts_code_says(tmp_path, case):
         "name": problem.kernel.name,
         "problem_size": problem.launch.problem_size,
         "grid_div_x": problem.launch.grid_div_x,
+        "shared_memory": problem.launch.shared_memory,
         "defaults": problem.defaults,
         "tunables": list(problem.tunables),
         "outputs": [name for name, one in arguments.items() if one.output],
@@ -197,21 +268,78 @@ def test_the_hosts_code_says(tmp_path, case):
     [
         ("float *to, cudaTextureObject_t from", "which only a host can make", "read from an array instead"),
         ("float *to, curandState *from", "whose states only cuRAND makes", "inside the kernel, by curand_init()"),
-        (
-            "float *to, Two from",
-            "passed by value",
-            "take float a0, float a1, int b in its place and begin the body with",
-        ),
-        ("float *to, Shape from", "passed by value", "take int rows, int columns in its place"),
     ],
 )
 def test_what_only_a_host_makes_is_refused_with_what_to_write(tmp_path, arguments, reason, instead):
-    (tmp_path / "shape.h").write_text("struct Shape { int rows, columns; };\n")
-    structures = '#include "shape.h"\nstruct Two { float a[2]; int b; };\n'
     with pytest.raises(ProblemError, match=reason) as caught:
-        drafted(tmp_path, f"{structures}__global__ void k({arguments}) {{ to[0] = 1; }}")
+        drafted(tmp_path, f"__global__ void k({arguments}) {{ to[0] = 1; }}")
     assert instead in caught.value.hint
-    assert caught.value.line == 3
+    assert caught.value.line == 1
+
+
+IMAGE = "struct Image { int width, height; float gain; int at(int x, int y) const { return y * width + x; } };\n"
+BRIGHTER = (
+    f"__global__ void k(float *to, const float *from, const Image p) {{ {ONE} int j = blockIdx.y * blockDim.y;"
+    " if (i < p.width && j < p.height) to[p.at(i, j)] = p.gain * from[p.at(i, j)]; }\n"
+)
+LAUNCHED = (
+    " cudaMalloc(&to, sizeof(float) * p.width * p.height); cudaMalloc(&from, p.width * p.height * sizeof(float));"
+    " dim3 b(32, 8), g((p.width + 31) / 32, (p.height + 7) / 8); k<<<g, b>>>(to, from, p); }"
+)
+SET = "p.width = 640; p.height = 480; p.gain = 0.5f;"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        f"int main() {{ Image p; {SET}{LAUNCHED}",
+        f"int main() {{ Image p{{640, 480, 0.5f}};{LAUNCHED}",
+        f"void run(Image p) {{{LAUNCHED}\nint main() {{ Image q; {SET.replace('p.', 'q.')} run(q); }}",
+        f"void run(const Image *p) {{{LAUNCHED.replace('p.', 'p->').replace(', p)', ', *p)')}\n"
+        f"int main() {{ Image p; {SET} run(&p); }}",
+    ],
+    ids=["by assignments", "by braces", "through a function", "through a pointer"],
+)
+@pytest.mark.parametrize("where", ["kernel.cu", "image.h"])
+def test_a_structure_that_is_passed_by_value_has_the_hosts_values(tmp_path, host, where):
+    (tmp_path / "image.h").write_text(IMAGE)
+    declared = IMAGE if where == "kernel.cu" else '#include "image.h"\n'
+    problem, text = drafted(tmp_path, declared + BRIGHTER + host)
+    (given,) = [one for one in problem.arguments if one.members]
+    assert [(one.name, one.dtype, one.value) for one in given.members] == [
+        ("width", "int32", "width"),
+        ("height", "int32", "height"),
+        ("gain", "float32", 0.5),
+    ]
+    assert problem.sizes == {"width": 640, "height": 480}, text
+    assert problem.launch.problem_size == ["width", "height"]
+
+
+def test_a_class_template_by_value_has_the_members_of_its_arguments(tmp_path):
+    source = (
+        "template <typename T, int N> struct Box { T size; T at[2]; };\n"
+        "__global__ void k(double *to, Box<double, 2> p) { to[threadIdx.x] = p.at[0]; }\n"
+        "int main() { Box<double, 2> p; p.size = 2; k<<<4, 64>>>(to, p); }"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert [(one.dtype, one.value) for one in problem.arguments[1].members] == [
+        ("float64", 2.0),
+        ("float64", [1.5, 1.5]),
+    ]
+
+
+def test_arrays_and_vectors_within_a_structure_and_vectors_alone_are_passed_by_value(tmp_path):
+    source = (
+        "struct Two { char mark; float4 at; int n[3]; float3 by; };\n"
+        "__global__ void k(float *to, Two p, float2 q) { to[threadIdx.x] = p.at.x + p.n[1] + q.y; }\n"
+        "int main() { Two p; p.n[0] = 3; p.n[1] = 4; float2 q = make_float2(0.5f, 2); k<<<4, 64>>>(to, p, q); }"
+    )
+    problem, text = drafted(tmp_path, source)
+    p, q = (layout(one.members) for one in problem.arguments if one.members)
+    assert ({name: p.fields[name][1] for name in p.names}, p.itemsize) == ({"mark": 0, "at": 16, "n": 32, "by": 44}, 64)
+    assert (q.itemsize, alignment_of(q), alignment_of(p)) == (8, 8, 16)
+    assert problem.arguments[1].members[2].value[:2] == [3, 4], text
+    assert [one.value for one in problem.arguments[2].members] == [0.5, 2.0]
 
 
 def test_a_structure_lies_in_memory_like_its_numbers_only_where_it_has_no_gaps():

@@ -10,7 +10,7 @@ from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.guesses import constants_of_host, dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_code import device_code, missing_headers
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.syntax import without_own_values
 
@@ -75,6 +75,27 @@ def test_what_only_the_host_runs_is_blanked_line_for_line(kernel):
 def test_a_source_without_host_code_stays_as_it_is():
     source = '#include "missing.h"\nfloat helper(float v) { return v; }\n__global__ void k(float *v) { v[0] = 1; }\n'
     assert device_code(source) == source
+
+
+@pytest.mark.parametrize(
+    ("included", "stays"),
+    [
+        ("<wb.h>", False),
+        ('"cuda_utils.h"', False),
+        ("<opts/parse.hpp>", False),
+        ("<vector>", True),
+        ("<stdio.h>", True),
+        ("<float.h>", True),
+        ("<cuda_fp16.h>", True),
+        ("<cooperative_groups.h>", True),
+        ("<cub/cub.cuh>", True),
+        ('"device_launch_parameters.h"', True),
+    ],
+)
+def test_headers_that_are_nowhere_are_left_out_beside_host_code(tmp_path, included, stays):
+    source = f"#include {included}\n__global__ void k(float *v) {{ v[0] = 1; }}\nint main() {{ k<<<1, 1>>>(v); }}\n"
+    assert (included in device_code(source, (tmp_path,))) is stays
+    assert missing_headers(source, (tmp_path,)) == ([] if stays else [included[1:-1]])
 
 
 def launch_in(source: str, kernel: str):

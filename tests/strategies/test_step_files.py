@@ -116,7 +116,7 @@ def test_a_file_without_a_list_of_steps_is_refused(tmp_path, text, line, message
 
 
 def test_a_file_of_steps_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(ProblemError, match=r"gone\.toml cannot be read: No such file"):
+    with pytest.raises(ProblemError, match=r"gone\.toml: cannot be read: No such file"):
         load_steps(tmp_path / "gone.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ProblemError, match="not UTF-8"):

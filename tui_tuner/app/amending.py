@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 
+from tui_tuner.app.needed import needed
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
@@ -17,6 +18,7 @@ from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
 from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.host_code import missing_headers
 from tui_tuner.problem.inputs import array_bytes, shape_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Argument, Problem, Test
@@ -222,11 +224,7 @@ class Amending:
         reason = trial.reason or ""
         names = re.findall(r"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)", written.problem.source_text, re.MULTILINE)
         lost = [name for name in names if f"{name}: No such file" in reason]
-        lost += [
-            name
-            for name in names
-            if f'"{name}"' in written.problem.source_text and not (self._file.parent / name).is_file()
-        ]
+        lost += missing_headers(written.problem.source_text, (self._file.parent,))
         unknown = _UNKNOWN.search(reason)
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""
@@ -240,9 +238,10 @@ class Amending:
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
     def _refused(self, trial: TrialResult) -> ProblemError:
-        hint = f"write the draft with: {self._init}, correct it, and start again: {_needed(trial)}"
+        problem = self._first.problem
+        hint = f"write the draft with: {self._init}, correct it, and start again: {needed(trial.reason or '', problem)}"
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
-        empty = _unfilled(self._first.problem)
+        empty = _unfilled(problem)
         if empty:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
@@ -253,15 +252,6 @@ def _unfilled(problem: Problem) -> list[str]:
     """Constant memory that the host fills and a launch here does not."""
     filled = {argument.name for argument in problem.arguments if argument.constant}
     return [name for name in constants_of_host(problem.source_text) if name not in filled]
-
-
-def _needed(trial: TrialResult) -> str:
-    reason = trial.reason or ""
-    if any(words in reason for words in ("past the end", "before the start", "belongs to no argument")):
-        return "shape says how large an array is, low and high what numbers are in it"
-    if "computes nothing" in reason:
-        return "fill, low and high say what inputs hold"
-    return "[launch] says how many threads run, [[arguments]] what they are given"
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:

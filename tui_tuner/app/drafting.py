@@ -22,7 +22,7 @@ from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
-from tui_tuner.problem.draft.problem_file import ranked_kernels, text_of
+from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold, text_of
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernel
@@ -58,6 +58,24 @@ def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written
             return replace(draft_of(file, name, host), alternatives=tuple(names[position + 1 :]))
         except ProblemError as error:
             refused.append(error)
+    raise refused[0]
+
+
+def unconfirmed(file: Path, kernel: str | None, host: Path | None = None) -> tuple[str, Sequence[str], str]:
+    """The kernel that `drafted` takes, the others of the file, and the draft's text, which need not hold.
+
+    Raises:
+        ProblemError: none can be drafted; the hint says what to write.
+    """
+    names = ranked_kernels(file) if kernel is None else []
+    refused: list[ProblemError] = []
+    for name in names if len(names) > 1 else [kernel]:
+        try:
+            text = scaffold(file, name, host=host)
+        except ProblemError as error:
+            refused.append(error)
+        else:
+            return name or "", [one for one in names if one != name], text
     raise refused[0]
 
 
@@ -268,10 +286,13 @@ def _line(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
-def assumptions(written: Written) -> Iterator[str]:
+def assumptions(written: Written, another: str = "") -> Iterator[str]:
     """What a drafted problem takes for granted, how sure that is and from where, and how to correct it.
 
     Nothing for a problem that somebody wrote.
+
+    Args:
+        another: the command that takes another kernel of the file; that of a session, if empty.
     """
     if not written.is_drafted:
         return
@@ -290,7 +311,8 @@ def assumptions(written: Written) -> Iterator[str]:
     yield f"no {written.file.name} beside it: drafted the problem of {kernel.name}; to correct it: {command}"
     if written.alternatives:
         others = ", ".join(written.alternatives)
-        yield f"  kernel      {kernel.name} of several; for another: tuner-tui {kernel.source}:NAME, as in {others}"
+        another = another or f"tuner-tui {kernel.source}:NAME"
+        yield f"  kernel      {kernel.name} of several; for another: {another}, as in {others}"
     launch = problem.launch.model_dump(exclude_defaults=True)
     told = [
         ("launch", "launch", {key: f" = {value}" for key, value in launch.items()}),
@@ -300,7 +322,10 @@ def assumptions(written: Written) -> Iterator[str]:
         arrays = [one for one in problem.arguments if one.shape is not None and one.output is chosen]
         shapes = {one.name: f" {one.dtype}[{', '.join(map(str, one.shape or []))}]" for one in arrays}
         told.append((title, "shape", shapes))
-    told.append(("scalars", "value", {one.name: f" = {one.value}" for one in problem.arguments if one.shape is None}))
+    plain = [one for one in problem.arguments if one.shape is None and one.members is None]
+    told.append(("scalars", "value", {one.name: f" = {one.value}" for one in plain}))
+    held = [(one.name, member) for one in problem.arguments for member in one.members or ()]
+    told.append(("structures", "value", {f"{name}.{member.name}": f" = {member.value}" for name, member in held}))
     yield from (listed(*line) for line in told if line[2])
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))
 

@@ -33,7 +33,7 @@ _STRATEGY_CLASS = "MyStrategy"
 
 def add_init(parser: argparse.ArgumentParser) -> None:
     """The options of writing a problem file."""
-    parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file")
+    parser.add_argument("kernel_file", type=Path, metavar="KERNEL", help="a .cu, .cl or .c file, or FILE:NAME")
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file")
     parser.add_argument("--host", type=Path, metavar="FILE", help="where the kernel is launched, if not in its file")
     parser.add_argument("--force", action="store_true", help="write over a problem file that is there")
@@ -49,25 +49,31 @@ async def init(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
-    from tui_tuner.app.amending import draft_of
-    from tui_tuner.app.drafting import assumptions, confirmed
-    from tui_tuner.problem.draft.problem_file import scaffold
+    from tui_tuner.app.drafting import assumptions, confirmed, drafted, unconfirmed
     from tui_tuner.settings import load_settings
+    from tui_tuner.subjects import split_name
 
-    file, name = chosen.kernel_file, chosen.kernel
-    text = scaffold(file, name, host=chosen.host)
+    file, name = split_name(chosen.kernel_file)
+    name = chosen.kernel or name
+    taken = name
+    name, others, text = unconfirmed(file, name, chosen.host)
     target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
     settings = load_settings(beside=file)
+    another = f"tuner-tui init {file} --force --kernel NAME"
     try:
         options = changed(settings.session, chosen)
-        held = await confirmed(draft_of(file, name, chosen.host), options, settings, tell=say)
+        held = await confirmed(drafted(file, taken, chosen.host), options, settings, tell=say)
     except ProblemError as error:
+        if others:
+            say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")
         say(f"what is written does not hold yet: {error.message}")
+        if what := (error.hint or "").partition("start again: ")[2]:
+            say(what)
     else:
         text = held.text
-        for line in list(assumptions(held))[1:]:
+        for line in list(assumptions(held, another))[1:]:
             say(line)
     try:
         write_whole(target, text)

@@ -30,6 +30,10 @@ from tui_tuner.journal.reading import (
     sound_part,
 )
 
+_RESULTS = ("result.json", "best.*")
+_BESIDE = frozenset({"builds", "kernels", "live", "runner.log"})
+"""What a run puts beside its journal before anything came of it."""
+
 
 class Journal:
     """Effects by key; opened for appending, or read-only for a replay."""
@@ -42,16 +46,21 @@ class Journal:
         self._digest = content.digest
         self._file = file
         self._made = made
+        self._before = frozenset(one.name for one in path.parent.iterdir()) if file is not None else frozenset()
 
     @classmethod
     def create(cls, path: Path, header: Mapping[str, Any]) -> Journal:
         """Begin a journal.
 
         Raises:
-            JournalError: the file exists or cannot be written.
+            JournalError: the file exists or cannot be written, or beside it lies what a run would write over.
         """
         content = {"journal": VERSION, **header}
         made: list[Path] = []
+        theirs = [] if path.exists() else sorted(file.name for one in _RESULTS for file in path.parent.glob(one))
+        if theirs:
+            hint = "name another --run-dir: one that is new, or without results"
+            raise JournalError(f"holds {theirs[0]}, which a run would write over", hint=hint, file=path.parent)
         try:
             made += [directory for directory in path.parents if not directory.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,9 +163,16 @@ class Journal:
             self._file = None
 
     def discard(self) -> None:
-        """Remove a journal that nothing came of, with the directories that were made for it and all in them."""
+        """Remove a journal that nothing came of, with the directories that were made for it and all in them.
+
+        Of a directory that was there before, what a run puts there and was not there.
+        """
         self.close()
         self.path.unlink(missing_ok=True)
+        for name in _BESIDE - self._before:
+            shutil.rmtree(self.path.parent / name, ignore_errors=True)
+            with suppress(OSError):
+                (self.path.parent / name).unlink()
         _remove(self._made)
 
     def _write(self, content: Mapping[str, Any]) -> None:

@@ -11,7 +11,9 @@ from tui_tuner.problem.model import Language
 from tui_tuner.problem.structures import Member, structures
 
 ADDRESS_SPACES = frozenset({"global", "local", "constant", "private"})
-_QUALIFIERS = frozenset({"const", "volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "struct"})
+_QUALIFIERS = frozenset(
+    {"const", "volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "__device__", "struct"}
+)
 _INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
 _NAMED = {
     "float": "float32",
@@ -84,9 +86,13 @@ def _integer(words: list[str]) -> str:
     return f"{sign}int32"
 
 
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([A-Za-z][\w \t]*?)[ \t]*$", re.MULTILINE)
+
+
 def type_aliases(code: str) -> dict[str, str]:
     """What the `typedef`s and `using`s of the source stand for."""
-    found = {name: meaning for meaning, name in re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)}
+    found = {name: meaning for name, meaning in _DEFINED.findall(code) if dtype_of(meaning, "cuda", {})[0] is not None}
+    found |= {name: meaning for meaning, name in re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)}
     found |= dict(_plain_structs(code))
     found |= dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;", code))
     return found

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.by_value import Field, Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests, every_run
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
 from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
-from tui_tuner.problem.model import Argument, InputFill, Problem, Test
+from tui_tuner.problem.model import Argument, Expression, InputFill, Member, Problem, Test
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only, declares_constant
@@ -35,6 +36,8 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     parameters = iter(signature.parameters)
     for index, argument in enumerate(problem.arguments):
         parameter = None if argument.constant else next(parameters)
+        if parameter is not None and _check_structure(argument, index, parameter, problem, place):
+            parameter = None  # more than its members is not to be held against it
         found = None if parameter is None else _unlike(argument, parameter)
         if (
             parameter is not None
@@ -110,6 +113,45 @@ def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] |
     return None
 
 
+def _check_structure(
+    argument: Argument, index: int, parameter: KernelParameter, problem: Problem, place: KeyLocations
+) -> bool:
+    """Whether it is a structure that is passed by value, whose members are those that the source declares.
+
+    Raises:
+        ProblemError: they are not, or only one of the two is a structure.
+    """
+    by_value = not parameter.pointer and "&" not in parameter.type_text
+    fields = fields_of(parameter.type_text, code_only(problem.source_text), problem.language) if by_value else None
+    if argument.members is None:
+        if fields is None or not by_value:
+            return False
+        message = f"argument '{argument.name}' is a {' '.join(type_words(parameter.type_text))} by value"
+        if isinstance(fields, Unknown):
+            message += f", and {fields.words()}: take a pointer, or scalars"
+        else:
+            message += f': it needs dtype = "struct" with members {", ".join(one.name for one in fields)}'
+        raise place.error(message, "arguments", index, "dtype", hint=f"the kernel has: {_declared(parameter)}")
+    message = f"argument '{argument.name}' is no structure in the kernel that is passed by value"
+    if not by_value or (fields is None and parameter.dtype is not None):
+        raise place.error(message, "arguments", index, "members", hint=f"the kernel has: {_declared(parameter)}")
+    if isinstance(fields, Unknown):
+        message = f"argument '{argument.name}': {fields.words()}"
+        raise place.error(message, "arguments", index, "members", hint="only numbers, arrays and vectors can be passed")
+    given = [_as_field(member) for member in argument.members]
+    if fields is not None and given != list(fields):  # None: it is declared in a header
+        first = next((i for i, one in enumerate(given) if i >= len(fields) or one != fields[i]), len(fields) - 1)
+        message = f"the members of '{argument.name}' are not those of {' '.join(type_words(parameter.type_text))}"
+        hint = f"the source declares: {', '.join(one.words() for one in fields)}"
+        raise place.error(message, "arguments", index, "members", min(first, len(given) - 1), hint=hint)
+    return True
+
+
+def _as_field(member: Member) -> Field:
+    count = len(member.value) if isinstance(member.value, list) else None
+    return Field(member.name, member.dtype, count, member.alignment)
+
+
 def _may_be_bytes(parameter: KernelParameter, problem: Problem) -> bool:
     """Whether it points to a structure that is no vector, whose bytes a problem file may call what it likes."""
     kind = (type_words(parameter.type_text) or [""])[-1]
@@ -134,8 +176,12 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
 
 
 def _check_argument_names(argument: Argument, index: int, problem: Problem, place: KeyLocations) -> None:
+    expressions: list[tuple[str, int, Expression | float]]
     expressions = [("shape", i, e) for i, e in enumerate(argument.shape or [])]
     expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
+    for number, member in enumerate(argument.members or []):
+        values = member.value if isinstance(member.value, list) else [member.value]
+        expressions += [("members", number, value) for value in values]
     for key, position, expression in expressions:
         try:
             check(expression, problem.sizes)
@@ -157,7 +203,7 @@ def _check_values(problem: Problem, place: KeyLocations) -> None:
 
 
 def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int], place: KeyLocations) -> ProblemError:
-    key = "shape" if argument.shape is not None else "value"
+    key = "shape" if argument.shape is not None else "value" if argument.members is None else "members"
     hint = f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items())}"
     return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=hint)
 
@@ -173,18 +219,22 @@ class FillFault:
 
 def fill_fault(argument: Argument) -> FillFault | None:
     """The first mistake in `fill`, `low` and `high`, as far as it does not depend on sizes."""
-    is_float = np.issubdtype(np.dtype(argument.dtype), np.floating)
+    is_float = argument.members is None and np.issubdtype(np.dtype(argument.dtype), np.floating)
+    how = fill_of(argument) if argument.members is None else None
     if argument.shape is None:
         if argument.fill is not None or argument.function is not None:
             key = "function" if argument.fill is None else "fill"
-            return FillFault(key, f"a scalar has no {key}", f"take {key} out")
+            what = "scalar" if argument.members is None else "structure that is passed by value"
+            return FillFault(key, f"a {what} has no {key}", f"take {key} out")
     elif argument.fill is not None and argument.function is not None:
         return FillFault("function", "the array has a fill and a function that makes it", "take one of them out")
-    elif fill_of(argument) in ("normal", "uniform") and not is_float:
+    elif how in ("normal", "uniform") and not is_float:
         message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
         return FillFault("fill", message, 'use fill = "integers" with low and high')
     for key in ("low", "high"):
-        if getattr(argument, key) is not None and fill_of(argument) not in ("uniform", "integers"):
+        if getattr(argument, key) is not None and (
+            argument.members is not None or fill_of(argument) not in ("uniform", "integers")
+        ):
             return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
     if argument.infinities and (argument.shape is None or fill_of(argument) != "normal"):
         message = "only an array of floats that is filled normal may hold infinities"

@@ -33,6 +33,18 @@ _LIBRARIES = {
     r"(?:torch|ATen|c10)/.*": r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
 }
 """Headers that host code includes as well as device code does, and what device code that needs them says."""
+_OF_CUDA = re.compile(
+    r"cuda(?:_(?:runtime(?:_api)?|[bf]p?\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
+    r"|stdint|occupancy))?\.h|device_(?:launch_parameters|\w*functions|types)\.h|math_(?:constants|functions)\.h"
+    r"|vector_(?:types|functions)\.h|(?:texture|surface|driver)_\w+\.h|host_(?:defines|config)\.h|sm_\d+_\w+\.h"
+    r"|(?:builtin_types|common_functions|cuComplex|mma|cooperative_groups)\.h|curand\w*\.h|nv(?:rtc\w*|ml)\.h"
+)
+_OF_COMPILERS = re.compile(
+    rf"{_OF_CUDA.pattern}|(?:cub|thrust|cute|cutlass|cuda|torch|ATen|c10|crt|bits|ext|hip|CL|nv|cooperative_groups)/.*"
+    r"|(?:std\w+|float|limits|iso646|tgmath|omp|\w*intrin)\.h"
+)
+_SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
+"""Where headers are that come with no compiler."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\bcudaLaunch(?:Cooperative)?Kernel\b")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -47,7 +59,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     """The source with what only the host runs blanked, line for line; a source without such code stays as it is.
 
     That is functions and prototypes without a word of the device, classes that launch kernels, headers of host
-    libraries, and headers in quotes that stand in none of the directories.
+    libraries, and headers that stand in none of the directories, nor where compilers or the system have theirs.
 
     Args:
         kernel: the only one that is wanted; others that nothing on the device names are left out too, and headers that
@@ -85,11 +97,24 @@ def _without(include: re.Match[str], idle: str) -> str:
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
-    quoted, angled = include["quoted"], include["angled"]
-    host_only = _HOST_ONLY.fullmatch(quoted or angled)
-    missing = quoted is not None and not any(_is_file(one / quoted) for one in directories)
-    known = quoted is not None and re.fullmatch(r"(?:cuda|device_|math_|vector_)\w*\.h", quoted)
-    return spaces(include.group()) if host_only or (missing and not known) else include.group()
+    host_only = _HOST_ONLY.fullmatch(include["quoted"] or include["angled"])
+    return spaces(include.group()) if host_only or _is_missing(include, directories) else include.group()
+
+
+def _is_missing(include: re.Match[str], directories: Sequence[Path]) -> bool:
+    name = include["quoted"] or include["angled"]
+    if include["angled"]:
+        directories = (*directories, *_SYSTEM)
+    known = _OF_CUDA if include["quoted"] else _OF_COMPILERS
+    has_ending = "." in name or include["quoted"]  # which headers of C++ itself have not
+    return bool(has_ending) and not known.fullmatch(name) and not any(_is_file(one / name) for one in directories)
+
+
+def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
+    """The headers that a source includes and that are nowhere, but for those of host libraries."""
+    found = [one for one in _INCLUDE.finditer(source) if _is_missing(one, directories)]
+    names = [one["quoted"] or one["angled"] for one in found]
+    return [name for name in names if not _HOST_ONLY.fullmatch(name)]
 
 
 def _is_file(path: Path) -> bool:

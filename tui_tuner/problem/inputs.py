@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
+from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.model import Argument, InputFill, Problem
+from tui_tuner.problem.model import Argument, InputFill, Member, Problem
 from tui_tuner.problem.reference import call_reference, made_by_function
 
 DEFAULT_INTEGERS = (0, 100)
@@ -37,15 +39,31 @@ def _extent(expression: str | int, sizes: Mapping[str, int]) -> int:
 
 
 def scalar_of(argument: Argument, sizes: Mapping[str, int]) -> np.generic:
-    """The value of a scalar in its dtype.
+    """The value of a scalar in its dtype, or of a structure that is passed by value.
 
     Raises:
         ExpressionError: it has no value or does not fit into the dtype.
     """
+    if argument.members is not None:
+        return _structure(argument.members, sizes)
     value = _number(0 if argument.value is None else argument.value, sizes)
     _fit(value, np.dtype(argument.dtype))
     scalar: np.generic = np.dtype(argument.dtype).type(value)
     return scalar
+
+
+def _structure(members: Sequence[Member], sizes: Mapping[str, int]) -> np.void:
+    held = np.zeros((), layout(members))  # what lies between the members as well
+    for member in members:
+        values = [_number(one, sizes) for one in (member.value if isinstance(member.value, list) else [member.value])]
+        for value in values:
+            try:
+                _fit(value, np.dtype(member.dtype))
+            except ExpressionError as error:
+                raise ExpressionError(f"{member.name}: {error}") from None
+        held[member.name] = values if isinstance(member.value, list) else values[0]
+    found: Any = held[()]
+    return cast(np.void, found)
 
 
 def bounds_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[float, float]:

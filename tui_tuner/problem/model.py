@@ -82,12 +82,32 @@ class Launch(ProblemTable):
     shared_memory: Expression = 0
 
 
+class Member(ProblemTable):
+    """One member of a structure that is passed by value.
+
+    Attributes:
+        value: a number or an expression over sizes; a list of them for an array or a vector.
+        alignment: bytes, where it is more than that of the dtype, as of a float4.
+    """
+
+    name: str
+    dtype: type_names
+    value: Expression | float | list[Expression | float]
+    alignment: Literal[2, 4, 8, 16] | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_defaults(handler(self), alignment=None)
+
+
 class Argument(ProblemTable):
     """One argument of the kernel, in the order of its signature.
 
     Attributes:
+        dtype: of one element; "struct" for a structure that is passed by value.
         shape: extents of an array, expressions over sizes; None for a scalar.
         value: what a scalar is, a number or an expression over sizes.
+        members: what a structure that is passed by value holds, in the order of its declaration.
         output: whether the kernel writes the array and the result is checked.
         fill: how an input array is filled. An output without `fill` starts poisoned;
             with `fill` that content is restored before every launch.
@@ -100,9 +120,10 @@ class Argument(ProblemTable):
     """
 
     name: str
-    dtype: type_names
+    dtype: Literal[type_names, "struct"]
     shape: list[Expression] | None = None
     value: Expression | float | None = None
+    members: Annotated[list[Member], Field(min_length=1)] | None = None
     output: bool = False
     fill: Fill | None = None
     low: float | None = None
@@ -114,11 +135,16 @@ class Argument(ProblemTable):
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash arguments."""
-        return _without_defaults(handler(self), infinities=False, function=None, constant=False)
+        return _without_defaults(handler(self), members=None, infinities=False, function=None, constant=False)
 
     @model_validator(mode="after")
     def _scalar_or_array(self) -> Argument:
-        if (self.shape is None) == (self.value is None):
+        if self.dtype == "struct" or self.members is not None:
+            if self.dtype != "struct" or self.members is None or (self.shape, self.value) != (None, None):
+                raise ValueError(f"argument '{self.name}' needs dtype = \"struct\" with members and no shape or value")
+            if self.constant:
+                raise ValueError(f"argument '{self.name}' is constant memory: give it as an array of its numbers")
+        elif (self.shape is None) == (self.value is None):
             raise ValueError(f"argument '{self.name}' needs either shape (an array) or value (a scalar)")
         if self.output and self.shape is None:
             raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")

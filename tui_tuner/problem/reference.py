@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -203,9 +204,16 @@ def _needed(taken: ast.arguments) -> list[str]:
     return needed + [p.arg for p, value in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if value is None]
 
 
+def plain_scalar(value: np.generic) -> object:
+    """A scalar as a number of Python; a structure as an object with its members, arrays as lists."""
+    if not isinstance(value, np.void):
+        return value.item()
+    return SimpleNamespace(**{name: value[name].tolist() for name in value.dtype.names or ()})
+
+
 def _given(value: np.ndarray | np.generic) -> object:
     if not isinstance(value, np.ndarray):
-        return value.item()
+        return plain_scalar(value)
     floating = np.issubdtype(value.dtype, np.floating)
     copy = copied(value, np.dtype(np.float64) if floating else value.dtype)
     copy.setflags(write=False)

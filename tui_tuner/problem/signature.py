@@ -10,6 +10,7 @@ from itertools import chain
 from tree_sitter import Node
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.by_value import Field
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words, without_aliases
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
@@ -48,6 +49,7 @@ class KernelParameter:
         const: whether the value, or what is pointed to, cannot be written.
         dtype: NumPy's name of one element; None for a type that is not known.
         width: elements of a vector type, 4 for float4.
+        members: of a structure that is passed by value, where they are known.
     """
 
     name: str
@@ -56,6 +58,7 @@ class KernelParameter:
     const: bool
     dtype: str | None
     width: int = 1
+    members: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True)

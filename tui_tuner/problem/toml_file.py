@@ -26,7 +26,7 @@ def read_text(file: Path) -> str:
             raise ProblemError(f"this has {size / 2**20:.0f} MB, at most {_MOST_BYTES >> 20} are read", file=file)
         return file.read_text("utf-8-sig")  # editors of another system put a mark before the text
     except OSError as error:
-        raise ProblemError(f"{file} cannot be read: {error.strerror}", file=file) from None
+        raise ProblemError(f"cannot be read: {error.strerror}", file=file) from None
     except UnicodeDecodeError:
         raise ProblemError("this is not UTF-8 text", hint="save it as UTF-8", file=file) from None
 

@@ -141,6 +141,11 @@ def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
     raise NotArithmetic(f"{function}()")
 
 
+def is_called_by_name(function: str) -> bool:
+    """Whether a function of this name is known for what it does, whatever its text."""
+    return any(known.fullmatch(function) for known in (_ROUNDED_UP, _LEAST_OR_MOST, _ROOT, _CONVERSION))
+
+
 def is_quotient(node: ast.expr) -> bool:
     """Whether it is a division of whole numbers."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)

@@ -101,7 +101,7 @@ def _mentions(name: str, body: str) -> int:
     """How often the text names an array, but for where it asks whether there is one."""
     plain = re.escape(name)
     asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
-    return len(re.findall(rf"\b{plain}\b", re.sub(asked, " (", body)))
+    return len(re.findall(rf"(?<!\.)(?<!->)\b{plain}\b", re.sub(asked, " (", body)))
 
 
 def holds_offsets(name: str, signature: KernelSignature) -> bool:
@@ -198,8 +198,9 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
 
 
 def loops_of(signature: KernelSignature) -> int:
-    """How many loops a kernel has, within each other or not."""
-    return len(re.findall(r"\b(?:for|while)\b", signature.body))
+    """How many loops a kernel has, within each other or not, but for those over the threads of the grid."""
+    over_grid = r"\bfor\s*\([^;]*;[^;]*;[^;)]*\+=[^;)]*\bgridDim\b"
+    return len(re.findall(r"\b(?:for|while)\b", signature.body)) - len(re.findall(over_grid, signature.body))
 
 
 def work_of(signature: KernelSignature) -> int:

@@ -43,7 +43,7 @@ class HostMemory:
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
         for name, where in self._followed(pointer, place):
-            found = self._allocated(name, where) or self._bytes_of_vector(name, where)
+            found = self._allocated(name, where) or self._bytes_of_vector(name, where) or self._by_function(name, where)
             if found is not None:
                 return found
         return None
@@ -99,6 +99,27 @@ class HostMemory:
                 if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
                     return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
                 return Taken(given[1], found[-1].start()) if len(given) > 1 else None
+        return None
+
+    def _by_function(self, name: str, place: int) -> Taken | None:
+        """The bytes that a function takes which returns the memory, in the words of its call."""
+        by = r"(?:\([^()]*\)\s*)?(?P<by>\w+)\s*(?:<(?P<types>[^<>;]*)>)?\s*\("
+        made, taken = re.compile(rf"\b{re.escape(name)}\s*=(?!=)\s*{by}"), re.compile(r"\bcudaMalloc\w*\s*\(")
+        for start, end in self._spans(name, place):
+            for call in reversed(list(made.finditer(self._code, start, end))):
+                function = next((one for one in self._program.functions if one.name == call["by"]), None)
+                inside = function and taken.search(self._code, function.body, function.end)
+                if function is None or not inside:
+                    continue
+                given = split_list(self._code[call.end() : closing(self._code, call.end() - 1, "()") - 1])
+                asked = split_list(self._code[inside.end() : closing(self._code, inside.end() - 1, "()") - 1])
+                types = zip(self._program.template_names(function), split_list(call["types"] or ""), strict=False)
+                meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
+                if len(asked) < 2 or len(given) != len(function.parameters):
+                    continue
+                words = re.split(r"(\b[A-Za-z_]\w*)", asked[1])
+                bytes_of_it = "".join(f"({meant[one]})" if one in meant else one for one in words)
+                return Taken(re.sub(r"\(\((\w[\w\s]*)\)\)", r"(\1)", bytes_of_it), call.start())
         return None
 
     def _bytes_of_vector(self, name: str, place: int) -> Taken | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from tui_tuner.problem.c_types import dtype_of
-from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded
+from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
+from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
 _FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
@@ -83,6 +83,10 @@ class HostProgram:
         """The function that a place of the code is in."""
         return next((one for one in self.functions if one.start <= place < one.end), None)
 
+    def is_same_function(self, place: int, other: int) -> bool:
+        """Whether two places are in the same function."""
+        return self.function_at(place) == self.function_at(other) is not None
+
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
         function = self.function_at(place)
@@ -112,13 +116,12 @@ class HostProgram:
             function = self.function_at(place)
             start = 0 if function is None else function.body
             own = self._set_between(f"{variable}.{member}", start, place)
-            braces = re.compile(rf"\b(?P<type>\w+)\s+{re.escape(variable)}\s*=?\s*\{{(?P<values>[^{{}};]*)\}}\s*;")
-            made = list(braces.finditer(self.code, start, place))
+            made = self._made_of(variable, start, place)
             if own is not None:
                 return own
             if made:
                 names = self._members(made[-1]["type"])
-                values = split_list(made[-1]["values"])
+                values = split_list(made[-1]["values"] or made[-1]["given"] or "")
                 position = names.index(member) if member in names else len(values)
                 return (values[position], made[-1].start()) if position < len(values) else None
             if function is None or variable not in function.parameters:
@@ -129,13 +132,18 @@ class HostProgram:
             variable, place = passed[0].lstrip("& "), passed[1]
         return None
 
+    def _made_of(self, variable: str, start: int, end: int) -> list[re.Match[str]]:
+        """Declarations that list what the members of a variable are, in braces or by `make_float2` and the like."""
+        values = r"(?:\{(?P<values>[^{};]*)\}|make_(?P=type)\s*\((?P<given>[^;]*)\))"
+        declared = rf"\b(?P<type>\w+)\s+{re.escape(variable)}\s*=?\s*(?:(?P=type)\s*)?{values}\s*[;,]"
+        return list(re.compile(declared).finditer(self.code, start, end))
+
     def _members(self, structure: str) -> list[str]:
         """The names of a structure's members, in order."""
-        plain = re.escape(structure)
-        body = rf"\bstruct\s+{plain}\s*\{{([^{{}}()]*)\}}|\bstruct\b[\w\s]*\{{([^{{}}()]*)\}}\s*{plain}\s*;"
-        found = next((one for code in (self.code, *self._headers) if (one := re.search(body, code))), None)
-        lines = [] if found is None else (found[1] or found[2] or "").split(";")
-        return [_declared(one) for line in lines if line.strip() for one in line.split(",")]
+        if vector := re.fullmatch(r"[a-z]+([234])", structure):
+            return list("xyzw"[: int(vector[1])])
+        known = next((one for code in (self.code, *self._headers) if (one := structures(code).get(structure))), None)
+        return [member.name for member in known or ()]
 
     def template_argument(self, text: str, place: int) -> str:
         """A type, or a number as the host has it; of a type that the host's own template leaves open a guess.
@@ -155,15 +163,27 @@ class HostProgram:
     def _template_given(self, name: str, place: int) -> tuple[str, int] | None:
         """What the last call of a function template gives one of its parameters by name."""
         function = self.function_at(place)
-        head = "" if function is None else self.code[: function.start]
-        listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", head)
-        if function is None or listed is None:
+        names = [] if function is None else self.template_names(function)
+        if function is None or not names:
             return None
-        names = [_declared(one) for one in split_list(listed[1])]
         calls = list(re.finditer(rf"\b{re.escape(function.name)}\s*<([^<>;]*)>\s*\(", self.code))
         given = split_list(calls[-1][1]) if calls and name in names else []
         position = names.index(name) if name in names else 0
         return (given[position], calls[-1].start()) if position < len(given) else None
+
+    def template_names(self, function: HostFunction) -> list[str]:
+        """The parameters of a function's template; none where it is no template."""
+        listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", self.code[: function.start])
+        return [] if listed is None else [_declared(one) for one in split_list(listed[1])]
+
+    def _type_given(self, name: str, place: int) -> str:
+        """The type that a function template is called with for one of its parameters; any other name as it is."""
+        for _ in range(_MOST_STEPS):
+            given = self._template_given(name, place)
+            if given is None:
+                break
+            name, place = "_".join(re.findall(r"\w+", given[0])), given[1]
+        return name
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -185,10 +205,22 @@ class HostProgram:
             one for one in _assignments(name).finditer(self.code, start, end) if not re.match(r"\s*[{[]", one["text"])
         ]
         for one in reversed(found):  # what comes from outside, as by atoi(), is said only where nothing else is
-            with suppress(NotArithmetic):
-                arithmetic(self.expanded(_first_item(one["text"])))
+            if self.is_arithmetic(_first_item(one["text"])):
                 return _first_item(one["text"]), one.start()
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
+
+    def is_arithmetic(self, text: str) -> bool:
+        """Whether text can be read as arithmetic at all."""
+        try:
+            arithmetic(self.expanded(text))
+        except NotArithmetic:
+            return False
+        return True
+
+    def is_read_in(self, name: str) -> bool:
+        """Whether the host reads a name from outside, as by `scanf` or from a stream."""
+        plain = re.escape(name)
+        return re.search(rf"scanf\s*\([^;]*&\s*{plain}\b|>>\s*{plain}\s*(?:>>|;)", self.code) is not None
 
     def _set_outside(self, name: str) -> tuple[str, int] | None:
         for one in _assignments(name).finditer(self.code):
@@ -212,10 +244,20 @@ class HostProgram:
         """Text with the macros that take arguments put in, and those that are numbers where something is shifted."""
         text = _SHIFTED.sub(lambda by: by[1] + self._macros.get(by[2], (None, by[2]))[1], text)
         for _ in range(3):
-            for name, (parameters, body) in self._macros.items():
+            for name, (parameters, body) in self._called.items():
                 if parameters and re.search(rf"\b{name}\s*\(", text):
                     text = with_macro(text, name, parameters, body)
         return text
+
+    @cached_property
+    def _called(self) -> dict[str, tuple[str | None, str]]:
+        """What may be called by name: macros that take arguments, and functions that are one expression of theirs."""
+        found = {name: one for name, one in self._macros.items() if one[0]}
+        for one in self.functions:
+            returned = re.fullmatch(r"\s*return\b([^;{}]*);\s*", self.code[one.body : one.end - 1])
+            if returned is not None and one.parameters and not is_called_by_name(one.name):
+                found.setdefault(one.name, (f"({', '.join(one.parameters)})", f"({_plain(returned[1])})"))
+        return found
 
     def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
         """Text as arithmetic, its names replaced by what `known` says of each where it stands.
@@ -229,6 +271,7 @@ class HostProgram:
         if steps > _MOST_STEPS:
             raise NotArithmetic(text)
         node = arithmetic(self.expanded(text))
+        type_given = self._type_given
 
         class Names(ast.NodeTransformer):
             def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -237,7 +280,7 @@ class HostProgram:
 
             def visit_Name(self, node: ast.Name) -> ast.expr:
                 if node.id.startswith(SIZEOF):
-                    return node
+                    return ast.Name(SIZEOF + type_given(node.id.removeprefix(SIZEOF), place))
                 found = known(node.id, place)
                 if found is not None:
                     return found
@@ -257,40 +300,6 @@ class HostProgram:
         except (NotArithmetic, RecursionError):
             return None
         return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-    def axes(self, text: str, place: int) -> tuple[list[str], int]:
-        """What a `dim3` or a number says of each axis, and where that stands."""
-        for _ in range(_MOST_STEPS):
-            direct = re.fullmatch(r"dim3\s*[({](.*)[)}]", text.strip(), re.DOTALL)
-            if direct:
-                return split_list(direct[1]), place
-            if not re.fullmatch(r"\w+", text.strip()):
-                break
-            made = self._dim3(text.strip(), place)
-            if made is not None:
-                return made
-            meaning = self.meaning(text.strip(), place)
-            if meaning is None or not re.match(r"dim3\b|\w+\s*$", meaning[0]) or meaning[0].strip().isdecimal():
-                break
-            text, place = meaning
-        return [text.strip()], place
-
-    def _dim3(self, name: str, place: int) -> tuple[list[str], int] | None:
-        """The parentheses behind a name that is declared as a `dim3`."""
-        function = self.function_at(place)
-        start = 0 if function is None else function.body
-        made = re.compile(rf"\bdim3\b[^;]*?\b{name}\s*(?:=\s*(?:dim3)?\s*)?[({{]")
-        bare = re.compile(rf"\bdim3\s+(?:\w+\s*,\s*)*{name}\s*[,;]")
-        found = list(made.finditer(self.code, start, place)) or list(bare.finditer(self.code, start, place))
-        if not found:
-            return None
-        opening = there = found[-1].end() - 1
-        inside = self.code[opening + 1 : closing(self.code, opening, "(){}") - 1]
-        axes = split_list(inside) if self.code[opening] in "({" else ["1"]
-        for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(self.code, opening, place):
-            axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
-            axes["xyz".index(one[1])], there = one[2].strip(), one.start()
-        return axes, there
 
 
 def limit_of_devices(name: str) -> int | None:

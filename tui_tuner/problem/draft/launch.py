@@ -16,7 +16,16 @@ from tui_tuner.problem.draft.guesses import extents_around
 from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
-from tui_tuner.problem.draft.worked_out import evaluated, finished, fraction, names, said_again, with_numbers
+from tui_tuner.problem.draft.worked_out import (
+    evaluated,
+    finished,
+    fraction,
+    names,
+    renamed_in,
+    said_again,
+    used_in,
+    with_numbers,
+)
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
@@ -109,6 +118,9 @@ class _Drafting:
         """The host's numbers, and a usual one for each size that comes from outside."""
         return {name: UNKNOWN if number is None else number for name, number in self._roots.items()}
 
+    def _fraction(self, node: ast.expr) -> float | None:
+        return fraction(node, self._roots if isinstance(node, ast.Name) else self._usual)
+
     def fits(self) -> bool:
         """Whether a number among the template's arguments is an extent of the block, if there is one."""
         given = re.findall(r"\b\d+\b", self._template())
@@ -122,9 +134,9 @@ class _Drafting:
         values, renamed = self._scalars(keys, shapes)
         drawn = dict(self._drawn())
         texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *(high for _, high in drawn.values())]
-        given = _used(self._roots, texts)
+        given = used_in(self._roots, texts)
         sizes = {renamed.get(name, name): number for name, number in given.items()}
-        keys = {key: _renamed(value, renamed) for key, value in keys.items()}
+        keys = {key: renamed_in(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
             self._launch.line,
             re.sub(r"\b\d+\b", _TILE, template) if _TILE in block else template,
@@ -133,10 +145,10 @@ class _Drafting:
             self._defaults(),
             self._most_threads(),
             sizes,
-            {name: str(_renamed(text, renamed)) for name, text in shapes.items()},
-            {name: str(_renamed(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
+            {name: str(renamed_in(text, renamed)) for name, text in shapes.items()},
+            {name: str(renamed_in(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
             bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
-            {name: (low, str(_renamed(high, renamed))) for name, (low, high) in drawn.items()},
+            {name: (low, str(renamed_in(high, renamed))) for name, (low, high) in drawn.items()},
             {renamed.get(name, name): name for name in given if name in self._reading.stated},
             frozenset(
                 name
@@ -180,7 +192,7 @@ class _Drafting:
             return {_TILE: tile}, {"block_size": extents}
         literal, fixed = re.findall(r"\b\d+\b", template), self._block_is_read()
         sized = [node for _, node in self._block if isinstance(node, ast.Name)]
-        if literal:
+        if literal and self._template_makes_block(literal):
             return {literal[0]: int(literal[0])}, {
                 "block_size": [literal[0] if number is None else str(number) for number in numbers]
             }
@@ -194,6 +206,18 @@ class _Drafting:
         given = re.findall(r"\b\d+\b", template)
         extents = [evaluated(node, {}) for _, node in self._block if node is not None]
         return int(given[0]) if len(given) == 1 and int(given[0]) in extents and _TILE not in self._words else 0
+
+    def _template_makes_block(self, literal: Sequence[str]) -> bool:
+        """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
+        body, words = self._signature.body, re.compile(r"[A-Za-z_]\w*")
+        own = {found[-1] for one in self._signature.template if (found := words.findall(one.partition("=")[0]))}
+        if not own & {*words.findall(body)} and "threadIdx" in body:
+            return False
+        extents = [evaluated(node, {}) or 1 for _, node in self._block if node is not None]
+        made = {str(number) for number in (*extents, math.prod(extents))} & {*literal}
+        named = {*words.findall(self._launch.template)} & {*words.findall(" ".join(text for text, _ in self._block))}
+        told, asked = ({*re.findall(rf"\b{name}\s*\.\s*([xyz])\b", body)} for name in ("threadIdx", "blockDim"))
+        return bool(made or named or "__shared__" in body) or not told <= asked
 
     def _block_is_read(self) -> bool:
         """Whether the kernel has no threads to tell apart, or reads a constant that makes the block."""
@@ -245,9 +269,10 @@ class _Drafting:
                     return {}
                 break
             size, divisor = parts
-            said = self._in_numbers if self._tile(self._template()) else self._in_block_names
-            elements.append(said(size if divisor is not None else self._counted(size)))
             is_block = isinstance(divisor, ast.Name) and divisor.id == f"block_size_{axis}"
+            in_numbers = self._tile(self._template()) or (is_block and not self._macros())
+            said = self._in_numbers if in_numbers else self._in_block_names
+            elements.append(said(size if divisor is not None else self._counted(size)))
             if (not is_block or is_fixed) and not (
                 divisor is None and ast.unparse(size) == "1" and index and not is_fixed
             ):
@@ -296,22 +321,23 @@ class _Drafting:
         self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]
     ) -> tuple[dict[str, str | float], dict[str, str]]:
         """The value of each scalar, and the names of sizes that scalars give them."""
-        used = _used(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
+        used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
         others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}
+        dtypes = {name: dtype for name, dtype, _ in self._reading.scalars()}
         for name, node in sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0]))):
-            parameter = next(one for one in self._signature.parameters if one.name == name)
-            whole = parameter.dtype is not None and "int" in parameter.dtype
-            if isinstance(node, ast.Name) and node.id in used and whole and why_no_size(name) is None:
-                renamed.setdefault(node.id, name)
+            dtype, own = dtypes[name], name.rpartition(".")[2]
+            whole = dtype is not None and "int" in dtype
+            is_size = isinstance(node, ast.Name) and node.id in used and whole and why_no_size(own) is None
+            if isinstance(node, ast.Name) and is_size and (own == name or own.isidentifier()):
+                renamed.setdefault(node.id, own)
             value = with_numbers(ast.parse(self._in_numbers(node), mode="eval").body, others)
-            if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and math.isfinite(value.value):
-                if whole or isinstance(node, ast.Constant):
-                    values[name] = value.value if whole else float(value.value)
+            if whole and isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+                values[name] = value.value
             elif whole and names(value) <= used.keys():
                 values[name] = ast.unparse(value)
-            elif not whole and (number := fraction(node, self._usual)) is not None and math.isfinite(number):
+            elif not whole and (number := self._fraction(node)) is not None and math.isfinite(number):
                 values[name] = float(number)
         for name in used:
             if name not in renamed and why_no_size(name) is not None:
@@ -322,15 +348,3 @@ class _Drafting:
 
 def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:
     return [text for value in keys.values() for text in ([value] if isinstance(value, str) else value)]
-
-
-def _used(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:
-    words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))
-    return {name: number for name, number in roots.items() if name in words}
-
-
-def _renamed(value: list[str] | str, names: Mapping[str, str]) -> list[str] | str:
-    def text(old: str) -> str:
-        return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), old)
-
-    return text(value) if isinstance(value, str) else [text(one) for one in value]

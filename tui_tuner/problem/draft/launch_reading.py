@@ -9,13 +9,16 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from tui_tuner.problem.by_value import Field
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, factors, folded
+from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
 from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.syntax import split_list
 
 AXES = "xyz"
 _MOST_ASKED = 3000
@@ -56,6 +59,7 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
+        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", launch.template))
         self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
@@ -80,9 +84,10 @@ class LaunchReading:
             return ast.Name(self._symbols[name])
         member = re.fullmatch(r"(\w+)\.([xyz])", name)
         if member:
-            axes, there = self.program.axes(member[1], place)
-            index = AXES.index(member[2])
-            return self.node(axes[index], there) if index < len(axes) else ast.Constant(1)
+            written, there = axes(self.program, member[1], place)
+            if written != [member[1]]:
+                index = AXES.index(member[2])
+                return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
         if not re.fullmatch(r"\w+(?:(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
@@ -107,11 +112,19 @@ class LaunchReading:
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
         inside = names(value)
+        meaning = self.program.meaning(name, place)
+        if name in inside and meaning and self.program.is_same_function(place, meaning[1]):  # made anew of what it was
+            self.roots = before
+            return self._root(name, None)
         if inside & (before.keys() | set(self._symbols.values()) | set(self.stated)) or isinstance(value, ast.Name):
             return value
         number = evaluated(value, self.roots)
+        if number == 0 and self.program.is_read_in(name):
+            return self._root(name, None)
         if isinstance(value, ast.Constant) and (
-            not isinstance(value.value, int) or (name in self.words and not self.program.is_of_host(name, place))
+            not isinstance(value.value, int)
+            or name in self._of_template
+            or (name in self.words and not self.program.is_of_host(name, place))
         ):
             self._stated_seen += name in self.words
             return value
@@ -128,15 +141,28 @@ class LaunchReading:
     def _values(self) -> dict[str, ast.expr]:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
-        for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if not parameter.pointer:
-                with suppress(NotArithmetic):
-                    found[parameter.name] = finished(self.node(given, self.launch.place))
+        for name, _, given in self.scalars():
+            with suppress(NotArithmetic):
+                found[name] = finished(self.node(given, self.launch.place))
         return found
+
+    def scalars(self) -> Iterator[tuple[str, str | None, str]]:
+        """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
+        for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
+            if parameter.members:
+                whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
+                for position, member in enumerate(parameter.members):
+                    listed = re.fullmatch(r"(?:\w+\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", whole.strip(), re.DOTALL)
+                    parts = split_list(listed[1] or listed[2] or "") if listed else []
+                    text = (parts[position] if position < len(parts) else "0") if listed else f"{whole}.{member.name}"
+                    for one, of in zip(_elements_of(member), _texts_of(text, member.count), strict=True):
+                        yield f"{parameter.name}.{one}", member.dtype, of
+            elif not parameter.pointer:
+                yield parameter.name, parameter.dtype, given
 
     def _counted_to(self) -> Iterator[str]:
         for name, node in self.passed.items():
-            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{name}\b"
+            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{re.escape(name)}\b"
             if not isinstance(node, ast.Name) or self.roots.get(node.id, 0) is not None:
                 continue
             if re.search(counted, self.signature.body):
@@ -144,14 +170,26 @@ class LaunchReading:
 
     def _know_plain_scalars(self) -> None:
         """Let scalars that are passed by a name which nothing else makes be known first: they name the sizes."""
-        for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
+        for name, dtype, given in self.scalars():
+            if dtype is None or "int" not in dtype:
                 continue
-            chain = list(self.chain(given, self.launch.place))
+            chain = [given] if "." in name else list(self.chain(given, self.launch.place))
             meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
-            if chain and (meaning is None or self._is_plain(meaning[0])):
+            if chain and (meaning is None or self._is_plain(meaning[0]) or chain[-1] in self._of_memory()):
                 with suppress(NotArithmetic):
                     self.node(given, self.launch.place)
+
+    def _of_memory(self) -> frozenset[str]:
+        """The names that the bytes of the arrays are written with, and those that these stand for."""
+        found: set[str] = set()
+        for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
+            taken = self.memory.taken(given, self.launch.place) if parameter.pointer else None
+            new = [(name, taken.place) for name in re.findall(r"[A-Za-z_]\w*", taken.text)] if taken else []
+            for _ in range(3):
+                found |= {name for name, _ in new}
+                meanings = [meaning for name, place in new if (meaning := self.program.meaning(name, place))]
+                new = [(name, place) for text, place in meanings for name in re.findall(r"[A-Za-z_]\w*", text)]
+        return frozenset(found)
 
     def _is_plain(self, text: str) -> bool:
         """Whether it is a number, or nothing that can be read."""
@@ -170,10 +208,10 @@ class LaunchReading:
 
     def _block_axes(self) -> list[tuple[str, ast.expr | None]]:
         """The text of each axis of the block, and what it comes to; its names stand for the block from then on."""
-        axes, place = self.program.axes(self.launch.block, self.launch.place)
+        written, place = axes(self.program, self.launch.block, self.launch.place)
         found: list[tuple[str, ast.expr | None]] = []
         symbols: dict[str, str] = {}
-        for axis, text in zip(AXES, axes, strict=False):
+        for axis, text in zip(AXES, written, strict=False):
             before = dict(self.roots)
             node: ast.expr | None = None
             with suppress(NotArithmetic):
@@ -201,9 +239,9 @@ class LaunchReading:
 
     def _grid_axes(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
         """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""
-        axes, place = self.program.axes(self.launch.grid, self.launch.place)
+        written, place = axes(self.program, self.launch.grid, self.launch.place)
         found: list[tuple[ast.expr, ast.expr | None] | None] = []
-        for index, text in enumerate(axes):
+        for index, text in enumerate(written):
             try:
                 above, below = self._divided(text, place, index)
             except NotArithmetic:
@@ -279,6 +317,16 @@ class LaunchReading:
             host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
             return scaled(parts, host, element)
         return scaled(parts, 1, element)
+
+
+def _elements_of(member: Field) -> list[str]:
+    """The names of a member's elements: its own, or those of an array."""
+    return [member.name] if member.count is None else [f"{member.name}[{index}]" for index in range(member.count)]
+
+
+def _texts_of(text: str, count: int | None) -> list[str]:
+    """The host's words for the elements of a member."""
+    return [text] if count is None else [f"{text}[{index}]" for index in range(count)]
 
 
 def _is_block(node: ast.expr) -> bool:

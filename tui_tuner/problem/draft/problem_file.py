@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.draft.device_words import local_headers
@@ -36,7 +37,7 @@ from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
 NO_AMENDMENTS = Amendments()
-_MOST_MEMBERS = 16
+_MOST_LINES = 3
 
 
 def scaffold(
@@ -69,17 +70,19 @@ def scaffold(
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
     signature = with_called(signature, source)
-    _refuse_unusable(signature, source_path, source)
+    code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
+    signature = _with_members(signature, code, language)
+    _refuse_unusable(signature, source_path, code)
     signature = _with_bits(signature, code_only(source))
     read = None
-    hosts = text_of(host) if host else ""
+    hosts = text_of(host, "name the file that launches the kernel") if host else ""
     if language == "cuda":
         read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
-            signature = _with_bits(with_called(typed, source), code_only(source))
+            signature = _with_bits(_with_members(with_called(typed, source), code, language), code_only(source))
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments, language)
@@ -114,7 +117,7 @@ def ranked_kernels(source_path: Path) -> list[str]:
     return [one.name for one in found]
 
 
-def text_of(file: Path) -> str:
+def text_of(file: Path, instead: str = "give a kernel's file") -> str:
     """The text of a source file.
 
     Raises:
@@ -123,7 +126,7 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text("utf-8-sig")
     except OSError as error:
-        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint="give a kernel's file") from None
+        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint=instead) from None
     except UnicodeDecodeError:
         hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
         raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
@@ -135,7 +138,9 @@ def _sizes_of(
     if launch is not None and "problem_size" in launch.keys:
         return drafted_sizes(launch, signature, amendments)
     extents = extents_of(signature)
-    names = [*size_names(signature), *(() if launch is None else launch.sizes)]
+    fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
+    names = [name for name in size_names(signature) if name not in fixed] or ["n"]
+    names += () if launch is None else launch.sizes
     given = {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
     timed, tested = extents.timed, extents.tested
     emulated = max(16, extents.emulated >> amendments.halvings)
@@ -178,29 +183,58 @@ _OF_THE_DEVICE = {
 """Types that no problem file can fill: why not, and what to write instead."""
 
 
-def _instead_of_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> str | None:
-    """What to write instead of a structure that is passed by value; None for what is none."""
+def _with_members(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
+    """The kernel with the members of the structures that it takes by value."""
+
+    def with_members(parameter: KernelParameter) -> KernelParameter:
+        if parameter.pointer or "&" in parameter.type_text or _is_function(parameter, signature):
+            return parameter
+        found = fields_of(parameter.type_text, code, language)
+        return replace(parameter, members=found) if isinstance(found, tuple) else parameter
+
+    return replace(signature, parameters=tuple(map(with_members, signature.parameters)))
+
+
+def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
+    """Why a structure cannot be passed, and what to write instead; None for what is none, or can be."""
     kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
     if _is_function(parameter, signature):
-        return f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE"
-    known = structures(code)
-    if kind not in known:
+        there = f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE"
+        return f"is of type {parameter.type_text}, passed by value", there
+    found = fields_of(kind, code, "cuda")
+    if not isinstance(found, Unknown):
         return None
-    members = known[kind] or []
-    counts = [1 if not one.extents else int(one.extents[0]) if one.extents[0].isdecimal() else 0 for one in members]
-    if not members or sum(counts) > _MOST_MEMBERS or not all(counts) or any(len(one.extents) > 1 for one in members):
-        return "write a kernel that takes its members as scalars and arrays"
-    taken, values = [], []
-    for one, count in zip(members, counts, strict=True):
-        names = [f"{one.name}{index}" for index in range(count)] if one.extents else [one.name]
-        taken += [f"{one.type_text} {each}" for each in names]
-        values.append(f"{{{', '.join(names)}}}" if one.extents else one.name)
-    return f"take {', '.join(taken)} in its place and begin the body with: {kind} {name}{{{', '.join(values)}}};"
+    used = list(
+        dict.fromkeys(re.findall(rf"\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)?(?:\.|->)\s*(\w+)", signature.body))
+    )
+    members = ", ".join(used) or "its members"
+    if found.holds_pointer:
+        reason = f"holds the device pointer '{found.member}', which only a host can set"
+        where = f"in place of '{name}' and read them there" if parameter.pointer else f"in place of '{name}'"
+        return reason, f"take {members} as arrays and scalars of the kernel's own {where}"
+    return (
+        None
+        if parameter.pointer
+        else (
+            f"is of type {parameter.type_text}, passed by value: {found.words()}",
+            f"take {members} as scalars and arrays in its place",
+        )
+    )
 
 
-def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> None:
-    code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, file))))
+def _lines_with(name: str, signature: KernelSignature, code: str) -> str:
+    """Where the kernel uses an argument, as words to be added."""
+    first, lines = signature.line, code.split("\n")
+    last = first + signature.body.count("\n")
+    found = [
+        f"line {number}: {' '.join(line.split())}"
+        for number, line in enumerate(lines[first:last], first + 1)
+        if re.search(rf"\b{re.escape(name)}\b", line) and line in signature.body
+    ]
+    return f" ({'; '.join(found[:_MOST_LINES])})" if found else ""
 
+
+def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
         return ProblemError(message, hint=hint, file=file, line=signature.line)
@@ -209,11 +243,12 @@ def _refuse_unusable(signature: KernelSignature, file: Path, source: str) -> Non
         written = (type_words(parameter.type_text) or [""])[0]
         for kinds, (reason, instead) in _OF_THE_DEVICE.items():
             if re.fullmatch(kinds, written):
-                raise refused(parameter, f"is of type {parameter.type_text}, {reason}", instead)
-        there = _instead_of_structure(parameter, signature, code)
-        no_number = parameter.dtype is None or _is_function(parameter, signature) or parameter.width > 1
-        if not parameter.pointer and no_number and there is not None:
-            raise refused(parameter, f"is of type {parameter.type_text}, passed by value", there)
+                used = _lines_with(parameter.name, signature, code)
+                raise refused(parameter, f"is of type {parameter.type_text}, {reason}", f"{instead}{used}")
+        if why := _why_no_structure(parameter, signature, code):
+            raise refused(parameter, *why)
+        if parameter.members:
+            continue
         if fault := why_not_passable(parameter):
             raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
     if not outputs(signature):

@@ -22,6 +22,12 @@ _USUAL = {1: 2**20, 2: 1024}
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
 _FEW = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
 """Names of sizes that are a few, as the colours of a pixel: kernels have room for no more."""
+_OF_FILTERS = re.compile(
+    r"(?:(?:filter|mask|kernel|conv|window|stencil|k)_?(?:width|height|size|dim|length|len|w|h|radius|r)|k_?size|radius)",
+    re.IGNORECASE,
+)
+_USUAL_FILTER = 9
+"""What is taken for the extent of a filter, which no array is as long as."""
 _SMALL = 32
 """A size below is no extent, or cannot be halved."""
 
@@ -75,10 +81,11 @@ def _timed(launch: DraftedLaunch) -> dict[str, int]:
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
     if not launch.are_fixed and not guessed and max(_threads(launch, timed), _elements(launch, timed)) < _LEAST:
         guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
-    few = {name for name in guessed if _FEW.fullmatch(name)}
-    guessed -= few
+    few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
+    few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
+    guessed -= few.keys()
     timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
-    timed |= dict.fromkeys(few, 3)
+    timed |= few
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS

@@ -140,6 +140,9 @@ def _arguments(draft: Draft) -> Iterator[str]:
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
+        if parameter.members:
+            yield from _members(parameter, draft)
+            continue
         yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else _CHECK}'
         if not parameter.pointer:
             yield f"value = {_scalar(parameter, draft)}"
@@ -165,6 +168,19 @@ def _arguments(draft: Draft) -> Iterator[str]:
             yield 'fill = "arange"  # a guess, for the kernel reads where something begins and ends: check'
         elif _fill(parameter, draft) == "uniform":
             yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
+
+
+def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    yield 'dtype = "struct"'
+    yield "members = [  # by value, in the order of its declaration"
+    for member in parameter.members:
+        names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
+        said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
+        values = ", ".join(value for value, _ in said)
+        keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
+        more = f", alignment = {member.alignment}" if member.alignment else ""
+        yield f"    {{ {keys}{more} }},{max((mark for _, mark in said), key=len)}"
+    yield "]"
 
 
 def _constants(draft: Draft) -> Iterator[str]:
@@ -206,10 +222,18 @@ def _shape(parameter: KernelParameter, draft: Draft) -> str:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
         return f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}{said}"
-    if launch is not None and "problem_size" in launch.keys and "block_size" not in str(launch.keys["problem_size"]):
-        elements = " * ".join(_factor(one, "*") for one in launch.keys["problem_size"])
+    if launch is not None and "problem_size" in launch.keys:
+        elements = " * ".join(_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
         return f"shape = {json.dumps([width + _factor(elements, width)])}{_CHECK}"
     return f"shape = {json.dumps(array_shape(draft.signature, parameter))}{_CHECK}"
+
+
+def _in_elements(threads: str, launch: DraftedLaunch) -> str:
+    """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
+    for name, number in launch.defaults.items():
+        threads = re.sub(rf"\b{name}\b", str(number), threads)
+    more = re.fullmatch(r"(\w+) \+ 1", threads)
+    return more[1] if more and more[1] in launch.sizes else threads
 
 
 def _factor(text: str, behind: str) -> str:
@@ -218,16 +242,22 @@ def _factor(text: str, behind: str) -> str:
 
 
 def _scalar(parameter: KernelParameter, draft: Draft) -> str:
-    value = None if draft.launch is None else draft.launch.values.get(parameter.name)
+    return "".join(_valued(parameter.name, parameter.name, parameter.dtype, draft))
+
+
+def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
+    """The value of a scalar or a member of a structure, and how sure that is."""
+    value = None if draft.launch is None else draft.launch.values.get(key)
     if draft.launch is not None and value is not None:
-        known = draft.read is not None and parameter.name in draft.read.values
-        if known and parameter.name in draft.launch.usual:
-            return f"{json.dumps(value)}  # as the host makes it of usual sizes: check"
-        return f"{json.dumps(value)}{'  # as the host passes it' if known else FROM_THE_MODEL}"
-    if parameter.name in draft.sizes.timed:
-        return f'"{parameter.name}"'
-    is_float = parameter.dtype is None or parameter.dtype.startswith("float")
-    return f"{'1.5' if is_float else '1'}{_CHECK}"
+        known = draft.read is not None and key in draft.read.values
+        if known and key in draft.launch.usual:
+            return json.dumps(value), "  # as the host makes it of usual sizes: check"
+        return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
+    if name in draft.sizes.timed:
+        return f'"{name}"', ""
+    is_float = dtype is None or dtype.startswith("float")
+    usual = "1e-5" if re.fullmatch(r"eps(?:ilon)?|tol(?:erance)?", name, re.IGNORECASE) else "1.5"
+    return usual if is_float else "1", _CHECK
 
 
 def _fill(parameter: KernelParameter, draft: Draft) -> str:

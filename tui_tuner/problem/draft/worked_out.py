@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import copy
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, bytes_of, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check, evaluate
@@ -117,3 +118,18 @@ def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
             worked = folded(ast.BinOp(ast.Constant(one), op, ast.Constant(by)))
             return worked.value if isinstance(worked, ast.Constant) and isinstance(worked.value, int | float) else None
     return None
+
+
+def used_in(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:
+    """Those of the names that stand in texts."""
+    words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))
+    return {name: number for name, number in roots.items() if name in words}
+
+
+def renamed_in(value: list[str] | str, others: Mapping[str, str]) -> list[str] | str:
+    """Text with other names for some of its names."""
+
+    def text(old: str) -> str:
+        return re.sub(r"[A-Za-z_]\w*", lambda word: others.get(word[0], word[0]), old)
+
+    return text(value) if isinstance(value, str) else [text(one) for one in value]

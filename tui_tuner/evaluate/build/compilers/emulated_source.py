@@ -124,7 +124,7 @@ def _walk(root: Node) -> Iterator[Node]:
 def _edits(tokens: Sequence[Node]) -> Iterator[SourceEdit]:
     for statement in _statements(tokens):
         words = [token.text for token in statement]
-        if _CONSTANT in words:  # seen from outside, where a launch fills it
+        if _CONSTANT in words or _SHARED in words:  # seen from outside, where a launch fills it; or static twice
             yield from ((t.start_byte, t.end_byte, b" " * len(_STATIC)) for t in statement if t.text == _STATIC)
         if _SHARED not in words:
             continue

@@ -96,7 +96,9 @@ def write_job(
     jobs = []
     for number, launch in enumerate(launches):
         for index, argument in enumerate(launch.arguments):
-            np.save(directory / f"{number}.{index}.npy", np.ascontiguousarray(argument), allow_pickle=False)
+            is_structure = isinstance(argument, np.void)
+            held = np.frombuffer(argument.tobytes(), np.uint8) if is_structure else np.ascontiguousarray(argument)
+            np.save(directory / f"{number}.{index}.npy", held, allow_pickle=False)
         geometry = launch.geometry
         jobs.append(
             {

@@ -13,6 +13,7 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, constant_fault
 from tui_tuner.evaluate.devices.native.memory import MESSAGE_BYTES, GuardedSharedArray, LaunchReport, WatchedArray
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.by_value import as_ctypes
 from tui_tuner.problem.candidate import Geometry
 
 NativeArguments = Sequence[KernelArgument | GuardedSharedArray]
@@ -75,12 +76,14 @@ class NativeCode:
 
 
 def scalar(value: np.generic) -> object:
-    """A NumPy scalar as an object of ctypes.
+    """A NumPy scalar or structure as an object of ctypes.
 
     Raises:
         DeviceFault: C has no such type.
     """
     dtype: Any = value.dtype
+    if isinstance(value, np.void):
+        return as_ctypes(value)
     try:
         converted: object = np.ctypeslib.as_ctypes_type(dtype)(value.item())
     except NotImplementedError:
@@ -154,11 +157,15 @@ class _ElfSymbol(ctypes.Structure):
     size: int
 
 
+_LEAST_SLOT = 16
+"""Bytes."""
+
+
 def _slot(value: KernelArgument | GuardedSharedArray) -> ctypes.Array[ctypes.c_char]:
-    """The bytes of an argument, with room for any scalar type."""
+    """The bytes of an argument, with room for any scalar type that the kernel may have instead."""
     if isinstance(value, GuardedSharedArray):
-        return ctypes.create_string_buffer(value.start.to_bytes(8, "little"), 16)
-    return ctypes.create_string_buffer(value.tobytes(), 16)
+        return ctypes.create_string_buffer(value.start.to_bytes(8, "little"), _LEAST_SLOT)
+    return ctypes.create_string_buffer(value.tobytes(), max(_LEAST_SLOT, 2 * value.nbytes))
 
 
 def _called(library: ctypes.CDLL, symbol: str) -> Bind:

@@ -49,6 +49,18 @@ class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyp
         """An address is passed by value like any 64-bit scalar."""
         return np.uint64(address)
 
+    def run_kernel(
+        self,
+        func: Opaque,
+        gpu_args: list[Opaque],
+        threads: tuple[int, int, int],
+        grid: tuple[int, int, int],
+        stream: Opaque = None,
+    ) -> None:
+        """Launch as kernel_tuner does; CuPy takes an array of one element for a structure that is passed by value."""
+        arguments = [np.array(one) if isinstance(one, np.void) else one for one in gpu_args]
+        super().run_kernel(func, arguments, threads, grid, stream)
+
     def event_pair(self) -> EventPair:
         """Two events with timing."""
         return EventPair(cupy.cuda.Event(), cupy.cuda.Event())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from importlib.metadata import version
 
 import numpy as np
@@ -66,11 +67,12 @@ class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is unt
         stream: Opaque = None,
     ) -> None:
         """Launch as kernel_tuner does, whose own method (1.5) loses the error of a launch that is refused."""
+        values = tuple(_Structure(argument) if isinstance(argument, np.void) else argument for argument in gpu_args)
         types = tuple(
-            None if isinstance(argument, driver.CUdeviceptr) else np.ctypeslib.as_ctypes_type(argument.dtype)
-            for argument in gpu_args
+            None if isinstance(value, driver.CUdeviceptr | _Structure) else np.ctypeslib.as_ctypes_type(value.dtype)
+            for value in values
         )
-        arguments = (tuple(gpu_args), types)
+        arguments = (values, types)
         where = self.stream if stream is None else stream
         _value("cuLaunchKernel", driver.cuLaunchKernel(func, *grid, *threads, self.smem_size, where, arguments, 0))
 
@@ -83,6 +85,17 @@ class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is unt
     def elapsed_ms(self, pair: EventPair) -> float:
         """Time between the two."""
         return float(_value("cuEventElapsedTime", driver.cuEventElapsedTime(pair.start, pair.end)))
+
+
+class _Structure:
+    """A structure that is passed by value, in the shape of cuda-python's own types."""
+
+    def __init__(self, value: np.void) -> None:
+        self._held = ctypes.create_string_buffer(value.tobytes(), value.nbytes)
+
+    def getPtr(self) -> int:  # noqa: N802 - cuda-python's name
+        """Where it lies."""
+        return ctypes.addressof(self._held)
 
 
 def _value(call: str, result: tuple[Opaque, ...]) -> Opaque:

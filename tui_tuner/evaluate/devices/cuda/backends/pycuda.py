@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+import numpy as np
 import pycuda.driver as cuda
 from kernel_tuner.backends.pycuda import PyCudaFunctions
 
-from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction
+from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction, Opaque
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.results import Resources
+from tui_tuner.problem.by_value import in_one_block
 
 
 class DeviceAddress:
@@ -61,6 +63,23 @@ class PycudaBackend(PyCudaFunctions):  # type: ignore[misc]  # kernel_tuner is u
     def pointer(self, address: int) -> DeviceAddress:
         """An object that PyCUDA takes for an array on the device."""
         return DeviceAddress(address)
+
+    def run_kernel(
+        self,
+        func: Opaque,
+        gpu_args: list[Opaque],
+        threads: tuple[int, int, int],
+        grid: tuple[int, int, int],
+        stream: Opaque = None,
+    ) -> None:
+        """Launch as kernel_tuner does; with a structure among them, all arguments as the one block that they make up.
+
+        PyCUDA puts a structure behind what is before it with nothing between, wherever it has to lie.
+        """
+        if any(isinstance(one, np.void) for one in gpu_args):
+            plain = [np.uint64(one.gpudata) if isinstance(one, DeviceAddress) else one for one in gpu_args]
+            gpu_args = [in_one_block(plain)]
+        super().run_kernel(func, gpu_args, threads, grid, stream)
 
     def event_pair(self) -> EventPair:
         """Two events with timing."""

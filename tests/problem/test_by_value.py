@@ -1,0 +1,117 @@
+"""Structures that a kernel takes by value, in problem files and on their way to a launch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.structures import ARGUMENTS, STRUCTURES
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.by_value import alignment_of, in_one_block
+from tui_tuner.problem.inputs import call_reference, make_arguments
+from tui_tuner.problem.load import load_problem
+from tui_tuner.prompts import argument_facts
+
+KERNEL = """\
+struct Two { char mark; double by; int at[3]; };
+__global__ void k(float *out, Two two, int n) { if (threadIdx.x < n) out[threadIdx.x] = two.by; }
+"""
+PROBLEM = """\
+[kernel]
+source = "k.cu"
+name = "k"
+[sizes]
+n = 8
+[launch]
+problem_size = ["n"]
+[reference]
+python = "ref.py:k"
+[[arguments]]
+name = "out"
+dtype = "float32"
+shape = ["n"]
+output = true
+[[arguments]]
+name = "two"
+dtype = "struct"
+members = [
+    { name = "mark", dtype = "int8", value = 1 },
+    { name = "by", dtype = "float64", value = "n / 16" },
+    { name = "at", dtype = "int32", value = [3, 4, "n"] },
+]
+[[arguments]]
+name = "n"
+dtype = "int32"
+value = "n"
+"""
+REFERENCE = "import numpy as np\ndef k(out, two, n): return np.full(n, two.by * two.mark + two.at[2])\n"
+
+
+def problem(directory, text=PROBLEM, kernel=KERNEL):
+    (directory / "k.cu").write_text(kernel)
+    (directory / "ref.py").write_text(REFERENCE)
+    (directory / "k.toml").write_text(text)
+    return load_problem(directory / "k.cu")
+
+
+def test_a_structure_is_laid_out_as_c_has_it_and_the_reference_gets_its_members(tmp_path):
+    given = problem(tmp_path)
+    _, two, _ = arguments = make_arguments(given, {}, 1)
+    assert two.tobytes() == b"\1" + bytes(7) + np.float64(0.5).tobytes() + np.int32([3, 4, 8]).tobytes() + bytes(4)
+    assert call_reference(given, arguments)["out"].tolist() == [8.5] * 8
+    assert "argument two: a structure by value with int8 mark = 1, float64 by = n / 16" in argument_facts(given)[1]
+
+
+def test_what_is_no_structure_is_written_as_ever(tmp_path):
+    first, two, _ = (argument.model_dump(mode="json") for argument in problem(tmp_path).arguments)
+    assert "members" not in first
+    assert two["members"][0] == {"name": "mark", "dtype": "int8", "value": 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        ('"mark", dtype = "int8"', '"mark", dtype = "int32"', "are not those of Two", "int8 mark, float64 by, int32"),
+        ('"by", dtype', '"bi", dtype', "the members of 'two' are not those of Two", "the source declares: int8 mark"),
+        ("[3, 4, ", "[4, ", "the members of 'two' are not those of Two", "int32 at[3]"),
+        ("value = 1 }", "value = 300 }", "argument 'two': mark: 300 does not fit into int8", "at the sizes n = 8"),
+        ('value = "n / 16"', 'value = "m"', "unknown name 'm' in 'm'", "may use the names of [sizes]"),
+        ('dtype = "struct"', 'dtype = "struct"\nfill = "ones"', "by value has no fill", "take fill out"),
+        ('dtype = "struct"', 'dtype = "struct"\nlow = 1', "'low' bounds only those fills", ""),
+        ('dtype = "struct"', 'dtype = "float32"', "needs dtype = \"struct\" with members", ""),
+        ('dtype = "int32"\nvalue', 'dtype = "struct"\nmembers = [{ name = "a", dtype = "int32", value = 1 }]\n#',
+         "argument 'n' is no structure in the kernel", "the kernel has: int n"),
+    ],
+)  # fmt: skip
+def test_members_that_are_not_the_kernels_are_refused(tmp_path, old, new, message, hint):
+    assert old in PROBLEM
+    with pytest.raises(ProblemError) as caught:
+        problem(tmp_path, PROBLEM.replace(old, new))
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert caught.value.line is not None
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ("double *by;", "is a Two by value, and its member 'by' is a pointer: take a pointer, or scalars"),
+        ("double by;", 'is a Two by value: it needs dtype = "struct" with members mark, by, at'),
+    ],
+)
+def test_a_structure_that_is_given_as_a_number_is_told(tmp_path, declared, message):
+    start, end = PROBLEM.index('dtype = "struct"'), PROBLEM.index('[[arguments]]\nname = "n"')
+    scalar = PROBLEM[:start] + 'dtype = "float64"\nvalue = 1.0\n' + PROBLEM[end:]
+    with pytest.raises(ProblemError, match="by value") as caught:
+        problem(tmp_path, scalar, KERNEL.replace("double by;", declared))
+    assert message in caught.value.message
+
+
+def test_the_arguments_of_a_launch_lie_in_one_block_each_at_its_alignment():
+    two, four = STRUCTURES
+    block = in_one_block([np.uint64(1), np.int8(2), two, np.int32(3), four]).tobytes()
+    places = {0: np.uint64(1).tobytes(), 8: b"\2", 16: two.tobytes(), 48: np.int32(3).tobytes(), 64: four.tobytes()}
+    assert all(block[place:].startswith(held) for place, held in places.items())
+    assert len(block) == 80
+    assert [alignment_of(one.dtype) for one in (np.int16(0), two, four)] == [2, 8, 16]
+    assert [argument.name for argument in ARGUMENTS] == ["two", "four"]

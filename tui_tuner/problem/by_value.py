@@ -1,0 +1,183 @@
+"""Structures that a kernel takes by value: the types of their members, and how they lie in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.model import Language, Member
+from tui_tuner.problem.structures import Member as Declared
+from tui_tuner.problem.structures import structures
+
+MOST_ELEMENTS = 64
+"""Of all members together; CUDA passes 4 KB at most."""
+_VECTOR = re.compile(r"u?(?:char|short|int|long|longlong|float|double|half)(?P<width>[234])")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One member of a structure.
+
+    Attributes:
+        count: elements of an array or a vector; None for a single number.
+        alignment: bytes, where it is more than that of the dtype; else None.
+    """
+
+    name: str
+    dtype: str
+    count: int | None = None
+    alignment: int | None = None
+
+    def words(self) -> str:
+        """As a declaration, with NumPy's name of the type."""
+        return f"{self.dtype} {self.name}{'' if self.count is None else f'[{self.count}]'}"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Why a structure cannot be passed by value: the member, and what is wrong with it."""
+
+    member: str
+    reason: str
+    holds_pointer: bool = False
+
+    def words(self) -> str:
+        """What is wrong, in words."""
+        return f"its member '{self.member}' {self.reason}" if self.member else f"it {self.reason}"
+
+
+def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...] | Unknown | None:
+    """The members of a type that is a structure of the code, or a vector; None for any other type.
+
+    Args:
+        code: the source, and the headers beside it, without comments.
+    """
+    bare, _, given = type_text.partition("<")
+    words = type_words(bare)
+    if len(words) != 1:
+        return None
+    if vector := _VECTOR.fullmatch(words[0]):
+        return _of_vector(words[0], int(vector["width"]), language)
+    known, aliases = structures(code), type_aliases(code)
+    if words[0] not in known:
+        return None
+    aliases |= _template_of(words[0], given, code)
+    members = known[words[0]]
+    if members is None:
+        pointer = _pointer_in(words[0], code)
+        if pointer:
+            return Unknown(pointer, "is a pointer", holds_pointer=True)
+        return Unknown("", "is no plain data")
+    found = [_field(member, code, language, aliases) for member in members]
+    unknown = next((one for one in found if isinstance(one, Unknown)), None)
+    fields = tuple(one for one in found if isinstance(one, Field))
+    if unknown is None and sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
+        return Unknown("", f"has more than {MOST_ELEMENTS} elements")
+    return unknown or fields
+
+
+def _template_of(structure: str, given: str, code: str) -> dict[str, str]:
+    """What the parameters of a class template stand for where it is used with these arguments."""
+    listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)
+    names = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in listed[1].split(",")] if listed else []
+    return dict(zip(names, (" ".join(one.split()) for one in given.rstrip("> ").split(",")), strict=False))
+
+
+def _of_vector(name: str, width: int, language: Language) -> tuple[Field, ...] | None:
+    dtype, _ = dtype_of(name, language, {})
+    if dtype is None:
+        return None
+    alignment = _alignment_of(dtype, width)
+    return tuple(Field(axis, dtype, None, alignment if axis == "x" else None) for axis in "xyzw"[:width])
+
+
+def _alignment_of(dtype: str, width: int) -> int | None:
+    """Of a vector of CUDA, bytes; None for that of its element."""
+    return min(16, width * np.dtype(dtype).itemsize) if width in (2, 4) else None
+
+
+def _field(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> Field | Unknown:
+    dtype, width = dtype_of(member.type_text, language, aliases)
+    own = structures(code)
+    if dtype is None or (type_words(member.type_text)[-1] in own):
+        return Unknown(member.name, f"is of type {member.type_text}")
+    extents = [_extent(one, code) for one in member.extents]
+    if not all(extents):
+        return Unknown(member.name, f"has an extent that no number is known for: {', '.join(member.extents)}")
+    count = math.prod(extents) * width
+    alignment = _alignment_of(dtype, width) if width > 1 else None
+    return Field(member.name, dtype, count if extents or width > 1 else None, alignment)
+
+
+def _extent(text: str, code: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    name = re.escape(text)
+    stated = re.search(rf"#[ \t]*define[ \t]+{name}[ \t]+(\d+)|\b{name}\s*=\s*(\d+)\s*[;,}}]", code)
+    return int(stated[1] or stated[2]) if stated else 0
+
+
+def _pointer_in(structure: str, code: str) -> str:
+    """The first member of a structure that is a pointer; empty where none is."""
+    plain = re.escape(structure)
+    body = re.search(rf"\bstruct\s+{plain}\s*\{{([^{{}}]*)|\bstruct\b[\w\s]*\{{([^{{}}]*)\}}\s*{plain}\s*;", code)
+    text = (body[1] or body[2]) if body else ""
+    pointer = re.search(r"\*\s*(?:(?:const|__restrict__|__restrict)\s+)*(\w+)\s*[;,]", text)
+    return pointer[1] if pointer else ""
+
+
+def layout(members: Sequence[Member]) -> np.dtype:
+    """How the members lie in memory: each at a multiple of its alignment, as C has it."""
+    offset, largest = 0, 1
+    offsets: list[int] = []
+    formats: list[Any] = []
+    for member in members:
+        dtype = np.dtype(member.dtype)
+        alignment = member.alignment or dtype.itemsize
+        offset = -(-offset // alignment) * alignment
+        offsets.append(offset)
+        is_array = isinstance(member.value, list)
+        formats.append((dtype, (len(member.value),)) if is_array else dtype)  # type: ignore[arg-type]
+        offset += dtype.itemsize * (len(member.value) if is_array else 1)  # type: ignore[arg-type]
+        largest = max(largest, alignment)
+    size = -(-offset // largest) * largest
+    names = [member.name for member in members]
+    told: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
+    found: np.dtype = np.dtype(told, metadata={"alignment": largest})
+    return found
+
+
+def as_ctypes(value: np.void) -> ctypes.Structure:
+    """A structure as a C function takes it: of members in their own types, by which registers are chosen."""
+    parts: list[tuple[str, Any]] = []
+    for name in value.dtype.names or ():
+        dtype: Any = value.dtype[name]
+        element = np.ctypeslib.as_ctypes_type(dtype.base)
+        parts.append((name, element * dtype.shape[0] if dtype.shape else element))
+    made: type[ctypes.Structure] = type("Structure", (ctypes.Structure,), {"_fields_": parts})
+    found: ctypes.Structure = made.from_buffer_copy(value.tobytes())
+    return found
+
+
+def in_one_block(values: Sequence[np.generic]) -> np.void:
+    """The arguments of a launch as the block of memory that a kernel reads them from, each where it has to lie."""
+    block = bytearray()
+    for value in values:
+        block += bytes(-len(block) % alignment_of(value.dtype))
+        block += value.tobytes()
+    return np.void(bytes(block))
+
+
+def alignment_of(dtype: np.dtype) -> int:
+    """Bytes of which an argument of this type lies at a multiple."""
+    if dtype.names is None:
+        return dtype.itemsize
+    told: Mapping[Any, Any] = dtype.metadata or {}
+    return int(told.get("alignment", 0)) or max(dtype[name].base.itemsize for name in dtype.names)

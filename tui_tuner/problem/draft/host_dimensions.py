@@ -1,0 +1,48 @@
+"""What the host writes of a grid or a block, axis by axis."""
+
+from __future__ import annotations
+
+import re
+
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.syntax import closing, split_list
+
+_MOST_STEPS = 12
+
+
+def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
+    """What a `dim3` or a number says of each axis, and where that stands."""
+    for _ in range(_MOST_STEPS):
+        direct = re.fullmatch(r"(?:dim3\s*[({]|\{)(.*)[)}]", text.strip(), re.DOTALL)
+        if direct:
+            return split_list(direct[1]), place
+        if not re.fullmatch(r"\w+", text.strip()):
+            break
+        made = _dim3(program, text.strip(), place)
+        if made is not None:
+            return made
+        meaning = program.meaning(text.strip(), place)
+        if meaning is None or not re.match(r"dim3\b|\w+\s*$", meaning[0]) or meaning[0].strip().isdecimal():
+            break
+        text, place = meaning
+    return [text.strip()], place
+
+
+def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] | None:
+    """The parentheses behind a name that is declared as a `dim3`."""
+    function = program.function_at(place)
+    start = 0 if function is None else function.body
+    made = re.compile(rf"\bdim3\b[^;]*?\b{name}\s*(?:=\s*(?:dim3)?\s*)?[({{]")
+    bare = re.compile(rf"\bdim3\s+(?:\w+\s*,\s*)*{name}\s*[,;]")
+    found = list(made.finditer(program.code, start, place)) or list(bare.finditer(program.code, start, place))
+    if not found:
+        return None
+    opening = there = found[-1].end() - 1
+    inside = program.code[opening + 1 : closing(program.code, opening, "(){}") - 1]
+    axes = split_list(inside) if program.code[opening] in "({" else ["1"]
+    for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(program.code, opening, place):
+        if not program.is_arithmetic(one[2]) and "xyz".index(one[1]) < len(axes):
+            continue  # what comes from outside is said only where nothing else is
+        axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
+        axes["xyz".index(one[1])], there = one[2].strip(), one.start()
+    return axes, there
