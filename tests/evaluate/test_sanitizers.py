@@ -174,16 +174,16 @@ PLACE = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="memcheck: at n=100: in
 @pytest.mark.parametrize(
     ("failure", "finding", "detail"),
     [
-        (OUTSIDE, Finding(failure=PLACE), PLACE.message),
-        (OUTSIDE.model_copy(update={"detail": "Xid 31"}), Finding(failure=PLACE), f"Xid 31\n{PLACE.message}"),
-        (OUTSIDE.model_copy(update={"kind": FailureKind.CRASH}), Finding(failure=PLACE), PLACE.message),
-        (OUTSIDE.model_copy(update={"kind": FailureKind.WRONG_RESULT}), Finding(failure=PLACE), ""),
-        (OUTSIDE, Finding(), ""),
-        (OUTSIDE, Finding(unknown="it is not there"), ""),
-        (OUTSIDE, Finding(failure=Failure(kind=FailureKind.TIMEOUT, message="no answer")), ""),
+        (OUTSIDE, ToolFinding(failure=PLACE), PLACE.message),
+        (OUTSIDE.model_copy(update={"detail": "Xid 31"}), ToolFinding(failure=PLACE), f"Xid 31\n{PLACE.message}"),
+        (OUTSIDE.model_copy(update={"kind": FailureKind.CRASH}), ToolFinding(failure=PLACE), PLACE.message),
+        (OUTSIDE.model_copy(update={"kind": FailureKind.WRONG_RESULT}), ToolFinding(failure=PLACE), ""),
+        (OUTSIDE, ToolFinding(), ""),
+        (OUTSIDE, ToolFinding(unknown="it is not there"), ""),
+        (OUTSIDE, ToolFinding(failure=Failure(kind=FailureKind.TIMEOUT, message="no answer")), ""),
     ],
 )
-def test_a_fault_of_memory_is_told_with_its_place(failure: Failure, finding: Finding, detail: str) -> None:
+def test_a_fault_of_memory_is_told_with_its_place(failure: Failure, finding: ToolFinding, detail: str) -> None:
     watching = Tools({"new": finding}).sanitizers("memcheck")
     located = asyncio.run(watching.located(_named("new"), failure))
     assert (located.kind, located.message, located.detail) == (failure.kind, failure.message, detail)
@@ -191,7 +191,7 @@ def test_a_fault_of_memory_is_told_with_its_place(failure: Failure, finding: Fin
 
 
 def test_the_place_of_a_fault_is_looked_for_once_a_candidate_and_where_memcheck_is_wanted() -> None:
-    tools = Tools({"new": Finding(failure=PLACE)})
+    tools = Tools({"new": ToolFinding(failure=PLACE)})
     watching, without = tools.sanitizers("memcheck"), tools.sanitizers("racecheck")
     assert asyncio.run(without.located(_named("new"), OUTSIDE)) == OUTSIDE
     assert asyncio.run(watching.located(_named("new"), OUTSIDE)).detail == PLACE.message

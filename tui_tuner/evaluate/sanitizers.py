@@ -20,11 +20,11 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import (
     Executable,
-    Finding,
     RunnerAnswer,
     RunnerRequest,
     SanitizeAnswer,
     SanitizeRequest,
+    ToolFinding,
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
@@ -112,35 +112,35 @@ class Sanitizers:
                     self._known[tool, name] = finding.failure
         return {tool: self._known.get((tool, name)) for tool in tools}
 
-    async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, Finding]:
+    async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, ToolFinding]:
         built = await self.build(*kernel, [option])
         if not isinstance(built, Failure) and built[1] is not None:
             return await self._watched(tools, built[1])
         if option == LATE_BLOCKS:  # the source is not the candidate's own: that it does not build is not its fault
-            return dict.fromkeys(tools, Finding())
+            return dict.fromkeys(tools, ToolFinding())
         why = built if isinstance(built, Failure) else built[0].failure
         if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
-            return dict.fromkeys(tools, Finding(unknown=f"no build for it in time: {why.message}"))
+            return dict.fromkeys(tools, ToolFinding(unknown=f"no build for it in time: {why.message}"))
         return {
-            tool: Finding(
+            tool: ToolFinding(
                 failure=why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})
             )
             for tool in tools
         }
 
-    async def _watched(self, tools: Sequence[str], executable: Executable) -> dict[str, Finding]:
+    async def _watched(self, tools: Sequence[str], executable: Executable) -> dict[str, ToolFinding]:
         try:
             answer = await self.ask(SanitizeRequest(executable=executable, tools=list(tools)))
         except RunnerDied as died:
             if len(tools) == 1:
-                return {tools[0]: Finding(failure=died.failure)}
+                return {tools[0]: ToolFinding(failure=died.failure)}
             alone = [await self._watched([tool], executable) for tool in tools]
             return {tool: finding for found in alone for tool, finding in found.items()}
         if not isinstance(answer, SanitizeAnswer):
             raise RuntimeError(f"unexpected answer to sanitize: {answer!r}")
         artifact = Path(executable.artifact)
         return {
-            tool: Finding(failure=await with_lines(finding.failure, artifact, self.policy))
+            tool: ToolFinding(failure=await with_lines(finding.failure, artifact, self.policy))
             if finding.failure
             else finding
             for tool, finding in answer.findings.items()
