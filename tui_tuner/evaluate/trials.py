@@ -1,4 +1,4 @@
-"""Problems that nobody wrote, tried before a run is begun: the kernel as given on the processor, at chosen sizes."""
+"""Problems that nobody wrote, tried before a run is begun: the kernel as given, on the processor if that can run it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.devices.choose import spelled
+from tui_tuner.evaluate.devices.choose import choose_device, spelled
+from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
@@ -41,22 +42,25 @@ class Trials:
     """Tries drafts for the kernels of one file, one after another.
 
     Args:
-        options: where and how to build; the device is the processor, whatever they say.
+        options: where and how to build. Kernels are tried on the processor; one that cannot be built there, as with
+            tensor cores, on the device that the options name, where that is a GPU of this machine with its toolkit.
         language: of the file; CUDA kernels are emulated.
 
     Attributes:
-        where: they are tried, in words.
         long_s: what a trial, which is some launches, takes at most where sessions there are not to be tedious, seconds.
     """
 
     def __init__(self, options: LocalOptions, language: Language = "cuda") -> None:
         is_emulated = COMPILED_LANGUAGES[language].has_emulator
-        self.where = "the emulator" if is_emulated else "this processor"
         self.long_s = 1.0 if is_emulated else 0.3
-        self._options = replace(options, device="emulator" if is_emulated else language, profile=False)
-        self._site = ThisMachine(self._options)
-        self._device: DeviceInfo | None = None
-        self._builder: ArtifactBuilder | None = None
+        device = "emulator" if is_emulated else language
+        self._bench = _Bench(options, device, "the emulator" if is_emulated else "this processor")
+        self._session, self._language = options, language
+
+    @property
+    def where(self) -> str:
+        """Where kernels are tried, in words."""
+        return self._bench.where
 
     async def __aenter__(self) -> Trials:
         return self
@@ -64,8 +68,7 @@ class Trials:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._site.first.close()
-        await self._site.close()
+        await self._bench.close()
 
     async def outcome(self, problem: Problem, tests: Sequence[Test]) -> TrialResult:
         """Run the kernel as given at tests, as every candidate would be, and see whether that can be checked.
@@ -76,8 +79,61 @@ class Trials:
         Raises:
             UserError: this machine has no compiler for it.
         """
-        builder, device = await self._ready(problem)
         trial = problem.with_tests(tests)
+        result = await self._bench.outcome(trial)
+        if result.is_built or self._bench.is_gpu or (gpu := await self._gpu(problem)) is None:
+            return result
+        on_gpu = await gpu.outcome(trial)
+        left, self._bench = (self._bench, gpu) if on_gpu.is_built else (gpu, self._bench)
+        await left.close()
+        return on_gpu if on_gpu.is_built else result
+
+    async def _gpu(self, problem: Problem) -> _Bench | None:
+        """The GPU that a session would take; None where it would take none."""
+        try:
+            selection, _ = await choose_device(self._session.device, self._language)
+        except UserError:
+            return None
+        choice = selection.first
+        if not kind_named(choice.kind).has_toolkit:
+            return None
+        bench = _Bench(self._session, spelled(choice), "the GPU", is_gpu=True)
+        try:
+            await bench.ready(problem)
+        except UserError:
+            await bench.close()
+            return None
+        return bench
+
+
+class _Bench:
+    """A device on which kernels are tried.
+
+    Attributes:
+        where: it is, in words.
+        is_gpu: whether it is no processor's.
+    """
+
+    def __init__(self, options: LocalOptions, device: str, where: str, *, is_gpu: bool = False) -> None:
+        self.where = where
+        self.is_gpu = is_gpu
+        self._options = replace(options, device=device, profile=False)
+        self._site = ThisMachine(self._options)
+        self._device: DeviceInfo | None = None
+        self._builder: ArtifactBuilder | None = None
+
+    async def close(self) -> None:
+        """Give the device back."""
+        await self._site.first.close()
+        await self._site.close()
+
+    async def outcome(self, trial: Problem) -> TrialResult:
+        """Run the kernel as given at the tests of a problem.
+
+        Raises:
+            UserError: this machine has no compiler for it.
+        """
+        builder, device = await self.ready(trial)
         given = baseline(trial)
         configuration = given.default_configuration
         shapes = launch_shapes(given, configuration, trial, device)
@@ -101,7 +157,12 @@ class Trials:
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
         return TrialResult(answer.reason, seconds=time.monotonic() - began, no_numbers=frozenset(answer.no_numbers))
 
-    async def _ready(self, problem: Problem) -> tuple[ArtifactBuilder, DeviceInfo]:
+    async def ready(self, problem: Problem) -> tuple[ArtifactBuilder, DeviceInfo]:
+        """What builds, and the device, which is taken the first time.
+
+        Raises:
+            UserError: there is none, or no compiler for it.
+        """
         if self._builder is None or self._device is None:
             selection, _ = await self._site.chosen(problem)
             choice = selection.first

@@ -1,0 +1,111 @@
+"""Where a draft is tried: on the processor, and on a GPU what the processor cannot build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate import trials
+from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.trials import TrialResult, Trials
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Problem
+
+RIGHT, WRONG = TrialResult(None), TrialResult("wrong result")
+UNBUILT = TrialResult("tensor cores are not emulated", is_built=False)
+
+
+@dataclass
+class Benches:
+    """What comes of a trial, by the device; which were opened, asked and given back."""
+
+    results: Mapping[str, TrialResult]
+    missing: str = ""
+    asked: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+    def bench(self, options: LocalOptions, device: str, where: str, *, is_gpu: bool = False) -> Bench:
+        return Bench(self, device, where, is_gpu)
+
+
+@dataclass
+class Bench:
+    benches: Benches
+    device: str
+    where: str
+    is_gpu: bool
+
+    async def ready(self, problem: Problem) -> None:
+        if self.device == self.benches.missing:
+            raise DeviceError("no such GPU")
+
+    async def outcome(self, trial: Problem) -> TrialResult:
+        self.benches.asked.append(self.device)
+        return self.benches.results[self.device]
+
+    async def close(self) -> None:
+        self.benches.closed.append(self.device)
+
+
+Tried = Callable[[Benches, str], Trials]
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tried:
+    def make(benches: Benches, device: str) -> Trials:
+        async def choose(text: str, language: str) -> tuple[DeviceSelection, str]:
+            return DeviceSelection(DeviceChoice(text)), ""
+
+        monkeypatch.setattr(trials, "_Bench", benches.bench)
+        monkeypatch.setattr(trials, "choose_device", choose)
+        return Trials(LocalOptions(device, tmp_path, tmp_path / "log", 1, Policy()))
+
+    return make
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return load_problem(Path("sample_kernels/vector_add.toml"))
+
+
+@pytest.mark.parametrize(
+    ("results", "device", "told", "asked"),
+    [
+        ({"emulator": RIGHT}, "cuda", RIGHT, ["emulator"]),
+        ({"emulator": WRONG}, "cuda", WRONG, ["emulator"]),
+        ({"emulator": UNBUILT, "cuda:0": RIGHT}, "cuda", RIGHT, ["emulator", "cuda:0"]),
+        ({"emulator": UNBUILT, "cuda:0": WRONG}, "cuda", WRONG, ["emulator", "cuda:0"]),
+        ({"emulator": UNBUILT, "cuda:0": TrialResult("nvcc", is_built=False)}, "cuda", UNBUILT, ["emulator", "cuda:0"]),
+        ({"emulator": UNBUILT}, "emulator", UNBUILT, ["emulator"]),
+    ],
+)
+async def test_what_the_emulator_cannot_build_is_tried_on_the_gpu_of_the_session(
+    results: Mapping[str, TrialResult], device: str, told: TrialResult, asked: list[str], tried: Tried, problem: Problem
+) -> None:
+    benches = Benches(results)
+    async with tried(benches, device) as places:
+        assert await places.outcome(problem, []) == told
+    assert benches.asked == asked
+    assert sorted(benches.closed) == sorted(asked), "each is given back once"
+
+
+async def test_once_on_the_gpu_trials_stay_there(tried: Tried, problem: Problem) -> None:
+    benches = Benches({"emulator": UNBUILT, "cuda:0": RIGHT})
+    async with tried(benches, "cuda") as places:
+        assert places.where == "the emulator"
+        await places.outcome(problem, [])
+        await places.outcome(problem, [])
+        assert places.where == "the GPU"
+    assert benches.asked == ["emulator", "cuda:0", "cuda:0"]
+
+
+async def test_without_a_gpu_the_emulator_has_the_word(tried: Tried, problem: Problem) -> None:
+    benches = Benches({"emulator": UNBUILT}, missing="cuda:0")
+    async with tried(benches, "cuda") as places:
+        assert await places.outcome(problem, []) == UNBUILT
