@@ -52,13 +52,13 @@ class Workbench:
         device.constants = constants_of(problem)
         self._problem = problem
         self._say = say
-        self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()
+        self._patience = CPU_PATIENCE if device.info.is_cpu else Patience()
         self._cooling = Cooling(device.clock)
         self._timed_at = -math.inf
         self._fastest_ms = math.inf
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
-        self._drafts = drafts or Drafts(problem, beside=not device.info.cpu_times)
+        self._drafts = drafts or Drafts(problem, beside=not device.info.is_cpu)
         self._datasets = DataSets(self._drafts, self._run_baseline, draws=draws)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
@@ -147,9 +147,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
-            answer = _failed(fault)
-            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=answer.failure)
-            return ComparisonAnswer(comparison=comparison, fatal=answer.fatal)
+            return ComparisonAnswer(comparison=Comparison.failed(_failure(fault)), fatal=_is_fatal(fault))
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
         """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
@@ -188,7 +186,7 @@ class Workbench:
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu, (data, *others) = self._device.info.cpu_times, fresh
+        cpu, (data, *others) = self._device.info.is_cpu, fresh
         changed = next((one for one in others if one.texture is Texture.CHANGED), None)
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
@@ -203,8 +201,8 @@ class Workbench:
                     pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
                 self._launch(new, buffers, challenger.shapes[-1], "last check")
                 self._check(data, buffers)
-                ratio, low, high = pairs.ratio
-                is_faster = low > 1 + delta
+                comparison = pairs.comparison(cpu=cpu)
+                is_faster = comparison.low > 1 + delta
                 said = self._determinism(new, buffers, challenger) if is_faster else None
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
@@ -213,16 +211,8 @@ class Workbench:
                     pair = (old, incumbent.shapes[-1].geometry), (new, challenger.shapes[-1].geometry)
                     refuse_kept_results(self._device, self._problem, *pair, buffers, self._limit_s)
             self._verify(new, [one for one in others if one is not changed], challenger)
-        comparison = Comparison(
-            ratio=ratio,
-            low=low,
-            high=high,
-            pairs=len(pairs.times),
-            incumbent=pairs.timing(0, cpu=cpu),
-            challenger=self._cooling.marked(pairs.timing(1, cpu=cpu)),
-            determinism=said,
-        )
-        return ComparisonAnswer(comparison=comparison)
+        told = {"challenger": self._cooling.marked(pairs.timing(1, cpu=cpu)), "determinism": said}
+        return ComparisonAnswer(comparison=comparison.model_copy(update=told))
 
     def _verify_changed(
         self, kernel: LoadedKernel, buffers: Buffers, executable: Executable, sets: Sequence[LaunchData]
@@ -264,7 +254,7 @@ class Workbench:
             self._launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
-            cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
+            cpu, rested = self._device.info.is_cpu, time.monotonic() - self._timed_at > REST_S
             # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
             best_ms = best_ms and min(best_ms, self._fastest_ms)
             with BESIDE.at_rest():
@@ -339,8 +329,15 @@ class Workbench:
 
 
 def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
+    return EvaluationAnswer(failure=_failure(fault, where), verify_ms=verify_ms, fatal=_is_fatal(fault))
+
+
+def _failure(fault: DeviceFault | ResultMismatch, where: str = "") -> Failure:
     if isinstance(fault, ResultMismatch):
-        failure = Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
-        return EvaluationAnswer(failure=failure, verify_ms=verify_ms)
-    failure = Failure(kind=fault.kind, message=f"{where}{fault.message}")
-    return EvaluationAnswer(failure=failure, verify_ms=verify_ms, fatal=fault.fatal)
+        return Failure(kind=FailureKind.WRONG_RESULT, message=f"{where}{fault}")
+    return Failure(kind=fault.kind, message=f"{where}{fault.message}")
+
+
+def _is_fatal(fault: DeviceFault | ResultMismatch) -> bool:
+    """Whether the device is lost."""
+    return isinstance(fault, DeviceFault) and fault.fatal

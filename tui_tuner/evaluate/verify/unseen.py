@@ -41,7 +41,7 @@ def refuse_kept_results(
     Raises:
         DeviceFault: a launch failed, or the first was longer in each of `ROUNDS`.
     """
-    busy_s = 0.0 if device.info.cpu_times else BUSY_S
+    busy_s = 0.0 if device.info.is_cpu else BUSY_S
 
     def behind_the_other() -> float:
         end = time.monotonic() + busy_s
@@ -56,6 +56,6 @@ def refuse_kept_results(
         first, again = behind_the_other(), behind_the_other()
         if first < SLOWER * again:
             return
-    took, then = (time_words(ms, time_unit(cpu=device.info.cpu_times)) for ms in (first, again))
+    took, then = (time_words(ms, time_unit(cpu=device.info.is_cpu)) for ms in (first, again))
     message = f"{took} on inputs that it has not seen, and {then} on the same again: it keeps results"
     raise DeviceFault(FailureKind.IMPLAUSIBLE, message)
