@@ -13,7 +13,7 @@ GPU = DeviceInfo(kind="opencl", name="a GPU", backend="pyopencl")
 
 
 def given_on(device: DeviceInfo) -> Evaluation:
-    timing = Timing(median=2.0, low=1.9, high=2.1, samples=10, cpu=device.cpu_times)
+    timing = Timing(median=2.0, low=1.9, high=2.1, samples=10, cpu=device.is_cpu)
     return Evaluation(candidate="0", configuration={}, timing=timing)
 
 

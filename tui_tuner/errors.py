@@ -74,6 +74,19 @@ class SettingsError(UserError):
     """A mistake in the settings or on the command line."""
 
 
+@contextmanager
+def writing(file: Path, hint: str | None = None) -> Iterator[None]:
+    """A file that the user asked for is written.
+
+    Raises:
+        SettingsError: it cannot be.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(f"cannot be written: {error.strerror}", hint=hint, file=file) from None
+
+
 class DeviceError(UserError):
     """The device, its driver or its compiler cannot be used."""
 

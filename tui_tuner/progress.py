@@ -96,7 +96,7 @@ def _details(event: events.Event) -> list[str]:
             return event.evaluation.failure.detail.splitlines()
         case events.Compared():
             comparison = event.comparison
-            words = factor_in_lines((comparison.ratio, comparison.low, comparison.high))
+            words = factor_in_lines(comparison.factor)
             return [f"in turns with the best so far: {words}, {comparison.pairs} pairs"]
     return []
 

@@ -83,6 +83,16 @@ def write_whole(file: Path, text: str) -> None:
         raise
 
 
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 def is_packed(content: bytes) -> bool:
     """Whether a file that begins like this was packed by gzip."""
     return content.startswith(b"\x1f\x8b")
@@ -91,6 +101,13 @@ def is_packed(content: bytes) -> bool:
 def how_to_unpack(file: Path) -> str:
     """A hint for a packed file where only an unpacked one is read."""
     return f"unpack it: gzip -dk {file.name}"
+
+
+def cache_directory(name: str) -> Path:
+    """A directory of what can be made anew, in the user's cache."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path(APPLICATION) / name
 
 
 def look_file() -> Path:

@@ -124,7 +124,7 @@ class KernelStory:
         """One line for what was measured."""
         match event:
             case events.DeviceReady():
-                self._unit = time_unit(cpu=event.device.cpu_times)
+                self._unit = time_unit(cpu=event.device.is_cpu)
                 self._is_record = kind_named(event.device.kind).is_record
                 self._library = event.library
             case events.BaselineMeasured():
@@ -206,7 +206,7 @@ def pair_line(event: events.PairCompared) -> str:
     head, found = f"compared at your wish: {of[1]} against {of[0]}", event.comparison
     if found is None or found.failure is not None:
         return f"{head}: {event.fault if found is None or found.failure is None else found.failure.in_words}"
-    return f"{head}: {event.verdict}, {factor_in_lines((found.ratio, found.low, found.high))}"
+    return f"{head}: {event.verdict}, {factor_in_lines(found.factor)}"
 
 
 def _asked_line(event: events.Event) -> str | None:

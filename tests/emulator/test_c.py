@@ -81,7 +81,7 @@ def test_a_syntax_error_in_c_is_told_with_the_line_of_the_kernel(cpu: Bench) -> 
 def test_device_info_names_processor_and_compiler(cpu: Bench, emulator: Bench) -> None:
     assert cpu.device.info.kind == "c"
     assert cpu.device.info.backend.startswith("gcc 1")
-    assert cpu.device.info.cpu_times
+    assert cpu.device.info.is_cpu
     assert emulator.device.info.name == f"CPU emulator on {cpu.device.info.name}"
     assert emulator.device.info.backend.startswith("g++ 1")
 

@@ -35,7 +35,7 @@ async def test_it_starts_with_the_first_configuration_that_was_timed_and_invents
     assert (device.kind, device.name, device.backend) == ("recorded", "Slow GPU", "recorded")
     assert {device.max_threads_per_block, device.shared_bytes, device.shared_bytes_optin} == {None}
     assert "None" not in device_facts(device)
-    assert not device.cpu_times
+    assert not device.is_cpu
     assert await evaluator.sized_problem() is None
 
 

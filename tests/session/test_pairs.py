@@ -15,9 +15,9 @@ from tests.evaluate.test_bottleneck import H200
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of, write_problem
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.evaluator import MachineReport, in_both_turns
-from tui_tuner.evaluate.results import Comparison, Configured, Failure, FailureKind
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.headless import ApproveAll
-from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.candidate import Candidate, Configured, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Test
 from tui_tuner.session import events, stream

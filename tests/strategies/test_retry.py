@@ -99,7 +99,7 @@ class Compared:
     def __init__(self, failure: Failure, incumbent: str = "another") -> None:
         self.incumbent = Incumbent(None, timed(2.0).model_copy(update={"candidate": incumbent}), (1.0, 1.0, 1.0))
         self.bench = self
-        self._comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure)
+        self._comparison = Comparison.failed(failure)
 
     async def challenge(self, *_: object) -> Comparison:
         return self._comparison

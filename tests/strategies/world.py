@@ -123,7 +123,7 @@ class World(FakeEvaluator):
         said = _says(challenger[0].source, "fail")
         if said.endswith(" later"):
             failure = Failure(kind=FailureKind(said.removesuffix(" later")), message="on other data", detail="a log")
-            return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure)
+            return Comparison.failed(failure)
         ratio = _milliseconds(*incumbent) / _milliseconds(*challenger)
         return Comparison(ratio=ratio, low=ratio * 0.995, high=ratio * 1.005, pairs=30)
 

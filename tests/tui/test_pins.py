@@ -11,7 +11,8 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import notices, screen_text, table_text, view_model_of
 from tests.tui.scripted import Entry, ScriptedRun
-from tui_tuner.evaluate.results import Comparison, Configured, DeviceInfo, Failure, FailureKind
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind
+from tui_tuner.problem.candidate import Configured
 from tui_tuner.session import events
 from tui_tuner.session.plan import Compare
 from tui_tuner.tui import kernel_view

@@ -20,7 +20,7 @@ import tomli
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session
 from tui_tuner.app.signals import EndingSignals
-from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError
+from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError, writing
 from tui_tuner.format import brief_duration, factor_in_lines
 from tui_tuner.headless import run_headless
 from tui_tuner.journal.reading import FILE, header_of
@@ -192,12 +192,9 @@ class Batch:
             SettingsError: it cannot be written.
         """
         file = self._runs / SUMMARY
-        try:
+        with writing(file, "name another directory with --run-dir"):
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, self.as_json() + "\n")
-        except OSError as error:
-            hint = "name another directory with --run-dir"
-            raise SettingsError(f"cannot be written: {error.strerror}", hint=hint, file=file) from None
 
     def as_json(self) -> str:
         """All rows as one JSON object."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tui_tuner.app.inventory import findings
 from tui_tuner.llm import shown
 from tui_tuner.log import last_entries, log_file, this_system, without_secrets
-from tui_tuner.resources import VARIABLES, __version__
+from tui_tuner.resources import VARIABLES, __version__, installed_version
 from tui_tuner.settings import Layered
 
 _PACKAGES = (
@@ -30,7 +29,7 @@ async def bug_report(layered: Layered) -> dict[str, Any]:
         {
             "program": __version__,
             **this_system(),
-            "packages": {name: _version(name) for name in _PACKAGES},
+            "packages": {name: installed_version(name) for name in _PACKAGES},
             "findings": [finding._asdict() for finding in found],
             "settings": list(_set(layered)),
             "environment": dict(_environment()),
@@ -38,13 +37,6 @@ async def bug_report(layered: Layered) -> dict[str, Any]:
         }
     )
     return report
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _set(layered: Layered) -> Iterator[dict[str, Any]]:

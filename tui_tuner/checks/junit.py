@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
 
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import writing
 from tui_tuner.resources import write_whole
 from tui_tuner.text import clean
 
@@ -44,11 +44,8 @@ def write_junit(file: Path, command: str, kernel: Path, cases: Sequence[Case]) -
     suites.append(suite)
     ElementTree.indent(suites)
     text = ElementTree.tostring(suites, encoding="unicode")
-    try:
+    with writing(file, "name another with --junit"):
         write_whole(file, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
-    except OSError as error:
-        hint = "name another with --junit"
-        raise SettingsError(f"cannot be written: {error.strerror}", hint=hint, file=file) from None
 
 
 def _add(suite: ElementTree.Element, case: Case, kernel: str) -> None:

@@ -36,7 +36,7 @@ async def compared(machine: OpenMachine, second: Candidate, delta: float) -> Com
     first, other = ((one, one.default_configuration) for one in (given, second))
     checked = await evaluator.evaluate(*other, best_ms=None)
     if checked.failure is not None:
-        return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=checked.failure)
+        return Comparison.failed(checked.failure)
     return await in_both_turns(evaluator, first, other, delta)
 
 
@@ -140,5 +140,5 @@ def timed(said: str, lines: list[str]) -> Case:
 def _told(machine: OpenMachine, failure: Failure | None) -> dict[str, object]:
     """What every JSON answer tells: the device, and why the kernel failed."""
     device = machine.report.device
-    told = {"name": device.name, "toolchain": device.toolchain, "cpu_times": device.cpu_times}
+    told = {"name": device.name, "toolchain": device.toolchain, "cpu_times": device.is_cpu}
     return {"device": told, "failure": None if failure is None else failure.model_dump(mode="json")}

@@ -128,5 +128,5 @@ def _as_json(
         "max_regression": most,
         **told,
         **{name: None if time is None else time.model_dump(mode="json") for name, time in times.items()},
-        "device": {"name": device.name, "toolchain": device.toolchain, "cpu_times": device.cpu_times},
+        "device": {"name": device.name, "toolchain": device.toolchain, "cpu_times": device.is_cpu},
     }

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.errors import ExitCode, SettingsError, writing
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.text import say, tell
 
@@ -175,10 +175,8 @@ async def report(chosen: argparse.Namespace) -> int:
     if file is None:
         _print(text)
         return ExitCode.FINISHED
-    try:
+    with writing(file, "name another with --to"):
         write_whole(file, text)
-    except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", hint="name another with --to", file=file) from None
     tell(f"wrote {file}")
     return ExitCode.FINISHED
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
 from tui_tuner.cli.flags import changed
 from tui_tuner.cli.values import name_and_value
-from tui_tuner.errors import ExitCode, ProblemError, SettingsError
+from tui_tuner.errors import ExitCode, ProblemError, SettingsError, writing
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
 from tui_tuner.resources import (
@@ -118,10 +118,8 @@ def _write_template(file: Path, *, force: bool) -> Path:
     if file.exists() and not force:
         raise SettingsError("is there already", hint="add --force to write it anew", file=file)
     text = (samples_directory() / "strategies/my_strategy.py").read_text(encoding="utf-8")
-    try:
+    with writing(file):
         file.write_text(text.replace(str(_STRATEGY_FILE), str(file)), encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", file=file) from None
     return file
 
 

@@ -171,7 +171,7 @@ class LocalEvaluator:
 
     async def compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
         """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
-        tools = None if self._device is None or self._device.cpu_times else self._sanitizers  # builds disturb a CPU
+        tools = None if self._device is None or self._device.is_cpu else self._sanitizers  # builds disturb a CPU
         async with nullcontext() if tools is None else tools.building_for(challenger):
             comparison = await _again(
                 lambda: self._compare(incumbent, challenger, delta),
@@ -198,7 +198,7 @@ class LocalEvaluator:
         try:
             answer = await self._places.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
         except RunnerDied as died:
-            return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=died.failure)
+            return Comparison.failed(died.failure)
         if not isinstance(answer, ComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison

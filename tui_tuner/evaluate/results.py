@@ -201,7 +201,7 @@ class DeviceInfo(ResultModel):
         bandwidths: by what is done: copy, read, fill (all of the memory behind the caches), L2 cache, shared memory.
         peaks: by the data type worked in, as in "float16", and of tensor cores, as in "float16 on tensor cores".
         event_gap: what two timing events with nothing between them measure, ms.
-        is_cpu: whether it runs kernels on this machine's processor.
+        is_cpu: whether it runs kernels on this machine's processor, so that its times say nothing about a GPU.
     """
 
     kind: str
@@ -233,11 +233,6 @@ class DeviceInfo(ResultModel):
         """The compute capability of a CUDA device, times ten, as in 90 of sm_90a; 0 where it tells none."""
         number = re.fullmatch(r"sm_(\d+)[a-f]?", self.architecture)
         return int(number[1]) if number else 0
-
-    @property
-    def cpu_times(self) -> bool:
-        """Whether the times of this device are a CPU's and say nothing about a GPU."""
-        return self.is_cpu
 
 
 class Build(ResultModel):
@@ -342,9 +337,12 @@ class Comparison(ResultModel):
     failure: Failure | None = None
     determinism: Determinism | None = None
 
+    @classmethod
+    def failed(cls, failure: Failure) -> Self:
+        """One without times."""
+        return cls(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure)
 
-class Configured(ResultModel):
-    """A candidate, by its id, in one of its configurations."""
-
-    candidate: str
-    configuration: Configuration
+    @property
+    def factor(self) -> tuple[float, float, float]:
+        """How much faster the challenger is, with the ends of the interval."""
+        return self.ratio, self.low, self.high

@@ -176,7 +176,7 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
         seed=run.options.seed,
         device=ready.device,
         sandbox=ready.sandbox,
-        time_unit=time_unit(cpu=ready.device.cpu_times),
+        time_unit=time_unit(cpu=ready.device.is_cpu),
         baseline=given,
         baseline_tuned=measured.tuned,
         best=fastest,

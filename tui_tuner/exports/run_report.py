@@ -49,7 +49,7 @@ def _found(told: ToldRun) -> Iterator[Block]:
         f"(median and 95 % interval, {outcome.how_timed}). "
         f"The session is {outcome.status.replace('_', ' ')}: {outcome.reason}."
     )
-    if outcome.device.cpu_times:
+    if outcome.device.is_cpu:
         yield Paragraph("Times are those of a CPU and say nothing about a GPU.")
     given, best = outcome.paired_times or (None, None)
     rows = []
@@ -160,7 +160,7 @@ def _verified(told: ToldRun) -> Iterator[Block]:
     if told.outcome.best.error is not None:
         yield Paragraph(f"Largest deviation of the best: {told.outcome.best.error:.2g} of what is allowed.")
     if comparison is not None and comparison.failure is None:
-        words = factor_in_lines((comparison.ratio, comparison.low, comparison.high))
+        words = factor_in_lines(comparison.factor)
         yield Paragraph(f"At the end both were timed in turns on data new to them: {comparison.pairs} pairs, {words}.")
     if comparison is not None and comparison.determinism is not None:
         yield Paragraph(f"Launched again and again, the best: {comparison.determinism.in_words}.")

@@ -174,8 +174,7 @@ class ModelCall:
 
     def compared(self, configuration: Configuration, comparison: Comparison) -> None:
         """Count a comparison with another configuration."""
-        factor = (comparison.ratio, comparison.low, comparison.high)
-        failure = _fault(comparison.failure)
+        factor, failure = comparison.factor, _fault(comparison.failure)
         self.comparisons.append(ComparedConfiguration(configuration=configuration, factor=factor, failure=failure))
         if failure is not None:
             self.failed.append(configuration)

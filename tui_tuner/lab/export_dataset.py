@@ -240,7 +240,7 @@ def _meta(call: ModelCall, frame: _SessionFrame, run: RunDirectory) -> Meta:
         architecture="" if device is None else device.architecture,
         toolchain="" if device is None else device.toolchain,
         given_ms=frame.given_ms,
-        time_unit="CPU ms" if device is not None and device.cpu_times else "ms",
+        time_unit="CPU ms" if device is not None and device.is_cpu else "ms",
         input_tokens=0 if call.reply is None else call.reply.input_tokens,
         output_tokens=0 if call.reply is None else call.reply.output_tokens,
         cost=None if call.reply is None else call.reply.cost,

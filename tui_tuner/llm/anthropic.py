@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, is_loopback, shown
 from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, usage
-from tui_tuner.llm.streams import Pace, guarded
-from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, Ladder, worded
+from tui_tuner.llm.streams import Pace
+from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, HttpBackend, Ladder, worded
 
 if TYPE_CHECKING:
     from anthropic import AsyncStream
@@ -46,7 +46,7 @@ _STATUS_INSIDE = {  # an error inside a stream has status 200; its type tells
 }
 
 
-class AnthropicBackend:
+class AnthropicBackend(HttpBackend):
     """A model of Anthropic.
 
     Args:
@@ -55,8 +55,6 @@ class AnthropicBackend:
     Raises:
         ModelError: the `anthropic` package is not installed.
     """
-
-    context_tokens: int | None = None
 
     def __init__(
         self, model: str, key: str, settings: ModelSettings, url: str | None = None, pace: Pace = _PACE
@@ -67,11 +65,9 @@ class AnthropicBackend:
         except ImportError:
             raise ModelError("the anthropic package is missing", hint="pip install 'tuner-tui[anthropic]'") from None
         url = url or _URL
+        super().__init__(Service("anthropic", shown(url), (key,)), pace, Ladder(settings.structured))
         self.name = f"anthropic:{model}"
-        self._model, self._pace = model, pace
-        self._temperature = settings.temperature
-        self._ladder = Ladder(settings.structured)
-        self._service = Service("anthropic", shown(url), (key,))
+        self._model, self._temperature = model, settings.temperature
         self._client = anthropic.AsyncAnthropic(
             api_key=key,
             base_url=url,
@@ -83,16 +79,9 @@ class AnthropicBackend:
             ),
         )
 
-    def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        """Send the request and yield its reply; see `Backend.stream`."""
-        return self._ladder.stream(request, self._send)
-
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()
-
-    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
-        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
 
     async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         stop: Stop | None = None

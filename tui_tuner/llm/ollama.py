@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, Message, ModelSettings, Request, Stop, Usage, Way, is_loopback, shown
 from tui_tuner.llm.errors import ContextTooLong, Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
-from tui_tuner.llm.streams import Pace, closing, guarded
-from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
+from tui_tuner.llm.streams import Pace, closing
+from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, worded
 
 if TYPE_CHECKING:
     import ollama
@@ -28,7 +28,7 @@ _LEAST_REPLY = 1024  # tokens that must be left for a reply
 _STOPS = {"stop": Stop.COMPLETE, "length": Stop.LENGTH}
 
 
-class OllamaBackend:
+class OllamaBackend(HttpBackend):
     """A model of an Ollama server.
 
     Ollama cuts what is too long without a word, so each call is checked before and after:
@@ -41,15 +41,12 @@ class OllamaBackend:
     def __init__(self, model: str, url: str, settings: ModelSettings, pace: Pace = _PACE) -> None:
         import ollama
 
+        super().__init__(Service("ollama", shown(url)), pace, Ladder(settings.structured, forces_tools=False))
         self.name = f"ollama:{model}"
         # A load-time option: one value for the session, or every change reloads the model.
         self._num_ctx = 1 << (settings.context_tokens - 1).bit_length()
-        self.context_tokens: int | None = self._num_ctx
-        self._model = model
-        self._temperature = settings.temperature
-        self._ladder = Ladder(settings.structured, forces_tools=False)
-        self._pace = pace
-        self._service = Service("ollama", shown(url))
+        self.context_tokens = self._num_ctx
+        self._model, self._temperature = model, settings.temperature
         self._loaded_checked = False
         self._client = ollama.AsyncClient(
             host=url,
@@ -58,16 +55,9 @@ class OllamaBackend:
             trust_env=not is_loopback(url),  # a proxy cannot reach this machine's server
         )
 
-    def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        """Send the request and yield its reply; see `Backend.stream`."""
-        return self._ladder.stream(request, self._send)
-
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()  # type: ignore[no-untyped-call]
-
-    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
-        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
 
     async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         # The model does not see the grammar, and its template may show only a part of a tool.

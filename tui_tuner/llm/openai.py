@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,8 +10,8 @@ from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_of, is_loopback, shown
 from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
-from tui_tuner.llm.streams import Pace, guarded
-from tui_tuner.llm.typed import Calls, Ladder, function_tool, worded
+from tui_tuner.llm.streams import Pace
+from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, worded
 
 if TYPE_CHECKING:
     from openai import AsyncStream
@@ -55,7 +55,7 @@ OPENAI = Dialect("openai", "https://api.openai.com/v1", "max_completion_tokens",
 OPENROUTER = Dialect("openrouter", "https://openrouter.ai/api/v1", own=True)
 
 
-class OpenAIBackend:
+class OpenAIBackend(HttpBackend):
     """A model behind Chat Completions.
 
     Args:
@@ -65,8 +65,6 @@ class OpenAIBackend:
         ModelError: the `openai` package is not installed.
     """
 
-    context_tokens: int | None = None
-
     def __init__(
         self, model: str, key: str | None, settings: ModelSettings, dialect: Dialect = OPENAI, pace: Pace = _PACE
     ) -> None:
@@ -75,11 +73,10 @@ class OpenAIBackend:
             import openai
         except ImportError:
             raise ModelError("the openai package is missing", hint="pip install 'tuner-tui[openai]'") from None
+        service = Service(dialect.provider, shown(dialect.base_url), (key,) if key else ())
+        super().__init__(service, pace, Ladder(settings.structured))
         self.name = dialect.name(model)
-        self._model, self._dialect, self._pace = model, dialect, pace
-        self._temperature = settings.temperature
-        self._ladder = Ladder(settings.structured)
-        self._service = Service(dialect.provider, shown(dialect.base_url), (key,) if key else ())
+        self._model, self._dialect, self._temperature = model, dialect, settings.temperature
         local = is_loopback(dialect.base_url)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
@@ -90,16 +87,9 @@ class OpenAIBackend:
             ),
         )
 
-    def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        """Send the request and yield its reply; see `Backend.stream`."""
-        return self._ladder.stream(request, self._send)
-
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()
-
-    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
-        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
 
     async def _chunks(self, request: Request, way: Way) -> AsyncGenerator[Chunk]:
         stop: Stop | None = None

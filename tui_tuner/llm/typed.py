@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -11,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from tui_tuner.llm import CODE, Chunk, Message, Request, Structured, Way, steps
-from tui_tuner.llm.errors import RequestRefused
-from tui_tuner.llm.streams import closing
+from tui_tuner.llm.errors import RequestRefused, Service, TransportError
+from tui_tuner.llm.streams import Pace, closing, guarded
 
 Send = Callable[[Request, Way], AsyncIterator[Chunk]]
 """One request, asked in one way."""
@@ -77,6 +78,36 @@ class Ladder:
             return chunk
         notice, self._untold = self._untold, ""
         return replace(chunk, notice=notice)
+
+
+class HttpBackend(ABC):
+    """What the adapters of servers have in common; how a request looks and how a reply comes is each one's own.
+
+    Args:
+        service: whom it talks to.
+        pace: how long it may stay silent.
+        ladder: its ways of asking for a typed reply.
+    """
+
+    context_tokens: int | None = None
+
+    def __init__(self, service: Service, pace: Pace, ladder: Ladder) -> None:
+        self._service, self._pace, self._ladder = service, pace, ladder
+
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """Send the request and yield its reply; see `Backend.stream`."""
+        return self._ladder.stream(request, self._send)
+
+    def _send(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
+        return guarded(self._chunks(request, way), self._service, self._pace, self._translate)
+
+    @abstractmethod
+    def _chunks(self, request: Request, way: Way) -> AsyncIterator[Chunk]:
+        """The reply as it comes, asked for in one way; see `guarded`."""
+
+    @abstractmethod
+    def _translate(self, error: Exception) -> TransportError | None:
+        """Our error for one of the client's; None for one that it does not know."""
 
 
 # Meant for validation here, and refused or ignored by one provider or another.

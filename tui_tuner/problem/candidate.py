@@ -155,6 +155,15 @@ class Candidate(BaseModel):
         return {name: self.defaults.get(name, values[0]) for name, values in self.tunables.items()}
 
 
+class Configured(BaseModel):
+    """A candidate, by its id, in one of its configurations."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    candidate: str
+    configuration: Configuration
+
+
 def baseline(problem: Problem) -> Candidate:
     """The kernel as the user gave it, without values of its own for what is tunable."""
     return Candidate(

@@ -7,6 +7,7 @@ Every program that is started is started here. A part that is native code of a c
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,21 @@ def secrets_of_environment() -> tuple[str, ...]:
 def whole_environment() -> dict[str, str]:
     """For the user's own programs, as an editor or a command-line assistant, which needs its keys: everything."""
     return dict(os.environ)
+
+
+def signal_name(number: int) -> str:
+    """A signal's name, as `SIGSEGV`."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def end_in_words(code: int | None) -> str:
+    """How a process ended: an exit status, negative for a signal, None where it does not go away."""
+    if code is None:
+        return "and does not go away"
+    return signal_name(-code) if code < 0 else f"exit status {code}"
 
 
 UNUSED_BY_KERNEL_TUNER = ("torch", "cupy", "hip")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -17,7 +16,7 @@ from pydantic import TypeAdapter
 from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, UserErrorAnswer, encode, receive_async
-from tui_tuner.processes import environment_without_keys
+from tui_tuner.processes import end_in_words, environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.processes.time_limit import time_limit
 from tui_tuner.python_kernels.messages import (
@@ -137,7 +136,7 @@ class KernelProcess:
         code = await self.kill()
         how = f"no end after {self._doing.limit_s:.0f} s"
         if self._end is FailureKind.CRASH:
-            how = f"the process ended ({_why(code)})"
+            how = f"the process ended ({end_in_words(code)})"
         failure = Failure(kind=self._end, message=f"{self._doing.text}: {how}")
         raise KernelProcessDied(failure, self._doing.id)
 
@@ -164,12 +163,6 @@ def _raise_failed(answer: KernelAnswer) -> KernelAnswer:
     if isinstance(answer, UserErrorAnswer):
         raise UserError(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
-
-
-def _why(code: int | None) -> str:
-    if code is None:
-        return "and does not go away"
-    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
 CRASHES = 3
@@ -310,8 +303,7 @@ class KernelClient:
 
 def _failed(request: NumberedRequest, failure: Failure) -> NumberedAnswer:
     if isinstance(request, KernelComparisonRequest):
-        comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure)
-        return KernelComparisonAnswer(id=request.id, comparison=comparison)
+        return KernelComparisonAnswer(id=request.id, comparison=Comparison.failed(failure))
     return KernelEvaluationAnswer(id=request.id, failure=failure)
 
 

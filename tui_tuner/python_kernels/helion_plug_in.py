@@ -231,16 +231,8 @@ class HelionBench:
             pairs = interleaved(old, new, Patience(), asked.delta)
         except Exception as error:
             fault = launch_fault(error)
-            return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault))
-        ratio, low, high = pairs.ratio
-        return Comparison(
-            ratio=ratio,
-            low=low,
-            high=high,
-            pairs=len(pairs.times),
-            incumbent=pairs.timing(0, cpu=False),
-            challenger=pairs.timing(1, cpu=False),
-        )
+            return Comparison.failed(failure(fault))
+        return pairs.comparison(cpu=False)
 
     def _launches(self, configuration: Configuration) -> TimeLaunches:
         config = self._space.normalized(helion.Config.from_dict(gathered(configuration)))

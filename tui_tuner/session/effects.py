@@ -190,7 +190,7 @@ class SessionEffects(Talk):
         under_way = self.plan.under_way
         if self.plan.controls.level is not ApprovalLevel.ACCEPT or not under_way:
             return
-        faster = factor_interval((comparison.ratio, comparison.low, comparison.high))
+        faster = factor_interval(comparison.factor)
         words = f"{faster} over the best so far, {configuration_words(evaluation.configuration)}: take it as the best?"
         decision = await super().approve(under_way[0], rationale=words, about=ApprovalLevel.ACCEPT)
         if decision.action != "approve":

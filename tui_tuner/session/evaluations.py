@@ -23,10 +23,10 @@ from tui_tuner.evaluate.evaluator import in_both_turns
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
-from tui_tuner.evaluate.results import Comparison, Configured, DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words
 from tui_tuner.journal.recall import Recall
-from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.candidate import Candidate, Configured, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.search.client import KnownTimes, SearchClient
 from tui_tuner.session import events

@@ -72,7 +72,7 @@ def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reaso
         "seed": run.options.seed,
         "device": effects.bench.device,
         "sandbox": effects.bench.sandbox,
-        "time_unit": time_unit(cpu=effects.bench.device.cpu_times),
+        "time_unit": time_unit(cpu=effects.bench.device.is_cpu),
         "baseline": effects.bench.given,
         "baseline_tuned": None if tuned is None else tuned.evaluation,
         "evaluations": effects.budget.evaluations,
@@ -100,4 +100,4 @@ async def _against(effects: SessionEffects, old: Incumbent) -> Comparison:
 def _factor(comparison: Comparison) -> Factor:
     if comparison.failure is not None:
         return UNCHANGED
-    return comparison.ratio, comparison.low, comparison.high
+    return comparison.factor

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from tui_tuner.evaluate.results import Configured
 from tui_tuner.journal.recall import Recall
+from tui_tuner.problem.candidate import Configured
 from tui_tuner.session import events
 from tui_tuner.session.controls import (
     AskAbout,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from tui_tuner.evaluate.evaluator import ComparisonVerdict
-from tui_tuner.evaluate.results import Comparison, Configured
+from tui_tuner.evaluate.results import Comparison
+from tui_tuner.problem.candidate import Configured
 from tui_tuner.session.event import Event
 from tui_tuner.strategies.steps import ModelTrouble, Remedy
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from platformdirs import user_cache_path, user_data_path
+from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm import ModelSettings
 from tui_tuner.problem.toml_file import KeyPath
-from tui_tuner.resources import APPLICATION
+from tui_tuner.resources import APPLICATION, cache_directory
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
@@ -61,7 +61,7 @@ class BuildSettings(_Section):
     @property
     def place(self) -> Path:
         """The directory of the builds that are kept."""
-        return user_cache_path(APPLICATION) / "builds"
+        return cache_directory("builds")
 
 
 class MemorySettings(_Section):

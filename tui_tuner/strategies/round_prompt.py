@@ -258,7 +258,7 @@ def _tunables(known: SearchKnowledge, *, with_uses: bool) -> list[str]:
 
 def _measurements(known: SearchKnowledge) -> str:
     session = known.session
-    unit = time_unit(cpu=session.bench.device.cpu_times)
+    unit = time_unit(cpu=session.bench.device.is_cpu)
     given = session.bench.given.timing
     lines = [] if given is None else [f"the kernel as given: {time_words(given.median, unit)}"]
     best = session.incumbent.evaluation.timing

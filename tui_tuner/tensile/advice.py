@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tui_tuner.app.choosing import model_of
-from tui_tuner.errors import ModelError, SettingsError
+from tui_tuner.errors import ModelError, SettingsError, writing
 from tui_tuner.llm import Backend, Request
 from tui_tuner.llm.errors import ContextTooLong, TransportError
 from tui_tuner.llm.streams import complete
@@ -159,7 +159,5 @@ def _text(configuration: BenchmarkConfiguration, advice: Advice, edited: EditedC
 
 
 def _save(file: Path, content: bytes) -> None:
-    try:
+    with writing(file, "name another place"):
         file.write_bytes(content)
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror}", hint="name another place") from error

@@ -17,7 +17,7 @@ from tui_tuner.cli.flags import (
     given_of,
     refused,
 )
-from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.errors import ExitCode, SettingsError, writing
 from tui_tuner.tensile import TENSILE_OPTIONS
 from tui_tuner.text import nearest, tell
 
@@ -173,10 +173,8 @@ def _sizes_of_log(chosen: argparse.Namespace) -> int:
         return ExitCode.FINISHED
     if chosen.edited.exists():
         raise SettingsError(f"{chosen.edited} is there already", hint="name another, or remove it")
-    try:
+    with writing(chosen.edited, "name another"):
         chosen.edited.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"{chosen.edited} cannot be written: {error.strerror}", hint="name another") from error
     for line in (*summary_lines(found), f"wrote {chosen.edited}"):
         tell(line)
     return ExitCode.FINISHED

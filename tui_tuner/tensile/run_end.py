@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_tuner.processes import signal_name
 from tui_tuner.tensile.outcome import RunFailure, RunFailureKind
-from tui_tuner.tensile.run_log import LogSummary, signal_name
+from tui_tuner.tensile.run_log import LogSummary
 
 _NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): (.+)")
 _NO_PROGRAM = re.compile(r"`([^`]+)` either not found or not executable|Failed to locate (\S+)")

@@ -8,10 +8,10 @@ lines at 80 columns and gives up without `Tensile::FATAL`: lines are put togethe
 from __future__ import annotations
 
 import re
-import signal as signals
 from collections import deque
 from dataclasses import dataclass, field
 
+from tui_tuner.processes import signal_name
 from tui_tuner.text import clean
 
 _PHASES = (
@@ -113,14 +113,6 @@ class LogSummary:
     collected: bool = False
     analysed: bool | None = None
     tail: str = ""
-
-
-def signal_name(number: int) -> str:
-    """A signal's name, as `SIGSEGV`."""
-    try:
-        return signals.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 @dataclass

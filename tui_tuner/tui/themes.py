@@ -15,7 +15,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.resources import themes_directory
+from tui_tuner.resources import APPLICATION, themes_directory
 from tui_tuner.text import suggestion
 
 DEFAULT_THEME = "tuner-dark"
@@ -39,7 +39,7 @@ class Catalogue:
 
 def theme_directories() -> list[Path]:
     """Where themes are looked for; the user's come last and win."""
-    return [themes_directory(), platformdirs.user_config_path("tuner-tui") / "themes"]
+    return [themes_directory(), platformdirs.user_config_path(APPLICATION) / "themes"]
 
 
 def load_themes(directories: Iterable[Path]) -> Catalogue:

@@ -10,8 +10,6 @@ import tempfile
 from pathlib import Path, PurePath
 from typing import Any
 
-from platformdirs import user_cache_path
-
 from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds, write_once
@@ -34,7 +32,7 @@ from tui_tuner.evaluate.runner.protocol import PreparationRequest, RehearsalRequ
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.model import Problem
-from tui_tuner.resources import APPLICATION, __version__
+from tui_tuner.resources import __version__, cache_directory
 
 
 class Worker:
@@ -95,7 +93,7 @@ class Worker:
         problem = self._here(message.problem)
         compiler = compiler_for(device_named(message.device), message.info, problem)
         if message.cache_mb:
-            self._kept = KeptBuilds(user_cache_path(APPLICATION) / "builds", message.cache_mb * MIB)
+            self._kept = KeptBuilds(cache_directory("builds"), message.cache_mb * MIB)
         self._builder = Builder(
             compiler,
             cache=self._place,

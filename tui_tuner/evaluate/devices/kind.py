@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.format import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -156,7 +157,7 @@ class DeviceKind:
 
     def time_label(self, device: DeviceInfo) -> str:
         """The unit over a column of times."""
-        unit = "CPU ms" if device.cpu_times else "ms"
+        unit = time_unit(cpu=device.is_cpu)
         return f"{unit} ({self.time_note})" if self.time_note else unit
 
     def facts(self, device: DeviceInfo) -> str:

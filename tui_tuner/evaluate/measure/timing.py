@@ -16,7 +16,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, ratio_verdict, settled
-from tui_tuner.evaluate.results import Timing
+from tui_tuner.evaluate.results import Comparison, Timing
 
 TimeLaunches = Callable[[int], list[float]]
 """Times so many launches, ms each."""
@@ -224,6 +224,11 @@ class TimePairs:
     def timing(self, which: int, *, cpu: bool) -> Timing:
         """Time of the incumbent (0) or the challenger (1)."""
         return _timing([pair[which] for pair in self.times], cpu, len(self.times) * self.launches[which])
+
+    def comparison(self, *, cpu: bool) -> Comparison:
+        """What the pairs say."""
+        (ratio, low, high), (old, new) = self.ratio, (self.timing(which, cpu=cpu) for which in (0, 1))
+        return Comparison(ratio=ratio, low=low, high=high, pairs=len(self.times), incumbent=old, challenger=new)
 
 
 _MOST_LAUNCHES = 100

@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
-from tui_tuner.resources import APPLICATION
+from tui_tuner.resources import cache_directory
 
 POLL_S = 0.02
 Wait = Callable[[str], None]
@@ -25,7 +23,7 @@ Wait = Callable[[str], None]
 
 def locks_directory() -> Path:
     """Where the locks of this user are."""
-    return user_cache_path(APPLICATION) / "locks"
+    return cache_directory("locks")
 
 
 class DeviceLock:

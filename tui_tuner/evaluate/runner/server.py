@@ -223,7 +223,7 @@ class Runner:
         if not self._device.info.is_cpu:
             keep_threads()
         if request.problem is not None:
-            self._drafts = Drafts(request.problem, beside=not self._device.info.cpu_times)
+            self._drafts = Drafts(request.problem, beside=not self._device.info.is_cpu)
             self._drafts.announce_checks()
 
         def surely(named: DeviceChoice, unit: str) -> str:

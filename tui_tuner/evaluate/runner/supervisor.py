@@ -33,7 +33,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import PACKAGES, python_places, through_launcher
 from tui_tuner.log import fields
-from tui_tuner.processes import driver_environment
+from tui_tuner.processes import driver_environment, end_in_words
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.processes.time_limit import time_limit
 
@@ -137,7 +137,7 @@ class RunnerProcess:
         except (ChannelClosed, ConnectionError):
             code = await self._child.wait(GRACE_S)
             await self.kill()
-            failure = Failure(kind=FailureKind.CRASH, message=f"{doing}: the process ended ({_why(code)})")
+            failure = Failure(kind=FailureKind.CRASH, message=f"{doing}: the process ended ({end_in_words(code)})")
             raise RunnerDied(failure, killed=code == -signal.SIGKILL) from None
         except asyncio.CancelledError:
             await self.kill()
@@ -162,14 +162,6 @@ def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
         kind = DeviceLost if answer.fatal else MachineError if answer.machine else UserError
         raise kind(answer.message, hint=answer.hint, file=answer.file, line=answer.line)
     return answer
-
-
-def _why(code: int | None) -> str:
-    if code is None:
-        return "and does not go away"
-    if code < 0:
-        return signal.Signals(-code).name
-    return f"exit status {code}"
 
 
 class Supervisor:

@@ -53,13 +53,13 @@ class Workbench:
         device.constants = constants_of(problem)
         self._problem = problem
         self._say = say
-        self._patience = CPU_PATIENCE if device.info.cpu_times else Patience()
+        self._patience = CPU_PATIENCE if device.info.is_cpu else Patience()
         self._cooling = Cooling(device.clock)
         self._timed_at = -math.inf
         self._fastest_ms = math.inf
         self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
-        self._drafts = drafts or Drafts(problem, beside=not device.info.cpu_times)
+        self._drafts = drafts or Drafts(problem, beside=not device.info.is_cpu)
         self._datasets = DataSets(self._drafts, self._run_baseline, draws=draws)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
@@ -148,9 +148,8 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
-            answer = _failed(self._reason(fault, challenger))
-            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=answer.failure)
-            return ComparisonAnswer(comparison=comparison, fatal=answer.fatal)
+            reason = self._reason(fault, challenger)
+            return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
         """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
@@ -198,7 +197,7 @@ class Workbench:
     def _interleaved(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu, (data, *others), shape = self._device.info.cpu_times, fresh, challenger.shapes[-1]
+        cpu, (data, *others), shape = self._device.info.is_cpu, fresh, challenger.shapes[-1]
         changed = next((one for one in others if one.texture is Texture.CHANGED), None)
         with self._loaded(incumbent) as old, self._loaded(challenger) as new:
             with self._buffers(data) as buffers:
@@ -211,8 +210,8 @@ class Workbench:
                     pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
                 self._launch(new, buffers, shape, "last check")
                 self._check(data, buffers)
-                ratio, low, high = pairs.ratio
-                is_faster = low > 1 + delta
+                comparison = pairs.comparison(cpu=cpu)
+                is_faster = comparison.low > 1 + delta
                 self._say("the same inputs again", DATA_LIMIT_S + (LAUNCHES + 2 * AGAIN) * self._limit_s)
                 said = determinism(self._device, new, (buffers, shape.geometry), self._limit_s) if is_faster else None
                 behind = old, incumbent.shapes[-1].geometry
@@ -225,16 +224,8 @@ class Workbench:
                     unseen.refuse_kept_results(partial(self._loaded, challenger), data, buffers, again_ms)
             more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
             self._verify(new, more, challenger)
-        comparison = Comparison(
-            ratio=ratio,
-            low=low,
-            high=high,
-            pairs=len(pairs.times),
-            incumbent=pairs.timing(0, cpu=cpu),
-            challenger=self._cooling.marked(pairs.timing(1, cpu=cpu)),
-            determinism=said,
-        )
-        return ComparisonAnswer(comparison=comparison)
+        told = {"challenger": self._cooling.marked(pairs.timing(1, cpu=cpu)), "determinism": said}
+        return ComparisonAnswer(comparison=comparison.model_copy(update=told))
 
     def _verify_changed(
         self, kernel: LoadedKernel, buffers: Buffers, executable: Executable, sets: Sequence[LaunchData]
@@ -272,7 +263,7 @@ class Workbench:
             self._launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
-            cpu, rested = self._device.info.cpu_times, time.monotonic() - self._timed_at > REST_S
+            cpu, rested = self._device.info.is_cpu, time.monotonic() - self._timed_at > REST_S
             # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
             best_ms = best_ms and min(best_ms, self._fastest_ms)
             with BESIDE.at_rest():

@@ -51,7 +51,7 @@ class Unseen:
         self._other = other
         self._geometry = geometry
         self._limit_s = limit_s
-        self._busy_s = 0.0 if device.info.cpu_times else BUSY_S
+        self._busy_s = 0.0 if device.info.is_cpu else BUSY_S
 
     def again_ms(self, timed: LoadedKernel, buffers: Buffers) -> float:
         """The least time of a launch in the load that was timed, on the inputs that it was timed with."""
@@ -82,7 +82,7 @@ class Unseen:
                 first_ms = min(first_ms, self._once(fresh, buffers, self._busy_s))
             if first_ms < SLOWER * again_ms:
                 return
-        unit = time_unit(cpu=self._device.info.cpu_times)
+        unit = time_unit(cpu=self._device.info.is_cpu)
         took, then = time_words(first_ms, unit), time_words(again_ms, unit)
         message = f"{took} on inputs that it has not seen, and {then} on the same again: it keeps results"
         raise DeviceFault(FailureKind.IMPLAUSIBLE, message)

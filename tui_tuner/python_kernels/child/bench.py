@@ -95,17 +95,8 @@ class PythonKernelBench:
             pairs = interleaved(old, new, self._patience, delta)
             self._check(challenger, data)
         except KernelFault as fault:
-            return Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault)), fault.fatal
-        ratio, low, high = pairs.ratio
-        comparison = Comparison(
-            ratio=ratio,
-            low=low,
-            high=high,
-            pairs=len(pairs.times),
-            incumbent=pairs.timing(0, cpu=False),
-            challenger=pairs.timing(1, cpu=False),
-        )
-        return comparison, False
+            return Comparison.failed(failure(fault)), fault.fatal
+        return pairs.comparison(cpu=False), False
 
     @property
     def _opened(self) -> Data:

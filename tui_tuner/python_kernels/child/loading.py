@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
@@ -11,6 +10,7 @@ from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
 from tui_tuner.python_kernels.child.triton import TritonKernel, kernels_in
+from tui_tuner.resources import installed_version
 
 
 class KernelFromFile:
@@ -70,7 +70,7 @@ def check_device() -> None:
 def device_info(framework: str) -> DeviceInfo:
     """The device as torch tells about it."""
     properties = torch.cuda.get_device_properties()
-    versions = [f"{name} {found}" for name in ("helion", "triton", "torch") if (found := _version(name))]
+    versions = [f"{name} {found}" for name in ("helion", "triton", "torch") if (found := installed_version(name))]
     return DeviceInfo(
         kind="cuda",
         name=properties.name,
@@ -91,7 +91,7 @@ def device_info(framework: str) -> DeviceInfo:
 
 
 def _helion_kernels(members: dict[str, object]) -> dict[str, object]:
-    if _version("helion") is None:
+    if installed_version("helion") is None:
         return {}
     from tui_tuner.python_kernels.child.helion import kernels_in
 
@@ -102,10 +102,3 @@ def _in_order(made: Arguments | dict[str, object], file: UserFile) -> Arguments:
     if isinstance(made, dict):
         raise ProblemError("arguments() of a Helion kernel must be a tuple, in its order", file=file.file)
     return made
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

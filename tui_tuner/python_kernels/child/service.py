@@ -30,6 +30,7 @@ from tui_tuner.evaluate.results import Comparison, FailureKind
 from tui_tuner.evaluate.runner.protocol import Frame, receive
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
+from tui_tuner.processes import end_in_words
 from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.python_kernels.child.bench import PythonKernelBench
 from tui_tuner.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel, compile_fault, failure
@@ -164,8 +165,7 @@ class Service:
             old, new = self._ready(request.incumbent), self._ready(request.challenger)
             comparison, fatal = self._bench.compare(old, new, request.delta)
         except KernelFault as fault:
-            comparison = Comparison(ratio=0.0, low=0.0, high=0.0, pairs=0, failure=failure(fault))
-            fatal = fault.fatal
+            comparison, fatal = Comparison.failed(failure(fault)), fault.fatal
         self._say(KernelComparisonAnswer(id=request.id, comparison=comparison, fatal=fatal))
 
     def _ready(self, configuration: Configuration) -> ReadyKernel:
@@ -292,9 +292,7 @@ def _outcome(running: _Running, limit_s: float) -> BuildOutcome:
 
 def _ending(running: _Running) -> str:
     running.process.join(0.2)
-    code = running.process.exitcode
-    how = signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
-    return f"error: the compiler's process ended ({how})"
+    return f"error: the compiler's process ended ({end_in_words(running.process.exitcode)})"
 
 
 def _kill(running: _Running) -> None:

@@ -37,7 +37,7 @@ async def challenge_incumbent(
     comparison = _EQUAL if is_same else await session.challenge(candidate, best)
     if comparison.failure is not None:
         raise failure_of(on_fresh_data(best, comparison.failure))
-    factor = (comparison.ratio, comparison.low, comparison.high)
+    factor = comparison.factor
     if session.bench.is_faster(comparison):
         return session.update_step(step.now(StepState.ACCEPTED, factor=factor))
     if neutral_from is not None and comparison.high >= neutral_from:

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tui_tuner.errors import SettingsError
+from tui_tuner.errors import SettingsError, writing
 from tui_tuner.processes.child import run_program
+from tui_tuner.resources import write_whole
 from tui_tuner.tensile.library.logic import LibraryLogic, read_logic
 from tui_tuner.tensile.library.merging import Merge, merged
 from tui_tuner.tensile.outcome import geometric_mean
@@ -82,15 +83,10 @@ def replace_file(file: Path, text: str, out: Path | None) -> Path:
     if out is not None and out.exists():
         raise SettingsError(f"{out} is there already", hint="name another, or remove it")
     target = out or file
-    written = target.with_name(f".{target.name}.new")
-    try:
+    with writing(target, "name another with -o"):
         if out is None:
             shutil.copy2(file, backup_of(file))
-        written.write_text(text, encoding="utf-8")
-        written.replace(target)
-    except OSError as error:
-        written.unlink(missing_ok=True)
-        raise SettingsError(f"{target} cannot be written: {error.strerror}", hint="name another with -o") from error
+        write_whole(target, text)
     return target
 
 

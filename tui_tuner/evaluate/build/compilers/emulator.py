@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from tui_tuner.evaluate.build.compilers.base import (
     BuildRefusal,
     Headers,
@@ -35,6 +33,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.problem.syntax import without_own_values
+from tui_tuner.resources import cache_directory
 
 SOURCE, LAUNCH, ARTIFACT = "kernel.cu", "launch.cpp", "kernel.so"
 SYMBOL = "tuner_launch"
@@ -163,7 +162,7 @@ class EmulatorCompiler:
         header = (str(self.program), *options, f"-I{INCLUDE}", "-x", "c++-header", _HEADER, "-o", f"{_HEADER}.gch")
         content = json.dumps([self.toolchain, _HEADER_TEXT, objects, header])
         name = hashlib.sha256(content.encode()).hexdigest()[:16]
-        directory = platformdirs.user_cache_path("tuner-tui") / "emulator" / name
+        directory = cache_directory("emulator") / name
         return SharedPart(directory, {_HEADER: _HEADER_TEXT}, (header, *objects))
 
     def symbol(self, candidate: Candidate, log: str) -> str:

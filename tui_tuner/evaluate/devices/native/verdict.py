@@ -12,6 +12,7 @@ from tui_tuner.evaluate.devices.native.child import ChildExit
 from tui_tuner.evaluate.devices.native.code import NativeArguments
 from tui_tuner.evaluate.devices.native.memory import FaultNote, GuardedSharedArray, LaunchStatus
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.processes import signal_name
 
 _KINDS = {
     LaunchStatus.DEADLOCK: FailureKind.TIMEOUT,
@@ -47,7 +48,7 @@ def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> No
         place = _place(ended.report.page.fault)
         raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"touched a misaligned address{place}")
     if ended.signal:
-        raise DeviceFault(FailureKind.CRASH, f"died of {_name(ended.signal)}{_place(ended.report.page.fault)}")
+        raise DeviceFault(FailureKind.CRASH, f"died of {signal_name(ended.signal)}{_place(ended.report.page.fault)}")
     status, text = ended.report.page.status, ended.report.text
     if status == LaunchStatus.UNCONFINED:
         raise SandboxError(f"native code cannot be confined here: {text}", hint="a Linux kernel from 5.13 on can")
@@ -102,10 +103,3 @@ def _place(fault: FaultNote) -> str:
         return ""
     x, y, z, *thread = fault.place
     return f" (block {x},{y},{z}, thread {','.join(map(str, thread))})"
-
-
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
