@@ -232,6 +232,15 @@ CASES = {
         " k<<<n / 64, 64>>>(y, n); }",
         {"dtype y": "float64", "y": ["n"], "fill y": (None, None, None), "taps": [16]},
     ),
+    "a member of an element of an array, and a constant of the block that is passed": (
+        f"__global__ void k(float *to, int n, int each, int pitch) {{ {ONE} if (i < n) to[i] = each + i * pitch; }}\n"
+        "struct Part { float *to; int n; };\n"
+        "void run(Part *parts, int pitch, dim3 shape = dim3(1)) { const int each = 128;"
+        " k<<<(parts[0].n + each - 1) / each, each>>>(parts[0].to, parts[0].n, each, pitch); }\n"
+        "int main() { Part parts[1]; parts[0].n = 5000; cudaMalloc((void **)&parts[0].to, 5000 * 4);"
+        " run(parts, atoi(argv[1])); }",
+        {"sizes": {"n": 5000, "pitch": 1024}, "each": 128, "problem_size": ["n"], "tunables": [], "to": ["5000"]},
+    ),
     "what tensor cores store": (
         "__global__ void k(half *a, float *c, int n) { wmma::load_matrix_sync(x, a, n);"
         " wmma::store_matrix_sync(c + threadIdx.x, y, n, wmma::mem_col_major); }\n"

@@ -70,6 +70,7 @@ _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
     r"|identifier \"(\w+)\" is undef"
 )
+_TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
 _NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
 
 
@@ -268,6 +269,8 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         return replace(made, filled=made.filled | {found[1]})
     if _NOT_FINITE.search(reason) and not made.positive:
         return replace(made, positive=True)
+    if _TOO_MUCH_SHARED.search(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 1)
     if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
         return replace(made, halvings=made.halvings + 2)
     return None

@@ -59,7 +59,8 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
-        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", launch.template))
+        self.passed_block = frozenset(self._constants_of_block())
+        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", launch.template)) | self.passed_block
         self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
@@ -90,7 +91,7 @@ class LaunchReading:
                 return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
-        if not re.fullmatch(r"\w+(?:(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
+        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place)
@@ -160,9 +161,19 @@ class LaunchReading:
             elif not parameter.pointer:
                 yield parameter.name, parameter.dtype, given
 
+    def _constants_of_block(self) -> Iterator[str]:
+        """Constants that make the block and that the kernel is passed too; of a single block they are sizes."""
+        if self.launch.grid == "1":
+            return
+        written, place = axes(self.program, self.launch.block, self.launch.place)
+        for name in {one for text in written for one in self.chain(text, place)} & {*self.launch.arguments}:
+            if re.search(rf"\bconst(?:expr)?\s+[\w\s]*\b{name}\s*=\s*\d+\s*[;,]", self.program.code):
+                yield name
+
     def _counted_to(self) -> Iterator[str]:
         for name, node in self.passed.items():
-            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{re.escape(name)}\b"
+            plain = re.escape(name)
+            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
             if not isinstance(node, ast.Name) or self.roots.get(node.id, 0) is not None:
                 continue
             if re.search(counted, self.signature.body):
