@@ -185,6 +185,12 @@ CASES = {
         SCALE + f'int main() {{ int n = 0; fscanf(file, "%d", &n); {DATA} k<<<(n + 255) / 256, 256>>>(to, from, n); }}',
         {"sizes": {"n": 1 << 20}, "to": ["n"]},
     ),
+    "several that are set at once": (
+        f"__global__ void k(float *to, float by, int rows, int columns) {{ {ONE} to[i] = by * rows * columns; }}\n"
+        "int main() { int rows, columns; float by, other; rows = columns = 96; by = other = 0.5f;"
+        " cudaMalloc(&to, rows * columns * 4); k<<<rows * columns / 64, 64>>>(to, by, rows, columns); }",
+        {"sizes": {"rows": 96, "columns": 96}, "by": 0.5, "to": ["rows * columns"]},
+    ),
     "an axis that an option may set": (
         SCALE + 'int main() { dim3 shape(4096, 2); if (asked("x")) shape.x = option("x"); cudaMalloc(&to, shape.x * 4);'
         " k<<<shape.x / 64, 64>>>(to, from, shape.x); }",

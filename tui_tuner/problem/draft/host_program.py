@@ -315,8 +315,8 @@ def _assignments(name: str) -> re.Pattern[str]:
 
 
 def _first_item(text: str) -> str:
-    """What an assignment sets, without the declarators behind it."""
-    return next(iter(split_list(text)), "")
+    """What an assignment sets, without the declarators behind it and others that are set to the same."""
+    return re.sub(r"^(?:\s*\w+(?:(?:\.|->)\w+)*\s*=(?!=))+", "", next(iter(split_list(text)), ""))
 
 
 def _plain(text: str) -> str:
