@@ -116,6 +116,22 @@ def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
     assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
 
 
+def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_path):
+    file = tmp_path / "gemm.c"
+    file.write_text(GEMM)
+
+    class Slow:
+        where, long_s, asked = "this processor", 0.3, 0
+
+        async def outcome(self, problem, _):
+            self.asked += 1
+            grows = f"touched memory {4 * 2**self.asked} bytes past the end of argument 6" if self.asked < 12 else None
+            return Trial(grows, seconds=9.0)
+
+    held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
+    assert held.doubts[0].startswith("run on this processor")
+
+
 STATED = """\
 #define N 4096
 __global__ void k(float *to, const float *from)

@@ -343,6 +343,21 @@ def test_a_class_template_by_value_has_the_members_of_its_arguments(tmp_path):
     ]
 
 
+def test_an_object_that_the_kernel_calls_is_passed_with_its_members_or_none(tmp_path):
+    source = (
+        "struct Twice { __device__ float operator()(float v) const { return 2 * v; } };\n"
+        "struct Plus { float by; __device__ float operator()(float v) const { return v + by; } };\n"
+        f"template <typename F, typename G> __global__ void k({SCALED}, F f, G g) {{ {ONE}"
+        " if (i < n) to[i] = f(g(from[i])); }\n"
+        f"int main() {{ int n = 4096; Twice twice; Plus plus; plus.by = 3; {DATA}"
+        " k<Twice, Plus><<<n / 64, 64>>>(to, from, n, twice, plus); }"
+    )
+    problem, text = drafted(tmp_path, source)
+    f, g = problem.arguments[3:]
+    assert (problem.kernel.name, f.members, layout(f.members).itemsize) == ("k<Twice,Plus>", [], 1), text
+    assert [(one.name, one.value) for one in g.members] == [("by", 3.0)]
+
+
 def test_arrays_and_vectors_within_a_structure_and_vectors_alone_are_passed_by_value(tmp_path):
     source = (
         "struct Two { char mark; float4 at; int n[3]; float3 by; };\n"

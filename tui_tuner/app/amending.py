@@ -138,6 +138,8 @@ class Amending:
                 raise self._refused(trial)
             self._made = amended
             written = self._draft(amended)
+        if trial.reason is None:  # it holds, only slowly
+            return await self._at_other_sizes(written, trial.no_numbers)
         raise self._refused(trial)
 
     def _with_stated_sizes(self, problem: Problem) -> Written | None:
@@ -288,7 +290,7 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
         elements *= extent
     needed = elements + beyond // _width(argument) + 1
     extents = [name for name, value in sizes.items() if value >= 8]
-    products = [names for degree in (1, 2, 3) for names in combinations_with_replacement(extents, degree)]
+    products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
     choices = {
         " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
         for names in products

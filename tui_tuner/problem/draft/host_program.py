@@ -154,7 +154,7 @@ class HostProgram:
         Empty for what is neither.
         """
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None:
+        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or text in structures(self.code):
             return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)

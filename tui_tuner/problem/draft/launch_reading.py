@@ -22,6 +22,8 @@ from tui_tuner.problem.syntax import split_list
 
 AXES = "xyz"
 _MOST_ASKED = 3000
+_STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
+"""Names for how far a kernel goes at once, which are no extents."""
 
 
 class LaunchReading:
@@ -150,7 +152,7 @@ class LaunchReading:
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
         for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if parameter.members:
+            if parameter.members is not None:
                 whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
                 for position, member in enumerate(parameter.members):
                     listed = re.fullmatch(r"(?:\w+\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", whole.strip(), re.DOTALL)
@@ -176,7 +178,7 @@ class LaunchReading:
             counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
             if not isinstance(node, ast.Name) or self.roots.get(node.id, 0) is not None:
                 continue
-            if re.search(counted, self.signature.body):
+            if re.search(counted, self.signature.body) and not _STEP.search(name):
                 yield node.id
 
     def _know_plain_scalars(self) -> None:
