@@ -116,6 +116,22 @@ def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
     assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
 
 
+@pytest.mark.parametrize(("helps", "fill"), [(True, "uniform"), (False, None)])
+def test_inputs_are_not_negative_where_fewer_outputs_are_no_number_then(tmp_path, helps, fill):
+    file = tmp_path / "root.c"
+    file.write_text("void root(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = sqrtf(x[i]); }\n")
+
+    class Rooted:
+        where, long_s = "this processor", 1.0
+
+        async def outcome(self, problem, _):
+            is_positive = problem.arguments[1].fill == "uniform"
+            return Trial(None, seconds=0.1, no_numbers=frozenset() if helps and is_positive else frozenset({"y"}))
+
+    held = asyncio.run(Amending(file, problem_of(file), Rooted()).held())
+    assert held.problem.arguments[1].fill == fill
+
+
 def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_path):
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)

@@ -122,6 +122,8 @@ class Amending:
                 if (stated := self._with_stated_sizes(problem)) is not None:
                     written = stated
                     continue
+            if trial.reason is None and trial.no_numbers and not self._made.positive:
+                written, trial = await self._without_negative(written, trial)
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
@@ -141,6 +143,16 @@ class Amending:
         if trial.reason is None:  # it holds, only slowly
             return await self._at_other_sizes(written, trial.no_numbers)
         raise self._refused(trial)
+
+    async def _without_negative(self, written: Written, trial: Trial) -> tuple[Written, Trial]:
+        """The draft without negative inputs, and its trial, where fewer outputs hold what is no number then."""
+        positive = replace(self._made, positive=True)
+        other = self._draft(positive)
+        again = await self._trials.outcome(other.problem.on_emulator(), [Test(sizes={})])
+        if again.reason is not None or not again.no_numbers < trial.no_numbers:
+            return written, trial
+        self._made = positive
+        return other, again
 
     def _with_stated_sizes(self, problem: Problem) -> Written | None:
         """The draft with the numbers that the source states made smaller too; None where that changes nothing."""
