@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tui_tuner.app.amending import Amending, _amended, draft_of
-from tui_tuner.app.drafting import _by_model, _Model, as_begun, assumptions, confirmed
+from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import needed
 from tui_tuner.app.sessions import time_taken, what_is_left
@@ -20,7 +20,7 @@ from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session.run_directory import create, open_run
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
-from tui_tuner.strategies.propose_problem import DraftReply, facts_of
+from tui_tuner.strategies.propose_problem import DraftReply, facts_of, faults_of
 
 OPTIONS = SessionOptions(device="emulator")
 COLOURS = """\
@@ -114,6 +114,38 @@ def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
     assert (held.problem.sizes["n"], held.problem.tests[0].sizes["n"]) == (64, 32)
+
+
+@pytest.mark.parametrize(("helps", "fill"), [(True, "uniform"), (False, None)])
+def test_inputs_are_not_negative_where_fewer_outputs_are_no_number_then(tmp_path, helps, fill):
+    file = tmp_path / "root.c"
+    file.write_text("void root(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = sqrtf(x[i]); }\n")
+
+    class Rooted:
+        where, long_s = "this processor", 1.0
+
+        async def outcome(self, problem, _):
+            is_positive = problem.arguments[1].fill == "uniform"
+            return Trial(None, seconds=0.1, no_numbers=frozenset() if helps and is_positive else frozenset({"y"}))
+
+    held = asyncio.run(Amending(file, problem_of(file), Rooted()).held())
+    assert held.problem.arguments[1].fill == fill
+
+
+def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_path):
+    file = tmp_path / "gemm.c"
+    file.write_text(GEMM)
+
+    class Slow:
+        where, long_s, asked = "this processor", 0.3, 0
+
+        async def outcome(self, problem, _):
+            self.asked += 1
+            grows = f"touched memory {4 * 2**self.asked} bytes past the end of argument 6" if self.asked < 12 else None
+            return Trial(grows, seconds=9.0)
+
+    held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
+    assert held.doubts[0].startswith("run on this processor")
 
 
 STATED = """\
@@ -418,6 +450,21 @@ def test_a_run_is_gone_on_with_in_the_draft_that_it_began_with(gather, tmp_path)
     other = replace(gather, problem=problem.model_copy(update={"source_text": "another"}))
     assert as_begun(other, run.path) is None
     assert as_begun(gather, tmp_path) is None
+
+
+@pytest.mark.parametrize("more", [[], [{"name": "p.wide", "value": "32"}], [{"name": "p", "value": "1"}]])
+def test_a_model_need_not_say_what_a_structure_that_is_passed_by_value_holds(tmp_path, more):
+    file = tmp_path / "gather.cu"
+    file.write_text(
+        "struct P { int wide; float by; };\n" + GATHER.replace("int width", "P p").replace("width", "p.wide")
+    )
+    text = json.loads(reply())
+    text["scalars"] = [one for one in text["scalars"] if one["name"] != "width"] + more
+    kernel = _to_draft(file, problem_of(file))
+    said = DraftReply.model_validate(text)
+    assert faults_of(said, kernel) == []
+    (given,) = [one.members for one in kernel.problem_of(facts_of(said)).arguments if one.members]
+    assert [one.value for one in given] == [32 if more and "." in more[0]["name"] else 1, 1.5]
 
 
 def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import textwrap
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 
+from tests.documents import ROOT
 from tests.end_to_end.kernels import SOURCE, write_kernel
 from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui, tuner_tui_process
 from tui_tuner import __version__
@@ -354,6 +358,27 @@ def test_init_writes_a_problem_file_that_tunes_as_it_is(tmp_path: Path) -> None:
 
     assert tuned.code in (0, 3), tuned.err
     assert "1 evaluation" in tuned.out
+
+
+def test_the_commands_of_the_workflow_in_the_document_run(tmp_path: Path) -> None:
+    (workflow,) = re.findall(r"^    name: kernels\n(?:(?:    .*)?\n)+", (ROOT / "docs/ci.md").read_text("utf-8"), re.M)
+    jobs = yaml.safe_load(textwrap.dedent(workflow))["jobs"]
+    steps = [step["run"] for job in jobs.values() for step in job["steps"] if "tuner-tui check" in step.get("run", "")]
+    right, fast = (shlex.split(step.replace("--device cuda", "--device emulator"))[1:] for step in steps)
+    kept = [step["with"]["path"] for job in jobs.values() for step in job["steps"] if "upload" in step.get("uses", "")]
+
+    write_kernel(tmp_path, passes=[1])
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "scale.cu").rename(tmp_path / "kernels/scale.cu")
+    (tmp_path / "scale.toml").rename(tmp_path / "kernels/kernel.toml")
+    tuned = tuner_tui("kernels/kernel.toml", *NO_MODEL, "--max-evals", 1, "--run-dir", "run", cwd=tmp_path)
+    (tmp_path / "run/result.json").rename(tmp_path / "kernels/kernel.result.json")
+    assert tuned.code in (0, 3)
+
+    assert tuner_tui(*right, cwd=tmp_path).code in (0, 10)
+    compared = tuner_tui(*fast, cwd=tmp_path)
+    assert (compared.code, compared.out.split(":")[0]) in [(0, "FAST"), (0, "SAME"), (0, "UNCLEAR"), (1, "SLOW")]
+    assert all("<testsuite " in (tmp_path / file).read_text() for file in kept)
 
 
 def test_init_writes_over_a_problem_file_only_when_told_to(here: TuneHere) -> None:

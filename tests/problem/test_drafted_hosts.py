@@ -185,6 +185,12 @@ CASES = {
         SCALE + f'int main() {{ int n = 0; fscanf(file, "%d", &n); {DATA} k<<<(n + 255) / 256, 256>>>(to, from, n); }}',
         {"sizes": {"n": 1 << 20}, "to": ["n"]},
     ),
+    "several that are set at once": (
+        f"__global__ void k(float *to, float by, int rows, int columns) {{ {ONE} to[i] = by * rows * columns; }}\n"
+        "int main() { int rows, columns; float by, other; rows = columns = 96; by = other = 0.5f;"
+        " cudaMalloc(&to, rows * columns * 4); k<<<rows * columns / 64, 64>>>(to, by, rows, columns); }",
+        {"sizes": {"rows": 96, "columns": 96}, "by": 0.5, "to": ["rows * columns"]},
+    ),
     "an axis that an option may set": (
         SCALE + 'int main() { dim3 shape(4096, 2); if (asked("x")) shape.x = option("x"); cudaMalloc(&to, shape.x * 4);'
         " k<<<shape.x / 64, 64>>>(to, from, shape.x); }",
@@ -231,6 +237,15 @@ CASES = {
         "int main() { int n = 4096; cudaMemcpyToSymbol(taps, h, 64); cudaMalloc(&y, n * sizeof(REAL));"
         " k<<<n / 64, 64>>>(y, n); }",
         {"dtype y": "float64", "y": ["n"], "fill y": (None, None, None), "taps": [16]},
+    ),
+    "a member of an element of an array, and a constant of the block that is passed": (
+        f"__global__ void k(float *to, int n, int each, int pitch) {{ {ONE} if (i < n) to[i] = each + i * pitch; }}\n"
+        "struct Part { float *to; int n; };\n"
+        "void run(Part *parts, int pitch, dim3 shape = dim3(1)) { const int each = 128;"
+        " k<<<(parts[0].n + each - 1) / each, each>>>(parts[0].to, parts[0].n, each, pitch); }\n"
+        "int main() { Part parts[1]; parts[0].n = 5000; cudaMalloc((void **)&parts[0].to, 5000 * 4);"
+        " run(parts, atoi(argv[1])); }",
+        {"sizes": {"n": 5000, "pitch": 1024}, "each": 128, "problem_size": ["n"], "tunables": [], "to": ["5000"]},
     ),
     "what tensor cores store": (
         "__global__ void k(half *a, float *c, int n) { wmma::load_matrix_sync(x, a, n);"
@@ -326,6 +341,21 @@ def test_a_class_template_by_value_has_the_members_of_its_arguments(tmp_path):
         ("float64", 2.0),
         ("float64", [1.5, 1.5]),
     ]
+
+
+def test_an_object_that_the_kernel_calls_is_passed_with_its_members_or_none(tmp_path):
+    source = (
+        "struct Twice { __device__ float operator()(float v) const { return 2 * v; } };\n"
+        "struct Plus { float by; __device__ float operator()(float v) const { return v + by; } };\n"
+        f"template <typename F, typename G> __global__ void k({SCALED}, F f, G g) {{ {ONE}"
+        " if (i < n) to[i] = f(g(from[i])); }\n"
+        f"int main() {{ int n = 4096; Twice twice; Plus plus; plus.by = 3; {DATA}"
+        " k<Twice, Plus><<<n / 64, 64>>>(to, from, n, twice, plus); }"
+    )
+    problem, text = drafted(tmp_path, source)
+    f, g = problem.arguments[3:]
+    assert (problem.kernel.name, f.members, layout(f.members).itemsize) == ("k<Twice,Plus>", [], 1), text
+    assert [(one.name, one.value) for one in g.members] == [("by", 3.0)]
 
 
 def test_arrays_and_vectors_within_a_structure_and_vectors_alone_are_passed_by_value(tmp_path):

@@ -72,6 +72,13 @@ def test_what_only_the_host_runs_is_blanked_line_for_line(kernel):
         assert kept in text
 
 
+def test_a_class_that_asks_the_runtime_is_the_hosts():
+    timer = "struct Timer { cudaEvent_t e; void start() { cudaEventRecord(e, 0); } };\n"
+    both = "struct Both { float v; __device__ float get() { return v; } void up() { cudaMalloc(&p, 4); } };\n"
+    source = f"{timer}{both}__global__ void k(float *v) {{ v[0] = 1; }}\nint main() {{ k<<<1, 1>>>(v); }}\n"
+    assert ("Timer" in device_code(source), "Both" in device_code(source)) == (False, True)
+
+
 def test_a_source_without_host_code_stays_as_it_is():
     source = '#include "missing.h"\nfloat helper(float v) { return v; }\n__global__ void k(float *v) { v[0] = 1; }\n'
     assert device_code(source) == source

@@ -70,6 +70,7 @@ _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
     r"|identifier \"(\w+)\" is undef"
 )
+_TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
 _NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
 
 
@@ -121,6 +122,8 @@ class Amending:
                 if (stated := self._with_stated_sizes(problem)) is not None:
                     written = stated
                     continue
+            if trial.reason is None and trial.no_numbers and not self._made.positive:
+                written, trial = await self._without_negative(written, trial)
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size"))
             if trial.reason is None:
@@ -137,7 +140,19 @@ class Amending:
                 raise self._refused(trial)
             self._made = amended
             written = self._draft(amended)
+        if trial.reason is None:  # it holds, only slowly
+            return await self._at_other_sizes(written, trial.no_numbers)
         raise self._refused(trial)
+
+    async def _without_negative(self, written: Written, trial: Trial) -> tuple[Written, Trial]:
+        """The draft without negative inputs, and its trial, where fewer outputs hold what is no number then."""
+        positive = replace(self._made, positive=True)
+        other = self._draft(positive)
+        again = await self._trials.outcome(other.problem.on_emulator(), [Test(sizes={})])
+        if again.reason is not None or not again.no_numbers < trial.no_numbers:
+            return written, trial
+        self._made = positive
+        return other, again
 
     def _with_stated_sizes(self, problem: Problem) -> Written | None:
         """The draft with the numbers that the source states made smaller too; None where that changes nothing."""
@@ -268,6 +283,8 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         return replace(made, filled=made.filled | {found[1]})
     if _NOT_FINITE.search(reason) and not made.positive:
         return replace(made, positive=True)
+    if _TOO_MUCH_SHARED.search(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 1)
     if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
         return replace(made, halvings=made.halvings + 2)
     return None
@@ -285,7 +302,7 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
         elements *= extent
     needed = elements + beyond // _width(argument) + 1
     extents = [name for name, value in sizes.items() if value >= 8]
-    products = [names for degree in (1, 2, 3) for names in combinations_with_replacement(extents, degree)]
+    products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
     choices = {
         " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
         for names in products

@@ -271,6 +271,7 @@ def _to_draft(file: Path, first: Written) -> KernelToDraft:
         "" if first.host is None else text_of(first.host),
         first.text,
         lambda facts: draft_of(file, name.partition("<")[0], first.host, facts=replace(facts, tests=())).problem,
+        frozenset(one.name for one in first.problem.arguments if one.members is not None),
     )
 
 

@@ -147,7 +147,7 @@ def layout(members: Sequence[Member]) -> np.dtype:
         formats.append((dtype, (len(member.value),)) if is_array else dtype)  # type: ignore[arg-type]
         offset += dtype.itemsize * (len(member.value) if is_array else 1)  # type: ignore[arg-type]
         largest = max(largest, alignment)
-    size = -(-offset // largest) * largest
+    size = -(-offset // largest) * largest or 1  # C++ gives each object a place of its own
     names = [member.name for member in members]
     told: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
     found: np.dtype = np.dtype(told, metadata={"alignment": largest})

@@ -46,6 +46,7 @@ _OF_COMPILERS = re.compile(
 _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\bcudaLaunch(?:Cooperative)?Kernel\b")
+_RUNTIME = re.compile(r"\bcuda(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
 _MAIN = re.compile(r"\bmain\s*\(")
 
 
@@ -58,7 +59,7 @@ def has_host_code(code: str) -> bool:
 def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "") -> str:
     """The source with what only the host runs blanked, line for line; a source without such code stays as it is.
 
-    That is functions and prototypes without a word of the device, classes that launch kernels, headers of host
+    That is functions and prototypes without a word of the device, classes of the host, headers of host
     libraries, and headers that stand in none of the directories, nor where compilers or the system have theirs.
 
     Args:
@@ -169,9 +170,12 @@ def _is_host_function(head: str) -> bool:
 
 
 def _is_class_of_host(head: str, body: str) -> bool:
-    """Whether it is a class that launches kernels, which no kernel could use."""
+    """Whether it is a class that launches kernels or asks the runtime, which no kernel could use."""
     is_class = re.match(r"(?:struct|class)\b", _TEMPLATE.sub("", head.strip()))
-    return bool(is_class and _LAUNCH.search(body)) and re.search(r"\b__(?:global|device)__", body) is None
+    return (
+        bool(is_class and (_LAUNCH.search(body) or _RUNTIME.search(body)))
+        and re.search(r"\b__(?:global|device)__", body) is None
+    )
 
 
 def _is_prototype(statement: str) -> bool:

@@ -107,7 +107,8 @@ class Argument(ProblemTable):
         dtype: of one element; "struct" for a structure that is passed by value.
         shape: extents of an array, expressions over sizes; None for a scalar.
         value: what a scalar is, a number or an expression over sizes.
-        members: what a structure that is passed by value holds, in the order of its declaration.
+        members: what a structure that is passed by value holds, in the order of its declaration; nothing where it only
+            has functions.
         output: whether the kernel writes the array and the result is checked.
         fill: how an input array is filled. An output without `fill` starts poisoned;
             with `fill` that content is restored before every launch.
@@ -123,7 +124,7 @@ class Argument(ProblemTable):
     dtype: Literal[type_names, "struct"]
     shape: list[Expression] | None = None
     value: Expression | float | None = None
-    members: Annotated[list[Member], Field(min_length=1)] | None = None
+    members: list[Member] | None = None
     output: bool = False
     fill: Fill | None = None
     low: float | None = None

@@ -14,6 +14,7 @@ from tui_tuner.problem.by_value import Field
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words, without_aliases
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
+from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import (
     code_only,
     declared_name,
@@ -49,7 +50,7 @@ class KernelParameter:
         const: whether the value, or what is pointed to, cannot be written.
         dtype: NumPy's name of one element; None for a type that is not known.
         width: elements of a vector type, 4 for float4.
-        members: of a structure that is passed by value, where they are known.
+        members: of a structure that is passed by value, where they are known; none of one that only has functions.
     """
 
     name: str
@@ -58,7 +59,7 @@ class KernelParameter:
     const: bool
     dtype: str | None
     width: int = 1
-    members: tuple[Field, ...] = ()
+    members: tuple[Field, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -229,8 +230,11 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
     values = list(chain(arguments, defaults[len(arguments) :]))
     aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))
 
+    classes = {name: value for name, value in zip(names, values, strict=True) if value in structures(code_only(source))}
+
     def bound(parameter: KernelParameter) -> KernelParameter:
         dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)
-        return replace(parameter, dtype=dtype, width=width)
+        written = re.sub(r"\w+", lambda word: classes.get(word[0], word[0]), parameter.type_text)
+        return replace(parameter, dtype=dtype, width=width, type_text=written)
 
     return replace(kernel, parameters=tuple(bound(parameter) for parameter in kernel.parameters))

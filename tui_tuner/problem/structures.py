@@ -59,4 +59,4 @@ def _members(body: str) -> list[Member] | None:
             if one is None:
                 return None
             members.append(Member(declared["type"], one[1], tuple(re.findall(r"\[\s*([^\]]+?)\s*\]", one[2]))))
-    return members or None
+    return members

@@ -178,7 +178,7 @@ def _argument(argument: Argument) -> str:
     if argument.shape is None and argument.constant:
         return f"__constant__ {argument.name}: {argument.dtype} = {argument.value}, set anew: keep it"
     if argument.members is not None:
-        held = ", ".join(f"{one.dtype} {one.name} = {one.value}" for one in argument.members)
+        held = ", ".join(f"{one.dtype} {one.name} = {one.value}" for one in argument.members) or "functions alone"
         return f"argument {argument.name}: a structure by value with {held}: keep its declaration as it is"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"

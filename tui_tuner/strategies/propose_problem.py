@@ -97,6 +97,7 @@ class KernelToDraft:
         host: the text of another file with the host's code; empty where there is none.
         draft: the problem file as the rules have it.
         problem_of: makes the problem of what is proposed, merged with what the rules found.
+        by_value: parameters that are structures passed by value; members are proposed by names like `p.width`.
     """
 
     signature: KernelSignature
@@ -105,6 +106,7 @@ class KernelToDraft:
     host: str
     draft: str
     problem_of: Callable[[ProposedFacts], Problem]
+    by_value: frozenset[str] = frozenset()
 
 
 async def propose_problem(
@@ -177,7 +179,7 @@ def _number(text: str) -> str | float:
 
 def faults_of(reply: DraftReply, kernel: KernelToDraft) -> list[str]:
     """What is wrong with a reply, in words for the model; empty if the kernel can be run with it."""
-    faults = [*_faults_of_names(reply, kernel.signature)]
+    faults = [*_faults_of_names(reply, kernel)]
     faults = faults or [*_faults_of_expressions(reply)]
     if faults:
         return faults
@@ -189,12 +191,14 @@ def faults_of(reply: DraftReply, kernel: KernelToDraft) -> list[str]:
     return [*_faults_of_work(problem, facts)]
 
 
-def _faults_of_names(reply: DraftReply, signature: KernelSignature) -> Iterator[str]:
-    pointers = [one.name for one in signature.parameters if one.pointer]
-    scalars = [one.name for one in signature.parameters if not one.pointer]
+def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
+    parameters = kernel.signature.parameters
+    pointers = [one.name for one in parameters if one.pointer]
+    scalars = [one.name for one in parameters if not one.pointer and one.name not in kernel.by_value]
+    given_scalars = [one.name for one in reply.scalars if one.name.partition(".")[0] not in kernel.by_value]
     for what, listed, wanted in (
         ("arrays", [one.name for one in reply.arrays], pointers),
-        ("scalars", [one.name for one in reply.scalars], scalars),
+        ("scalars", given_scalars, scalars),
     ):
         if sorted(listed) != sorted(wanted):
             given = ", ".join(listed) or "none"

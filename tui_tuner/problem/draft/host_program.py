@@ -13,7 +13,9 @@ from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithme
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
-_FUNCTION = re.compile(r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)\s*(?:const\s*)?\{")
+_FUNCTION = re.compile(
+    r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?\{"
+)
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
@@ -90,7 +92,7 @@ class HostProgram:
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
         function = self.function_at(place)
-        if re.fullmatch(r"\w+(?:\.|->)\w+", name):
+        if re.fullmatch(r"\w+(?:\[\d+\])?(?:\.|->)\w+", name):
             return self._member(name, place)
         if function is not None:
             own = self._set_between(name, function.body, place) or self._pitch(name, function)
@@ -124,12 +126,13 @@ class HostProgram:
                 values = split_list(made[-1]["values"] or made[-1]["given"] or "")
                 position = names.index(member) if member in names else len(values)
                 return (values[position], made[-1].start()) if position < len(values) else None
-            if function is None or variable not in function.parameters:
+            bare, bracket, index = variable.partition("[")
+            if function is None or bare not in function.parameters:
                 return None
-            passed = self._passed(function, function.parameters.index(variable))
+            passed = self._passed(function, function.parameters.index(bare))
             if passed is None or not re.fullmatch(r"&?\s*\w+", passed[0]):
                 return None
-            variable, place = passed[0].lstrip("& "), passed[1]
+            variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
 
     def _made_of(self, variable: str, start: int, end: int) -> list[re.Match[str]]:
@@ -151,7 +154,7 @@ class HostProgram:
         Empty for what is neither.
         """
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None:
+        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or text in structures(self.code):
             return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
@@ -312,8 +315,8 @@ def _assignments(name: str) -> re.Pattern[str]:
 
 
 def _first_item(text: str) -> str:
-    """What an assignment sets, without the declarators behind it."""
-    return next(iter(split_list(text)), "")
+    """What an assignment sets, without the declarators behind it and others that are set to the same."""
+    return re.sub(r"^(?:\s*\w+(?:(?:\.|->)\w+)*\s*=(?!=))+", "", next(iter(split_list(text)), ""))
 
 
 def _plain(text: str) -> str:

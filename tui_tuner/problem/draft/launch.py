@@ -220,8 +220,8 @@ class _Drafting:
         return bool(made or named or "__shared__" in body) or not told <= asked
 
     def _block_is_read(self) -> bool:
-        """Whether the kernel has no threads to tell apart, or reads a constant that makes the block."""
-        if "threadIdx" not in self._signature.body:
+        """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
+        if "threadIdx" not in self._signature.body or self._reading.passed_block:
             return True
         names = [name for text, _ in self._block for name in self._reading.chain(text, self._launch.place)]
         return any(n in self._words and not self._program.is_local(n, self._launch.place) for n in names)

@@ -22,6 +22,8 @@ from tui_tuner.problem.syntax import split_list
 
 AXES = "xyz"
 _MOST_ASKED = 3000
+_STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
+"""Names for how far a kernel goes at once, which are no extents."""
 
 
 class LaunchReading:
@@ -59,7 +61,8 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
-        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", launch.template))
+        self.passed_block = frozenset(self._constants_of_block())
+        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", launch.template)) | self.passed_block
         self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
@@ -90,7 +93,7 @@ class LaunchReading:
                 return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
-        if not re.fullmatch(r"\w+(?:(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
+        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place)
@@ -149,7 +152,7 @@ class LaunchReading:
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
         for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if parameter.members:
+            if parameter.members is not None:
                 whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
                 for position, member in enumerate(parameter.members):
                     listed = re.fullmatch(r"(?:\w+\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", whole.strip(), re.DOTALL)
@@ -160,12 +163,22 @@ class LaunchReading:
             elif not parameter.pointer:
                 yield parameter.name, parameter.dtype, given
 
+    def _constants_of_block(self) -> Iterator[str]:
+        """Constants that make the block and that the kernel is passed too; of a single block they are sizes."""
+        if self.launch.grid == "1":
+            return
+        written, place = axes(self.program, self.launch.block, self.launch.place)
+        for name in {one for text in written for one in self.chain(text, place)} & {*self.launch.arguments}:
+            if re.search(rf"\bconst(?:expr)?\s+[\w\s]*\b{name}\s*=\s*\d+\s*[;,]", self.program.code):
+                yield name
+
     def _counted_to(self) -> Iterator[str]:
         for name, node in self.passed.items():
-            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{re.escape(name)}\b"
+            plain = re.escape(name)
+            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
             if not isinstance(node, ast.Name) or self.roots.get(node.id, 0) is not None:
                 continue
-            if re.search(counted, self.signature.body):
+            if re.search(counted, self.signature.body) and not _STEP.search(name):
                 yield node.id
 
     def _know_plain_scalars(self) -> None:

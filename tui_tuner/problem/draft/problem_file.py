@@ -71,9 +71,7 @@ def scaffold(
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
     signature = with_called(signature, source)
     code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
-    signature = _with_members(signature, code, language)
-    _refuse_unusable(signature, source_path, code)
-    signature = _with_bits(signature, code_only(source))
+    signature = _with_bits(_with_members(signature, code, language), code_only(source))
     read = None
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
     if language == "cuda":
@@ -84,6 +82,7 @@ def scaffold(
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = _with_bits(_with_members(with_called(typed, source), code, language), code_only(source))
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
+    _refuse_unusable(signature, source_path, code)
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
@@ -187,7 +186,7 @@ def _with_members(signature: KernelSignature, code: str, language: Language) -> 
     """The kernel with the members of the structures that it takes by value."""
 
     def with_members(parameter: KernelParameter) -> KernelParameter:
-        if parameter.pointer or "&" in parameter.type_text or _is_function(parameter, signature):
+        if parameter.pointer or "&" in parameter.type_text:
             return parameter
         found = fields_of(parameter.type_text, code, language)
         return replace(parameter, members=found) if isinstance(found, tuple) else parameter
@@ -198,7 +197,7 @@ def _with_members(signature: KernelSignature, code: str, language: Language) -> 
 def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
     """Why a structure cannot be passed, and what to write instead; None for what is none, or can be."""
     kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
-    if _is_function(parameter, signature):
+    if parameter.members is None and _is_function(parameter, signature):
         there = f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE"
         return f"is of type {parameter.type_text}, passed by value", there
     found = fields_of(kind, code, "cuda")
@@ -247,7 +246,7 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
                 raise refused(parameter, f"is of type {parameter.type_text}, {reason}", f"{instead}{used}")
         if why := _why_no_structure(parameter, signature, code):
             raise refused(parameter, *why)
-        if parameter.members:
+        if parameter.members is not None:
             continue
         if fault := why_not_passable(parameter):
             raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
@@ -270,7 +269,7 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
 
     def bits(parameter: KernelParameter) -> KernelParameter:
         members = known.get((type_words(parameter.type_text) or [""])[-1]) if parameter.pointer else None
-        if parameter.dtype is not None or members is None or reads.get(parameter.name, True):
+        if parameter.dtype is not None or not members or reads.get(parameter.name, True):
             return parameter
         aliases = type_aliases(code)
         sizes = [dtype_of(one.type_text, "cuda", aliases) for one in members]

@@ -140,7 +140,7 @@ def _arguments(draft: Draft) -> Iterator[str]:
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
-        if parameter.members:
+        if parameter.members is not None:
             yield from _members(parameter, draft)
             continue
         yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else _CHECK}'
@@ -172,6 +172,9 @@ def _arguments(draft: Draft) -> Iterator[str]:
 
 def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     yield 'dtype = "struct"'
+    if not parameter.members:
+        yield "members = []  # by value; it has functions alone"
+        return
     yield "members = [  # by value, in the order of its declaration"
     for member in parameter.members:
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
