@@ -15,6 +15,7 @@ import pytest
 import textual.app
 import textual.pilot
 
+from tests import left_open
 from tests.idle import until_idle
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
@@ -87,6 +88,13 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
     """What a test writes need not outlive the machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left_open() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        left_open.watch(patch)
         yield
 
 

@@ -40,6 +40,16 @@ def is_running(process: int) -> bool:
     return state not in "ZX"
 
 
+def running_in(group: int) -> list[int]:
+    """The processes of a group, zombies left out."""
+    found = []
+    for number in (int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()):
+        with suppress(ProcessLookupError):
+            if os.getpgid(number) == group and is_running(number):
+                found.append(number)
+    return found
+
+
 def processor_s(process: int | None = None) -> float:
     """Processor time that a process has used until now; without one, this process and its children that ended, s."""
     if process is None:

@@ -123,13 +123,13 @@ async def test_the_device_is_given_back_when_nobody_compares_for_long(
     session = session_of(run, FakeEvaluator(run.problem), ScriptedModel(reply()))
     session.stays = True
     kept: list[bool] = []
-    begins = stream.asyncio.wait_for
+    waits = session._next_held
 
-    async def waits(*arguments: object) -> object:
+    async def seen() -> events.Event | None:
         kept.append(session.keeps_device)
-        return await begins(*arguments)  # type: ignore[arg-type]
+        return await waits()
 
-    monkeypatch.setattr(stream.asyncio, "wait_for", waits)
+    monkeypatch.setattr(session, "_next_held", seen)
     story = [event async for event in session.events(ApproveAll())]
     assert isinstance(story[-1], events.SessionFinished)
     assert kept

@@ -65,7 +65,7 @@ class Program:
 
 
 class Pipes:
-    """The pipes of a child."""
+    """The pipes of a child, made in a block: behind it theirs are closed, and after an error ours as well."""
 
     def __init__(self) -> None:
         self._ours: list[asyncio.BaseTransport] = []
@@ -94,11 +94,15 @@ class Pipes:
         self._ours.append(transport)
         return asyncio.StreamWriter(transport, protocol, None, loop), theirs
 
-    def close_theirs(self) -> None:
-        """Close what only the child holds from now on."""
+    def __enter__(self) -> Pipes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for descriptor in self._theirs:
             os.close(descriptor)
         self._theirs.clear()
+        if kind is not None:
+            self.close()
 
     def close(self) -> None:
         """Close what is ours."""
@@ -224,8 +228,7 @@ async def start(program: Program) -> Child:
     Raises:
         OSError: it cannot be started.
     """
-    pipes = Pipes()
-    try:
+    with Pipes() as pipes:
         output, stdout = await pipes.reader(program.output)
         errors, stderr = await pipes.reader(program.errors)
         writer, stdin = await pipes.writer() if program.has_input else (None, DEVNULL)
@@ -242,11 +245,6 @@ async def start(program: Program) -> Child:
             pass_fds=(*program.descriptors, *(() if told is None else (told,))),
             start_new_session=True,
         )
-    except BaseException:
-        pipes.close()
-        raise
-    finally:
-        pipes.close_theirs()
     child = Child(process, writer, output, errors, pipes, program.is_kept)
     await _raise_unless_started(child, status, program.command[0])
     _LOG.debug("started", extra={"fields": {"pid": child.pid, "program": program.command[0]}})

@@ -7,6 +7,7 @@ import itertools
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,13 @@ class KernelProcess:
         # Two ways: a request that cannot be delivered any more must not cost answers that are on their way.
         requests, takes = socket.socketpair()
         answers, gives = socket.socketpair()
-        with takes, gives, log.open("ab") as output:
+        with takes, gives, log.open("ab") as output, ExitStack() as failed:
+            for each in (requests, answers):
+                failed.callback(each.close)
+            _, writer = await asyncio.open_connection(sock=requests)
+            failed.callback(writer.close)
+            reader, answering = await asyncio.open_connection(sock=answers)
+            failed.callback(answering.close)
             descriptors = takes.fileno(), gives.fileno()
             program = Program(
                 (*options.command, *map(str, descriptors)),
@@ -106,8 +113,7 @@ class KernelProcess:
                 dies_with_us=False,
             )
             child = await start(program)
-        _, writer = await asyncio.open_connection(sock=requests)
-        reader, answering = await asyncio.open_connection(sock=answers)
+            failed.pop_all()
         return cls(child, reader, writer, answering)
 
     def send(self, request: KernelRequest) -> None:

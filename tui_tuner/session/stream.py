@@ -196,10 +196,14 @@ class EventStream(ABC):
         self.keeps_device = True
         try:
             with contextlib.suppress(TimeoutError):
-                while (event := await asyncio.wait_for(self._queue.get(), HELD_S)) is not None:
+                while (event := await self._next_held()) is not None:
                     yield event
         finally:
             self.keeps_device = False
+
+    async def _next_held(self) -> Event | None:
+        async with asyncio.timeout(HELD_S):
+            return await self._queue.get()
 
     @property
     def paused(self) -> bool:

@@ -85,11 +85,7 @@ class Ration:
 
 async def ended_within(child: Child, limit_s: float | None) -> bool:
     """Wait for a process; False when the time is up before it ends."""
-    try:
-        await asyncio.wait_for(child.process.wait(), limit_s)
-    except TimeoutError:
-        return False
-    return True
+    return await child.wait(limit_s) is not None
 
 
 @dataclass(frozen=True)

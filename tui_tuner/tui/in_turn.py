@@ -61,4 +61,5 @@ async def _heard(place: MessagePump) -> None:
     done = asyncio.Event()
     if place.call_later(done.set):
         with suppress(TimeoutError):
-            await asyncio.wait_for(done.wait(), _MOST_S)
+            async with asyncio.timeout(_MOST_S):
+                await done.wait()

@@ -93,7 +93,8 @@ class Player:
             began, position = self._since
             due = max(0.0, (self._events[self._shown].elapsed - position) / self.speed - (self._now() - began))
         try:
-            await asyncio.wait_for(self._moved.wait(), due)
+            async with asyncio.timeout(due):
+                await self._moved.wait()
         except TimeoutError:
             self._wanted = self._shown + 1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ from tests.tensile.sessions.world import (
     states,
     winners,
 )
-from tests.waiting import is_running, reached
+from tests.waiting import reached, running_in
 from tui_tuner.errors import JournalError
 from tui_tuner.session import events
 from tui_tuner.session.plan import Say
@@ -72,16 +72,19 @@ class Absent:
 async def test_a_run_that_is_interrupted_leaves_no_process_and_is_made_again(tmp_path: Path) -> None:
     child = tmp_path / "child"
     world, backend = World(tmp_path, fault=f"2:offspring={child},2:hang"), model(DEEPER)
-    await interrupted(world.begin(backend), lambda: child.exists() and bool(child.read_text()))
-    pid = int(child.read_text())
+    groups: set[int] = set()
+
+    def begun() -> bool:
+        if child.exists() and (number := child.read_text()):
+            groups.add(os.getpgid(int(number)))
+        return bool(groups)
+
+    await interrupted(world.begin(backend), begun)
     try:
-        assert await reached(lambda: not is_running(pid)), "a child of Tensile's lives on"
+        assert await reached(lambda: not running_in(*groups)), "a child of Tensile's lives on"
     except AssertionError:
-        with suppress(ProcessLookupError):
-            os.kill(pid, 9)
+        os.killpg(*groups, signal.SIGKILL)
         raise
-    with pytest.raises(ProcessLookupError):
-        os.killpg(os.getpgid(pid) if Path(f"/proc/{pid}").exists() else pid, 0)
     assert (world.runs, kinds(world.path).count("benchmark")) == (2, 1)
 
     world.file.write_text("something else")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-from tui_tuner.processes.child import Child, Pipes, Program, start
+from tui_tuner.processes.child import Child, Pipes, Program, signal_group, start
 
 _SERVER = """\
 import sys
@@ -46,14 +47,14 @@ def _watch(request, output, told, main):
     pid = os.fork()
     if pid:
         os.close(output)
-        os.write(told, f"{pid}\n".encode())
         _, status = os.waitpid(pid, 0)
         os.write(told, f"{os.waitstatus_to_exitcode(status)}\n".encode())
         os._exit(0)
     os.setsid()
+    os.write(told, f"{os.getpid()}\n".encode())  # who reads it may signal the group
+    os.close(told)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.close(told)
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = request["command"]
@@ -103,15 +104,22 @@ class WarmStart:
         own = Path(program.command[0])
         if not own.is_file() or "tests.tensile.stand_in.main" not in own.read_text():
             return await start(program)
-        pipes = Pipes()
-        output, stdout = await pipes.reader(asyncio.subprocess.PIPE)
-        told, tells = await pipes.reader(asyncio.subprocess.PIPE)
-        request = {
-            "command": list(program.command),
-            "environment": dict(program.environment),
-            "options": str(own.with_name("options.json")),
-        }
-        socket.send_fds(self._ask, [json.dumps(request).encode()], [stdout, tells])
-        pipes.close_theirs()
-        process = _Forked(int(await told.readline()), told)
+        with Pipes() as pipes:
+            output, stdout = await pipes.reader(asyncio.subprocess.PIPE)
+            told, tells = await pipes.reader(asyncio.subprocess.PIPE)
+            request = {
+                "command": list(program.command),
+                "environment": dict(program.environment),
+                "options": str(own.with_name("options.json")),
+            }
+            socket.send_fds(self._ask, [json.dumps(request).encode()], [stdout, tells])
+        begun = asyncio.ensure_future(told.readline())
+        try:
+            process = _Forked(int(await asyncio.shield(begun)), told)
+        except BaseException:
+            try:
+                signal_group(int(await begun), signal.SIGKILL)
+            finally:
+                pipes.close()
+            raise
         return Child(process, None, output, None, pipes)

@@ -44,7 +44,11 @@ async def start_ahead(device: str) -> None:
         command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.runner.server", str(theirs.fileno()), AHEAD)
         descriptors = (theirs.fileno(),)
         program = Program(command, driver_environment(), descriptors=descriptors, dies_with_us=False)
-        _waiting.append(Ahead(await start(program), ours))
+        try:
+            _waiting.append(Ahead(await start(program), ours))
+        except BaseException:
+            ours.close()
+            raise
 
 
 def taken(output: IO[Any]) -> Ahead | None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,13 +88,18 @@ class RunnerProcess:
             read: what a confined runner may read besides libraries; None for one that is not confined.
             under: a command that runs it, as a profiler does; only for one that is not confined.
         """
-        with log.open("ab") as output:
+        with log.open("ab") as output, ExitStack() as failed:
             ahead = taken(output) if read is None and not under else None
             if ahead is not None:
-                return await cls._connected(ahead.child, runner_setup(0, None), ahead.connection)
+                reader, writer = await asyncio.open_connection(sock=ahead.connection)
+                return cls(ahead.child, runner_setup(0, None), reader, writer)
             ours, theirs = socket.socketpair()
             setup = runner_setup(theirs.fileno(), read, under)
+            failed.callback(setup.remove)
             with theirs:
+                failed.callback(ours.close)
+                reader, writer = await asyncio.open_connection(sock=ours)
+                failed.callback(writer.close)
                 program = Program(
                     setup.command,
                     environment=setup.variables,
@@ -103,11 +109,7 @@ class RunnerProcess:
                     dies_with_us=False,
                 )
                 child = await start(program)
-        return await cls._connected(child, setup, ours)
-
-    @classmethod
-    async def _connected(cls, child: Child, setup: RunnerSetup, connection: socket.socket) -> RunnerProcess:
-        reader, writer = await asyncio.open_connection(sock=connection)
+            failed.pop_all()
         return cls(child, setup, reader, writer)
 
     async def ask(self, request: RunnerRequest) -> DeviceAnswer | EvaluationAnswer | RunnerAnswer:

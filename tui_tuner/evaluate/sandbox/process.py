@@ -151,18 +151,15 @@ class ForkServer:
     @asynccontextmanager
     async def running(self, request: dict[str, Any]) -> AsyncIterator[Launcher]:
         """A launcher that was forked; whoever leaves the block sees to its end."""
-        pipes = Pipes()
-        try:
+        with Pipes() as pipes, TemporaryFile() as file:
             output, theirs = await pipes.reader(PIPE)
             told, telling = await pipes.reader(PIPE)
-            with TemporaryFile() as file:
-                file.write(json.dumps(request).encode())
-                file.seek(0)
-                self._send(file, theirs, telling)
-            pipes.close_theirs()
+            file.write(json.dumps(request).encode())
+            file.seek(0)
+            self._send(file, theirs, telling)
+        try:
             yield Launcher(output, told)
         finally:
-            pipes.close_theirs()
             pipes.close()
 
     def begin(self) -> None:

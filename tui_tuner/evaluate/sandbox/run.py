@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -157,9 +158,9 @@ async def prove(server: ForkServer) -> SandboxReport:
         canary.write_text("secret")
         work = Path(name, "work")
         work.mkdir()
-        async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as listener:
-            port = listener.sockets[0].getsockname()[1]
-            await _connect(port)
+        with socket.create_server(("127.0.0.1", 0)) as listener:  # the system answers for it
+            port = listener.getsockname()[1]
+            socket.create_connection(("127.0.0.1", port), _TIMEOUT_S).close()  # so that a denied one means something
             done = await _probe(server, canary, port, work)
     return judge(done)
 
@@ -189,14 +190,3 @@ async def _probe(server: ForkServer, canary: Path, port: int, work: Path) -> Com
         limits=ResourceLimits(),
         strict=False,
     )
-
-
-async def _connect(port: int) -> None:
-    """Make sure that the port answers, so that a denied connection means something."""
-    _, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.close()
-    await writer.wait_closed()
-
-
-async def _hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.close()
