@@ -249,3 +249,24 @@ async def test_whoever_watches_says_what_to_do_about_a_model_that_fails(tmp_path
 async def test_who_asks_nobody_leaves_the_call_out(tmp_path: Path) -> None:
     live = LiveRun(without_a_session(tmp_path), ApproveAll(), lambda _: None)
     assert await live.help(ModelTrouble(purpose="plan", model="m", reason="no route")) == Remedy(action="skip")
+
+
+async def test_a_watcher_who_comes_later_knows_how_long_ago_the_last_event_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "journal.jsonl").write_text('{"journal": 1}\n')
+    now = [1000.0]
+    monkeypatch.setattr(live.time, "time", lambda: now[0])
+    live_run = LiveRun(tmp_path, Nobody(), lambda _: None)
+    live_run.open()
+    for wait in (30, 60, -5):  # of the last one the machine's clock says that it is still to come
+        live_run.publish(Note(text="one"))
+        now[0] += wait
+    run, seen = WatchedRun(tmp_path), []
+    async with aclosing(run.events(Nobody())) as stream:
+        async for _ in stream:
+            seen.append(run.behind_s)
+            if len(seen) == 3:
+                break
+    live_run.close()
+    assert seen == [85.0, 55.0, 0.0]

@@ -58,6 +58,7 @@ class ScriptedRun:
     told: list[Instruction] = field(default_factory=list)
     is_replay: bool = False
     goes_on: bool = False
+    behind_s: float = 0.0
 
     def tell(self, instruction: Instruction) -> bool:
         if not self.is_replay:

@@ -13,10 +13,12 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, table_text
 from tests.tui.scripted import Entry, ScriptedRun
+from tests.waiting import reached
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.panes.common import PaneGrid
 from tui_tuner.tui.screen import SessionScreen
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
@@ -143,3 +145,45 @@ async def test_keys_that_arrive_at_once_reach_what_the_first_of_them_opens(
         await settled(pilot)
         assert value_of(app) == typed
         assert run.decisions == []
+
+
+def type_ahead(app: TunerApp, *keys: str) -> None:
+    """Keys as they come from a terminal, whatever the screen does meanwhile."""
+    assert app._driver is not None
+    for key in keys:
+        app._driver.send_message(Key(key, key if len(key) == 1 else None).set_sender(app))
+
+
+@pytest.mark.parametrize(
+    ("keys", "leaves"),
+    [
+        (("3", "j", "ctrl+j"), ""),
+        (("4", "c", *"q?"), ""),
+        (("3", "q", "ctrl+q"), "interrupted"),
+        (("q", "3"), "interrupted"),
+    ],
+)
+async def test_keys_pressed_before_there_is_a_session_act_in_order_once_it_is_there(
+    keys: tuple[str, ...], leaves: str
+) -> None:
+    begin = asyncio.Event()
+    app = TunerApp(ScriptedRun([begin, *scripted.running()], stays=True), starting=True, grace_s=0.0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        type_ahead(app, *keys)
+        for _ in range(10):
+            await pilot.pause()
+        if leaves:
+            assert await reached(lambda: not app.is_running)
+        else:
+            assert [event.key for event in app._typed if isinstance(event, Key)] == [
+                "enter" if key == "ctrl+j" else key for key in keys
+            ], "a terminal that is not the screen's yet writes Enter as a new line"
+            begin.set()
+            assert await reached(lambda: not app._typed)
+            await settled(pilot)
+            if keys[0] == "3":
+                assert isinstance(app.screen, RowDialog)
+                await pilot.press("escape")
+            assert focused_pane(app) == int(keys[0])
+            assert keys[0] == "3" or value_of(app) == "q?"
+    assert app.return_value == (leaves or None)

@@ -22,6 +22,7 @@ from tui_tuner.journal.reading import RUNS
 from tui_tuner.settings import load_settings
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
+from tui_tuner.tui.start.lists import run_lines
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
@@ -110,16 +111,17 @@ async def test_kernels_can_be_chosen_before_the_settings_are_read() -> None:
 
     app = StartApp(overview.kernels_in(Path()), slow_look)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("down", "i", "ctrl+s", "semicolon")
+        await pilot.press("down", "semicolon", "d")
         assert len(app.screen_stack) == 1
         assert [line.split()[0] for line in listed(pilot, "kernels")] == ["scale.cu", "other.cu"]
         assert command(pilot) == "$ tuner-tui other.cu"
         assert not app.query(Select)
         read.set()
         await app.workers.wait_for_complete()
-        await pilot.pause()
+        assert await reached(lambda: app.focused is app.query_one("#runs")), "a letter of jump mode, pressed too early"
         assert app.query_one("#device", Select).value == "auto"
         assert len(listed(pilot, "runs")) == 2
+        await pilot.press("shift+tab", "escape")
         assert command(pilot) == "$ tuner-tui other.cu"
         await pilot.press("enter")
     assert app.return_value == ["other.cu"]
@@ -227,6 +229,11 @@ async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
         await pilot.press("escape")
         assert pilot.app.screen is form, "changes are not forgotten by one Esc"
         area.text = area.text.replace("xx", "", 1)
+        assert "next guess" in (keys := str(form.query_one("#form-keys", Static).render()))
+        area.text, draft = area.text.replace("# a guess", "# I know"), area.text
+        await pilot.pause()
+        assert "next guess" not in str(form.query_one("#form-keys", Static).render()) != keys
+        area.text = draft
         await pilot.press("ctrl+s")
         await pilot.app.workers.wait_for_complete()
         assert "no problem file" not in "".join(listed(pilot, "kernels"))
@@ -350,3 +357,31 @@ async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) ->
         await pilot.press("enter")
         await pilot.pause()
         assert seen in screen_text(app)
+
+
+NAME = "convolution2d_tiled-20261124-201508"
+LONG_RUNS = [
+    RunCard(Path(RUNS / NAME), "convolution2d_tiled.cu", "resumable", "2026-11-24T20:15:08", None, "autonomous"),
+    RunCard(Path(RUNS / "scale-1"), "scale.cu", "finished", "2026-11-20T12:00:00", 12.5, "one_prompt"),
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "says", "leaves_out"),
+    [
+        (200, ["convolution2d_tiled.cu", "12.50x", "resumable", "2026-11-24 20:15", "autonomous"], []),
+        (120, ["convolution2d_tiled.cu", "12.50x", "resumable", "2026-11-24 20:15"], []),
+        (100, ["convolution2d_tiled.cu", "12.50x", "resumable"], ["2026-11-24 20:15", "autonomous"]),
+        (80, ["12.50x", "resumable"], ["convolution2d_tiled.cu", "2026-11-24 20:15", "autonomous"]),
+    ],
+)
+def test_the_name_of_a_run_has_its_width_before_the_columns_that_it_tells_as_well(
+    width: int, says: list[str], leaves_out: list[str]
+) -> None:
+    first, second = (line.plain for line in run_lines(LONG_RUNS, LONG_RUNS[0], width))
+    assert first.startswith("=  ")
+    assert first.endswith(NAME)
+    assert len(first) == len(second) <= width - 6
+    assert all(words in first + second for words in says)
+    assert not any(words in first + second for words in leaves_out)
+    assert run_lines([], None, width) == []

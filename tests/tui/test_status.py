@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from tests.tui import scripted
-from tests.tui.looking import view_model_of
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import screen_text, view_model_of
+from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.session import events
 from tui_tuner.tui.kernel_view import KernelView
@@ -114,3 +116,13 @@ def test_the_curve_of_the_best_never_rises_again() -> None:
     view_model.apply(view_model.incumbent)
     assert view_model.confirmed
     assert view_model.best_times == sorted(view_model.best_times, reverse=True)
+
+
+async def test_the_clock_of_a_run_that_is_watched_is_that_of_the_run_from_the_first_moment(started: Started) -> None:
+    now, run = [100.0], ScriptedRun([*scripted.awaiting()], stays=True)
+    run.behind_s = 240.0  # what was heard last, at 05:30 of the run, had happened so long before
+    async with started(run, clock=lambda: now[0]) as pilot:
+        for passed, shown in ((0, "09:30 of 20m"), (1, "09:31 of 20m"), (59, "10:30 of 20m")):
+            now[0] += passed
+            await settled(pilot)
+            assert shown in screen_text(pilot.app)

@@ -144,7 +144,7 @@ class Amending:
             return await self._at_other_sizes(written, trial.no_numbers)
         raise self._refused(trial)
 
-    async def _without_negative(self, written: Written, trial: Trial) -> tuple[Written, Trial]:
+    async def _without_negative(self, written: Written, trial: TrialResult) -> tuple[Written, TrialResult]:
         """The draft without negative inputs, and its trial, where fewer outputs hold what is no number then."""
         positive = replace(self._made, positive=True)
         other = self._draft(positive)

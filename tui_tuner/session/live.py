@@ -78,7 +78,7 @@ class LiveRun:
 
     def publish(self, event: Event) -> None:
         """Let watchers see an event."""
-        self._write({"event": event.model_dump(mode="json")})
+        self._write({"event": event.model_dump(mode="json"), "at": time.time()})
 
     async def decide(self, proposal: Proposal) -> Decision:
         """The first answer, from here or from a watcher; without anybody it is waited for."""
@@ -161,6 +161,7 @@ class WatchedRun:
 
     Attributes:
         title: a few words for the terminal's title.
+        behind_s: how long ago what was heard last had happened when it was heard, in seconds.
 
     Raises:
         JournalError: there is no run, or nobody drives it.
@@ -176,6 +177,7 @@ class WatchedRun:
         self._answering: dict[str, asyncio.Task[None]] = {}
         self._numbers = count(1)
         self._effort = [0, 0]
+        self.behind_s = 0.0
         if not is_driven(self.path):
             hint = f"`tuner-tui resume {path}` goes on with it, `tuner-tui replay {path}` shows it again"
             raise JournalError("no process drives this run now", hint=hint, file=path)
@@ -234,7 +236,8 @@ class WatchedRun:
             if (task := self._answering.pop(content["settled"], None)) is not None:
                 task.cancel()
         else:
-            event = Event.model_validate(content["event"])
+            event, now = Event.model_validate(content["event"]), time.time()
+            self.behind_s = max(0.0, now - content.get("at", now))  # clocks of two machines may differ a little
             self._effort[0] += isinstance(event, EvaluationFinished)
             self._effort[1] = max(self._effort[1], event.call if isinstance(event, PromptSent) else 0)
             return event

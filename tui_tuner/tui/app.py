@@ -100,8 +100,7 @@ class TunerApp(InTurn[str]):
         self._run_shown = run
         self._theme_wanted = theme
         self._keymap_wanted = checked_keymap(keymap or {})
-        self._grace_s = grace_s
-        self._clock = clock
+        self._grace_s, self._clock = grace_s, clock
         self._starting = starting
         self._engine: asyncio.Task[None] | None = None
         self._broken: Exception | None = None
@@ -132,6 +131,10 @@ class TunerApp(InTurn[str]):
         screen.is_replay = self._player is not None
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
+
+    def must_wait(self, key: str) -> bool:
+        """Before the session is there its frame can only be left."""
+        return isinstance(self.screen, StartingScreen) and not self.screen.leaves(key)
 
     def exit(self, *given: Any, **named: Any) -> None:  # noqa: ANN401  # Textual's own
         """End, and keep how the screen was left."""
@@ -188,11 +191,13 @@ class TunerApp(InTurn[str]):
             if self._starting:  # what the session is about is known from its first event on
                 await self.push_screen(self.session_screen)
                 self._starting = False
+                self.call_after_refresh(self.session_screen.draw)
+                self.call_after_refresh(self.hear)
                 gc.freeze()  # what is loaded by now stays: looking through it again and again would hold keys up
             if event.transient and getattr(event, "type", "") == "rewound":
                 await self._rewind()
-                return
-            self.session_screen.receive(event)
+            else:
+                self.session_screen.receive(event, getattr(self._run_shown, "behind_s", 0.0))  # of a watched run
         except Exception as error:
             self._handle_exception(error)
 
@@ -324,6 +329,7 @@ class TunerApp(InTurn[str]):
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
         from tui_tuner.tui.dialogs.common import QuitDialog
+        from tui_tuner.tui.texts import resume_command
 
         if self._starting:
             await self._leave(True)
@@ -334,17 +340,10 @@ class TunerApp(InTurn[str]):
         elif isinstance(self.screen, QuitDialog):
             self.screen.dismiss(True)
         else:
-            self.push_screen(QuitDialog(self._resume_command()), self._leave)
-
-    def _resume_command(self) -> str:
-        from tui_tuner.tui.texts import resume_command
-
-        started = self.session_screen.view_model.started
-        return "tuner-tui resume" if started is None else resume_command(started)
+            self.push_screen(QuitDialog(resume_command(self.session_screen.view_model.started)), self._leave)
 
     async def _leave(self, leaving: bool | None) -> None:
         """Interrupt the session, wait until it has put its things away, and exit."""
-        if not leaving:
-            return
-        await self._end_session()
-        self.exit(INTERRUPTED if self.finished is None else self.finished.status)
+        if leaving:
+            await self._end_session()
+            self.exit(INTERRUPTED if self.finished is None else self.finished.status)

@@ -2,6 +2,7 @@
 
 Textual hands keys on as they come: of those that a slow line brings together, or somebody types fast, the first may
 open a line to type into, and what was meant for that line would still reach the pane: `/status` would skip a step.
+What is typed before there is anything to act on waits for it, as in a shell.
 """
 
 from __future__ import annotations
@@ -27,14 +28,41 @@ class InTurn(App[ReturnType]):
         self._typed: deque[Key | Paste] = deque()
         self._follower: asyncio.Task[None] | None = None
 
+    def must_wait(self, key: str) -> bool:
+        """Whether a key has nothing to act on yet; it and all that follows wait until `hear` is called."""
+        return False
+
+    def hear(self) -> None:
+        """Let the keys act that had nothing to act on before."""
+        if self._is_free():
+            self.call_later(self._hand_on)
+
+    def forget_typed(self) -> None:
+        """Let what waits act on nothing: it was not meant for what is there now."""
+        if self._follower is None:
+            self._typed.clear()
+
     async def on_event(self, event: Event) -> None:
         """Textual's own; keys and what is pasted wait for their turn."""
-        if not isinstance(event, Key | Paste) or event.is_forwarded:
+        if not isinstance(event, Key | Paste) or event.is_forwarded or self._overtakes(event):
             await super().on_event(event)
             return
+        if event.name == "ctrl_j" and self.must_wait("ctrl+j"):
+            event = Key("enter", "\r")  # pressed before the terminal was Textual's, which writes it so
         self._typed.append(event)
-        if len(self._typed) == 1:
+        if len(self._typed) == 1 and self._is_free():
             await self._hand_on()
+
+    def _is_free(self) -> bool:
+        """Whether the first of what was typed can act now."""
+        return bool(self._typed) and self._follower is None and not self.must_wait(_key(self._typed[0]))
+
+    def _overtakes(self, event: Key | Paste) -> bool:
+        """Whether a key acts at once though others wait for something to act on: it is never meant for a widget."""
+        if not self._typed or self._follower is not None:
+            return False
+        known = self.screen.active_bindings.get(_key(event))
+        return known is not None and known.binding.priority
 
     async def _hand_on(self) -> None:
         event, way = self._typed[0], (self.focused or self.screen).ancestors_with_self
@@ -52,8 +80,12 @@ class InTurn(App[ReturnType]):
             await _heard(self)
         finally:
             self._typed.popleft()
-            if self._typed:
-                self.call_later(self._hand_on)
+            self._follower = None
+            self.hear()
+
+
+def _key(event: Key | Paste) -> str:
+    return "" if isinstance(event, Paste) else event.key
 
 
 async def _heard(place: MessagePump) -> None:

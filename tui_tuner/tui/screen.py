@@ -119,10 +119,10 @@ class SessionScreen(AnsweringScreen):
             look = self._benchmarks.look.model_copy(update={"maximised": solo, "split": self._kernel.diff.split})
             remember(self._look_file, look)
 
-    def receive(self, event: Event) -> None:
-        """Take an event; it is drawn on the next tick."""
+    def receive(self, event: Event, ago: float = 0.0) -> None:
+        """Take an event that happened so many seconds ago; it is drawn on the next tick."""
         self._inbox.append(event)
-        self._last_event_at = self._clock()
+        self._last_event_at = self._clock() - ago
 
     def draw(self) -> None:
         """Fold what arrived into the view model and let every pane draw the difference."""

@@ -25,6 +25,8 @@ BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 HEIGHTS = [(0, "-short"), (32, "-tall")]
 """From which height on, in lines; a narrow screen that is tall has room for two panes."""
 
+_LEAVES = ("quit", "copy_or_quit", "suspend_process")
+
 
 def know_size(screen: Screen[Any]) -> None:
     """Give a screen the classes of its size before it has children: Textual does after, and styles all of them anew."""
@@ -39,6 +41,11 @@ class StartingScreen(Screen[None]):
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
+
+    def leaves(self, key: str) -> bool:
+        """Whether a key leaves, or goes back to the shell, which is all that can be done here."""
+        known = self.active_bindings.get(key)
+        return known is not None and known.binding.action in _LEAVES
 
     def compose(self) -> ComposeResult:
         """Header, tabs, empty panes, status, keys."""

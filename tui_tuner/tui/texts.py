@@ -128,9 +128,9 @@ def model_effort(finished: SessionFinished) -> str:
     return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}{fault}"
 
 
-def resume_command(started: SessionStarted) -> str:
-    """What goes on with the run."""
-    return f"tuner-tui resume {shlex.quote(started.run)}"
+def resume_command(started: SessionStarted | None) -> str:
+    """What goes on with the run, as far as one is known."""
+    return "tuner-tui resume" if started is None else f"tuner-tui resume {shlex.quote(started.run)}"
 
 
 def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:

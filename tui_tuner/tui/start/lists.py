@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -10,12 +10,15 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.tui.start.start_world import RunCard
-from tui_tuner.tui.text.plain import one_line, plain
+from tui_tuner.tui.text.plain import one_line
 
 _W = TypeVar("_W", bound=Widget)
+_AROUND = 6
+"""Cells of a line that are the list's frame, its padding and its scroll bar."""
 
 
 class ChoiceList(OptionList):
@@ -31,6 +34,12 @@ class ChoiceList(OptionList):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Of an empty list nothing can be taken."""
         return action != "select" or self.option_count > 0
+
+    def relist(self, lines: Sequence[Content]) -> None:
+        """Show other lines; as far as there is one, that in the place of the selected one is selected."""
+        at = self.highlighted
+        self.set_options(map(Option, lines))
+        self.highlighted = min(at or 0, len(lines) - 1) if lines else None
 
 
 def titled(widget: _W, title: str) -> _W:
@@ -62,10 +71,32 @@ def kernel_line(file: Path, has_problem: bool) -> Content:
     return one_line(str(file), "bold") + mark
 
 
-def run_line(card: RunCard, *, marked: bool) -> Content:
-    """A run: kernel, gain, state, beginning, strategy, name."""
-    gain = "" if card.speedup is None else f"{card.speedup:.2f}x"
-    mark = "=" if marked else " "
-    began = card.created[:16].replace("T", " ")
-    words = f"{mark} {card.kernel:<22.22} {gain:>7}  {card.state:<10} {began:<16}  {card.strategy:<12.12} "
-    return plain(words) + one_line(card.path.name)
+def run_lines(cards: Sequence[RunCard], marked: RunCard | None, width: int) -> list[Content]:
+    """The runs: mark, kernel, gain, state, beginning, strategy, name, as columns.
+
+    The name has its width, for it is what commands take; where the screen of `width` cells has no room for all, columns
+    go that it tells as well: the strategy, the beginning, the kernel.
+    """
+    columns = [
+        (0, _column(("=" if card == marked else "" for card in cards), least=1)),
+        (1, _column(card.kernel for card in cards)),
+        (0, _column(("" if card.speedup is None else f"{card.speedup:.2f}x" for card in cards), right=True)),
+        (0, _column(card.state for card in cards)),
+        (2, _column(card.created[:16].replace("T", " ") for card in cards)),
+        (3, _column(card.strategy for card in cards)),
+        (0, _column(card.path.name for card in cards)),
+    ]
+    for most in (3, 2, 1, 0):
+        shown = [texts for rank, texts in columns if rank <= most and texts and texts[0].cell_length]
+        lines = [Content("  ").join(texts) for texts in zip(*shown, strict=True)]
+        if not lines or lines[0].cell_length <= width - _AROUND:
+            break
+    return lines
+
+
+def _column(texts: Iterable[str], *, least: int = 0, right: bool = False) -> list[Content]:
+    """The texts, all as wide as the widest."""
+    cells = [one_line(text) for text in texts]
+    width = max([least, *(cell.cell_length for cell in cells)])
+    blanks = [Content(" " * (width - cell.cell_length)) for cell in cells]
+    return [blank + cell if right else cell + blank for cell, blank in zip(cells, blanks, strict=True)]

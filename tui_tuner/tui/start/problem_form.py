@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from rich.style import Style
 from rich.text import Text
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -22,6 +22,7 @@ from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
 from tui_tuner.tui.text.plain import keys_shown, one_line
 
@@ -94,6 +95,7 @@ class ProblemForm(Dialog[FormResult | None]):
         self._told = told
         self._fault = ""
         self._line: int | None = None
+        self._guesses = 0
         self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
@@ -122,6 +124,7 @@ class ProblemForm(Dialog[FormResult | None]):
     def _judge(self) -> None:
         text = self.query_one(TextArea).text
         self._fault, self._line = fault_in(self._file, text)
+        self._guesses = sum(sureness_of(line) == _GUESS for line in text.split("\n"))
         self.query_one("#verdict", Static).update(self._verdict(text))
         self.query_one("#form-keys", Static).update(keys_shown(self._keys(), "  "))
         self.refresh_bindings()
@@ -131,8 +134,8 @@ class ProblemForm(Dialog[FormResult | None]):
             where = "" if self._line is None else f"line {self._line}: "
             return one_line(where + self._fault, "$text-error")
         sure = [sureness_of(line) for line in text.split("\n")]
-        guesses = counted(sure.count(_GUESS), "guess", "guesses") if _GUESS in sure else "no guesses are left"
-        parts = [one_line(f"it loads; {guesses}", "$text-warning" if _GUESS in sure else "")]
+        guesses = counted(self._guesses, "guess", "guesses") if self._guesses else "no guesses are left"
+        parts = [one_line(f"it loads; {guesses}", "$text-warning" if self._guesses else "")]
         if _FOUND in sure:
             parts.append(one_line(f"{counted(sure.count(_FOUND), 'line')} from the host's code", "$text-success"))
         return Content(", ").join([*parts, Content("the rest from the kernel's text")] if len(set(sure)) > 1 else parts)
@@ -141,14 +144,16 @@ class ProblemForm(Dialog[FormResult | None]):
         keys = {"ctrl+s": ("save", "save")}
         if self._told is not None:
             keys = {"ctrl+s": ("save and start", "save"), "ctrl+r": ("start unsaved", "start")}
-        keys["ctrl+g"] = ("next guess", "next_guess")
+        if self._guesses:
+            keys["ctrl+g"] = ("next guess", "next_guess")
         if self._line is not None:
             keys["ctrl+l"] = ("to the fault", "fault")
         return {**keys, "esc": ("leave", "give_up")}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a run that waits can be started, and only a fault with a line be gone to."""
-        return {"start": self._told is not None, "fault": self._line is not None}.get(action, True)
+        """Only a run that waits can be started, and only a guess or a fault with a line be gone to."""
+        acts = {"start": self._told is not None, "fault": self._line is not None, "next_guess": self._guesses > 0}
+        return acts.get(action, True)
 
     def action_next_guess(self) -> None:
         """Go to the next line that is a guess, from the top again behind the last."""
@@ -219,7 +224,7 @@ def fault_in(file: Path, text: str) -> tuple[str, int | None]:
     return "", None
 
 
-async def settled(app: App[Any], draft: Written) -> Written:
+async def settled(app: InTurn[Any], draft: Written) -> Written:
     """The draft as the user takes it over; where they leave, the app ends.
 
     Raises:
@@ -235,6 +240,7 @@ async def settled(app: App[Any], draft: Written) -> Written:
         elif not answer.done():
             answer.set_result(chosen)
 
+    app.forget_typed()  # keys for panes that are not there yet would be typed into the file
     await app.push_screen(ProblemForm(draft.file, draft.text, _told(draft), answer.cancel), taken)
     chosen = await answer
     problem = draft.problem if chosen.text == draft.text else problem_in_text(chosen.text, draft.file)

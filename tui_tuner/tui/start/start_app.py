@@ -36,7 +36,7 @@ from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import ChoiceList, kernel_line, kernels_title, run_line, runs_title, select, titled
+from tui_tuner.tui.start.lists import ChoiceList, kernel_line, kernels_title, run_lines, runs_title, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
@@ -75,9 +75,9 @@ class StartApp(InTurn[list[str]]):
         Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
     ]
 
-    _kernels = query_one("#kernels", OptionList)
+    _kernels = query_one("#kernels", Choices)
     _how = query_one(How)
-    _runs = query_one("#runs", OptionList)
+    _runs = query_one("#runs", Choices)
     _command = query_one("#command", Static)
 
     def __init__(
@@ -105,6 +105,10 @@ class StartApp(InTurn[list[str]]):
         super()._handle_exception(error)
         self._exit_renderables.clear()
 
+    def must_wait(self, key: str) -> bool:
+        """Kernels can be chosen at once; the rest waits for the settings and the runs."""
+        return self._world is None and key not in self.screen.active_bindings
+
     def compose(self) -> ComposeResult:
         """Kernels, the frames of what is not known yet, the command, the keys."""
         know_size(self.screen)
@@ -123,6 +127,7 @@ class StartApp(InTurn[list[str]]):
     def on_resize(self, event: Resize) -> None:
         """Lay out anew."""
         self._stack(self.query_one("#choices"), event.size.width)
+        self._show_runs()
 
     def _stack(self, choices: Widget, width: int) -> None:
         """Have the kernels above how they are tuned where there is no room beside it."""
@@ -151,16 +156,18 @@ class StartApp(InTurn[list[str]]):
     @work(exclusive=True, group="look", description="settings, runs, devices and models")
     async def _look_around(self) -> None:
         try:
-            world = self._world = await self._look()
+            world = await self._look()
         except UserError as error:
             self.refusal = error
             self.exit()
             return
         await self._how.fill(world)
+        self._world = world
         self._list_runs()
         self.refresh_bindings()
         if not self._kernels_here:
             self._runs.focus()
+        self.call_after_refresh(self.hear)
         try:
             found = await world.discover()
         except UserError as error:
@@ -171,11 +178,12 @@ class StartApp(InTurn[list[str]]):
             self.notify(note, markup=False)
 
     def _list_runs(self) -> None:
-        at = self._runs.highlighted
         self._cards = [] if self._world is None else self._world.runs()
         self._runs.border_title = runs_title(self._cards, self._kernels_here)
-        self._runs.set_options([Option(run_line(card, marked=card == self._marked)) for card in self._cards])
-        self._runs.highlighted = min(at or 0, len(self._cards) - 1) if self._cards else None
+        self._show_runs()
+
+    def _show_runs(self) -> None:
+        self._runs.relist(run_lines(self._cards, self._marked, self.size.width))
         self._show_command()
 
     # --- the command
@@ -203,7 +211,7 @@ class StartApp(InTurn[list[str]]):
         self._command.update(Content("$ ") + command)
 
     def _shown_words(self) -> list[str]:
-        if self.focused is self._runs and self._card is not None:
+        if self.screen_stack[0].focused is self._runs and self._card is not None:
             return [self._card.usual_action, str(self._card.path)]
         return [] if self._kernel is None else self.words()
 
@@ -214,8 +222,7 @@ class StartApp(InTurn[list[str]]):
 
     @on(OptionList.OptionSelected)
     def _begin(self) -> None:
-        words = self._shown_words()
-        if words:
+        if words := self._shown_words():
             self.exit(words)
 
     @on(Input.Submitted)
@@ -268,23 +275,18 @@ class StartApp(InTurn[list[str]]):
 
         if await self.push_screen_wait(ProblemForm(file, text)):
             self._kernels_here = [(file, has or file == kernel) for file, has in self._kernels_here]
-            at = self._kernels.highlighted
-            self._kernels.set_options([Option(kernel_line(*each)) for each in self._kernels_here])
-            self._kernels.highlighted = at
+            self._kernels.relist([kernel_line(*each) for each in self._kernels_here])
 
     def action_compare(self) -> None:
         """Mark the run, or compare it with the marked one."""
         card, marked = self._card, self._marked
         if card is None:
             return
-        if marked is None or marked == card:
-            self._marked = None if marked == card else card
-            self._list_runs()
-            return
-        self._marked = None
-        self._list_runs()
-        body = Content("\n\n").join(plain(f"{each.path}\n{each.details}") for each in (marked, card))
-        self.push_screen(MessageDialog(Content("Two runs"), body, large=True))
+        self._marked = card if marked is None else None
+        self._show_runs()
+        if marked is not None and marked != card:
+            body = Content("\n\n").join(plain(f"{each.path}\n{each.details}") for each in (marked, card))
+            self.push_screen(MessageDialog(Content("Two runs"), body, large=True))
 
     @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
     async def action_delete(self) -> None:
