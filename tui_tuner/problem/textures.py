@@ -73,11 +73,12 @@ def textured(
         first_only: whether only the first array is changed that can be.
     """
     values, changed = list(noise), False
-    domains = [_domain(argument, problem.sizes) for argument in problem.arguments]
-    has_others = any(domain is not None and not domain.is_whole for domain in domains)
-    for index, (argument, domain) in enumerate(zip(problem.arguments, domains, strict=True)):
-        array = noise[index]
-        if not isinstance(array, np.ndarray) or (changed and first_only):
+    arrays = {index: array for index, array in enumerate(noise) if isinstance(array, np.ndarray)}
+    domains = {index: _domain(problem.arguments[index], problem.sizes) for index in arrays}
+    has_others = any(domain is not None and not domain.is_whole for domain in domains.values())
+    for index, array in arrays.items():
+        argument, domain = problem.arguments[index], domains[index]
+        if changed and first_only:
             continue
         if texture is Texture.CHANGED and argument.output:
             continue

@@ -75,9 +75,9 @@ class StartApp(InTurn[list[str]]):
         Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
     ]
 
-    _kernels = query_one("#kernels", Choices)
+    _kernels = query_one("#kernels", ChoiceList)
     _how = query_one(How)
-    _runs = query_one("#runs", Choices)
+    _runs = query_one("#runs", ChoiceList)
     _command = query_one("#command", Static)
 
     def __init__(
