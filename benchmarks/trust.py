@@ -24,6 +24,9 @@ from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 
+DELTA = 0.01
+"""By how much a kernel has to be faster to be accepted."""
+
 
 def main() -> None:
     """Print the figures that were asked for."""
@@ -36,7 +39,7 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="tell what each came to, and not only what was wrong")
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--time", type=float, default=float("inf"), help="no comparison begins after so many seconds")
-    parser.add_argument("--delta", type=float, default=0.01)
+    parser.add_argument("--delta", type=float, default=DELTA)
     chosen = parser.parse_args()
     asyncio.run(print_rows(chosen))
 
@@ -87,12 +90,14 @@ async def _verdicts(evaluator: LocalEvaluator, given: Candidate, variants: list[
     evaluations = await asyncio.gather(*(evaluator.evaluate(one, {}, best_ms=None) for one in candidates))
     verdicts = {}
     for variant, candidate, evaluation in zip(variants, candidates, evaluations, strict=True):
-        failure = evaluation.failure
+        failure, factor = evaluation.failure, ""
         if failure is None:
-            failure = (await evaluator.compare((given, {}), (candidate, {}), 0.01)).failure
+            comparison = await evaluator.compare((given, {}), (candidate, {}), DELTA)
+            failure, is_faster = comparison.failure, comparison.low > 1 + DELTA
+            factor = f"{comparison.ratio:.3g}x, " + ("which is faster" if is_faster else "which is no gain")
         if failure is None:
             failure = await evaluator.accusation(candidate, {})
-        verdicts[variant] = "accepted" if failure is None else failure.in_words
+        verdicts[variant] = f"accepted as right: {factor}" if failure is None else failure.in_words
     return verdicts
 
 
