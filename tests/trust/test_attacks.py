@@ -37,7 +37,8 @@ def test_each_of_thirty_attacks_has_its_test() -> None:
     assert [int(number) for number, *_ in rows] == [*range(1, len(rows) + 1)]
     assert len(rows) >= 30
     assert min(Counter(origin for _, origin, *_ in rows).values()) >= 3
-    assert {origin for _, origin, *_ in rows} == {"source", "problem file", "reply", "compiler output", "comment"}
+    origins = {"source", "problem file", "reply", "compiler output", "comment", "directory"}
+    assert {origin for _, origin, *_ in rows} == origins
     for *_, file, test in rows:
         assert re.search(rf"^(?:async )?def {test}\(", (REPOSITORY / file).read_text(), re.MULTILINE), f"{file}::{test}"
 
