@@ -126,7 +126,7 @@ def test_inputs_are_not_negative_where_fewer_outputs_are_no_number_then(tmp_path
 
         async def outcome(self, problem, _):
             is_positive = problem.arguments[1].fill == "uniform"
-            return Trial(None, seconds=0.1, no_numbers=frozenset() if helps and is_positive else frozenset({"y"}))
+            return TrialResult(None, seconds=0.1, no_numbers=frozenset() if helps and is_positive else frozenset({"y"}))
 
     held = asyncio.run(Amending(file, problem_of(file), Rooted()).held())
     assert held.problem.arguments[1].fill == fill
@@ -142,7 +142,7 @@ def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_pa
         async def outcome(self, problem, _):
             self.asked += 1
             grows = f"touched memory {4 * 2**self.asked} bytes past the end of argument 6" if self.asked < 12 else None
-            return Trial(grows, seconds=9.0)
+            return TrialResult(grows, seconds=9.0)
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
     assert held.doubts[0].startswith("run on this processor")

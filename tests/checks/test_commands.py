@@ -107,6 +107,15 @@ def test_a_fault_that_one_more_test_does_not_notice_either_is_told_so(kernel: Pa
     assert either not in verdict_lines(trials, test, None), "it was not tried"
 
 
+def test_who_has_a_reference_is_not_asked_for_one(kernel: Path) -> None:
+    given = baseline(load_problem(kernel))
+    for fault in (Fault.LARGE, Fault.PRECISION):
+        trials = [Trial(Mutant(fault, 8, "columns", "columns / 2", given), Outcome.MISSED)]
+        said = ["\n".join(verdict_lines(trials, None, None, has_reference=there)) for there in (False, True)]
+        assert [text.count("[tolerance]") for text in said] == [1, 1]
+        assert [text.count("[reference]") for text in said] == [1, 0]
+
+
 @needs_compiler
 def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = kernel.with_name("slow.cu")

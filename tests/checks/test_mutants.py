@@ -83,6 +83,17 @@ def test_each_fault_is_put_where_it_belongs_and_nowhere_else(faulty: list[Mutant
     assert "10: sum -> tuner_cut(sum)" in of(faulty, Fault.PRECISION)
 
 
+def test_what_is_no_count_of_elements_has_no_tail() -> None:
+    """A real number, or the threads of a block, cut to a multiple of eight is what it was: no test can notice."""
+    steps = (
+        "    float least = 1;\n    for (int d = 1; d < blockDim.x; d *= 2) sum += d;\n    if (sum < least) sum = 1;\n"
+    )
+    text = KERNEL.replace("    __syncthreads();\n", steps)
+    problem = parse_problem(TABLES, directory=Path(), file=Path("sums.toml"), source_text=text)
+    tails = of(mutants(baseline(problem), problem, 99), Fault.TAIL)
+    assert tails == ["6: rows -> (rows) / 8 * 8", "8: columns -> (columns) / 8 * 8"]
+
+
 def test_a_mutant_differs_from_the_kernel_by_its_fault_only(faulty: list[Mutant]) -> None:
     for mutant in faulty:
         lines = mutant.candidate.source.splitlines()[-len(KERNEL.splitlines()) :]

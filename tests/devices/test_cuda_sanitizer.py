@@ -137,6 +137,18 @@ def test_what_the_tool_finds_is_the_kernels_fault_and_no_tool_is_not(
         _launch("racecheck", tmp_path, 0.2)
 
 
+def test_what_lies_where_it_is_called_from_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory of kernels may come from others, with a tui_tuner.py in it."""
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tui_tuner.py").write_text("raise SystemExit('not ours')\n")
+    script = "import subprocess, sys\nat = sys.argv.index(sys.executable)\n"
+    _tool(tmp_path, f"{script}command = sys.argv[at:-2] + ['tui_tuner.errors']\nsys.exit(subprocess.call(command))")
+    with pytest.raises(CannotWatch) as cannot:
+        _launch("memcheck", tmp_path)
+    assert "not ours" not in str(cannot.value)
+
+
 def test_without_the_toolkit_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sanitizer, "toolkit_program", lambda _: None)
     with pytest.raises(CannotWatch, match="no compute-sanitizer"):

@@ -57,16 +57,18 @@ class Trial:
 _CLOSE = {
     Fault.TAIL: "add a test at sizes that no block, tile or vector divides",
     Fault.GUARD: "add a test at sizes that the block does not divide, so that the last block reaches over the end",
-    Fault.BRANCH: "add a test whose sizes or inputs take this branch",
+    Fault.BRANCH: "add a test whose sizes or inputs take this branch, unless the other way computes the same",
     Fault.STORE: "add a test whose sizes or inputs reach this store, or declare the array an output",
     Fault.SKIP: "give inputs whose every element counts ([[arguments]] fill), or a narrower [tolerance]",
-    Fault.LARGE: "give a [reference] or a narrower [tolerance]: at the timed size half of the work is within the bound",
+    Fault.LARGE: "set a narrower [tolerance]: at the timed size half of this loop is within the bound",
     Fault.BARRIER: "add a test with more blocks and threads, and check with --device emulator, which shuffles threads",
     Fault.ATOMIC: "add a test where several blocks update one element",
-    Fault.PRECISION: "set [tolerance] relative below what fewer bits give, or give a [reference] in float64",
+    Fault.PRECISION: "set [tolerance] relative below what fewer bits give",
     Fault.MAXIMUM: 'let inputs be large: fill = "normal" declares that any number may occur',
     Fault.SIZE: "add a test where the sizes differ",
 }
+_REFERENCE = {Fault.LARGE: "or give a [reference]", Fault.PRECISION: "or give a [reference] in float64"}
+"""What closes a hole as well where there is none."""
 
 
 async def check(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
@@ -85,7 +87,8 @@ async def check(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     if chosen.json:
         tell(json.dumps(_as_json(machine, trials, test, closed or set())))
     else:
-        for line in (*coverage(machine), *verdict_lines(trials, test, closed)):
+        has_reference = machine.problem.reference is not None
+        for line in (*coverage(machine), *verdict_lines(trials, test, closed, has_reference=has_reference)):
             tell(line)
     cases = [Case("right", output="\n".join(coverage(machine))), *map(_case, trials)]
     return (Code.HOLES if missed else ExitCode.FINISHED), cases
@@ -195,7 +198,9 @@ def _covers(problem: Problem, sizes: dict[str, int], label: str) -> str:
     return f"{label}  ({counted(blocks, 'block')})"
 
 
-def verdict_lines(trials: Sequence[Trial], test: Test | None, closed: set[str] | None) -> list[str]:
+def verdict_lines(
+    trials: Sequence[Trial], test: Test | None, closed: set[str] | None, *, has_reference: bool = False
+) -> list[str]:
     """How many faults were noticed, and of those that were not what they are and how to close the hole.
 
     Args:
@@ -212,7 +217,8 @@ def verdict_lines(trials: Sequence[Trial], test: Test | None, closed: set[str] |
             if closed and mutant.candidate.id in closed:
                 lines.append("           the test below notices it")
                 continue
-            lines.append(f"           {_CLOSE[mutant.fault]}")
+            more = () if has_reference or mutant.fault not in _REFERENCE else (_REFERENCE[mutant.fault],)
+            lines.append(f"           {', '.join((_CLOSE[mutant.fault], *more))}")
             if test is not None and closed is not None:
                 lines.append(f"           (a test at {label_of(test.sizes)} does not notice it either)")
     if counts[Outcome.MISSED]:

@@ -182,8 +182,14 @@ def _bound(node: Node, kernel: _Kernel) -> Node | None:
 
 
 def _tail(node: Node, kernel: _Kernel) -> _Edit | None:
+    """None where that changes nothing: a real number, or the threads of a block, which eight nearly always divides."""
     bound = _bound(node, kernel)
-    return None if bound is None else _replaced(bound, f"({kernel.text(bound)}) / 8 * 8")
+    if bound is None or kernel.text(bound) in _real_names(kernel) or _THREADS.match(kernel.text(bound)):
+        return None
+    return _replaced(bound, f"({kernel.text(bound)}) / 8 * 8")
+
+
+_THREADS = re.compile(r"blockDim\b|get_local_size\b|warpSize\b")
 
 
 def _large(node: Node, kernel: _Kernel) -> _Edit | None:

@@ -123,8 +123,11 @@ def launch_bounds_at(code: str, name: int) -> str | None:
     return None
 
 
-_QUOTED = r'"(?:\\.|[^"\\\n])*"|' + r"(?<!\d)'(?:\\.|[^'\\\n])*'"  # behind a digit it separates, as in 1'000
-_STRING = r'R"(?P<tag>[^()\\\s]{0,16})\([\s\S]*?\)(?P=tag)"|' + _QUOTED
+_ESCAPED = r"\\(?:\r?\n|[\s\S])"
+# Behind a digit an apostrophe separates, as in 1'000. What is not closed goes to the end of its line, a raw string to
+# that of the text: looked for anew from each quote, its end would take a time that grows with the square of the length.
+_QUOTED = rf"\"(?:{_ESCAPED}|[^\"\\\n])*\"?|(?<![\da-fA-F])'(?:{_ESCAPED}|[^'\\\n])*'?"
+_STRING = r'R"(?P<tag>[^()\\\s]{0,16})\((?:[\s\S]*?\)(?P=tag)"|[\s\S]*)|' + _QUOTED
 _BLOCK_COMMENT = r"/\*[\s\S]*?(?:\*/|\Z)"
 _COMMENT = rf"{_BLOCK_COMMENT}|//(?:\\\r?\n|[^\n])*"
 _TOKENS = re.compile(rf"(?P<comment>{_COMMENT})|(?P<string>{_STRING})")
@@ -146,7 +149,10 @@ def code_only(source: str) -> str:
 
 def _blank(match: re.Match[str]) -> str:
     text = match.group()
-    return spaces(text) if match["comment"] else text[0] + spaces(text[1:-1]) + text[-1]
+    if match["comment"]:
+        return spaces(text)
+    is_closed = len(text) > 1 and text[-1] in "\"'"
+    return text[0] + spaces(text[1:-1]) + text[-1] if is_closed else text[0] + spaces(text[1:])
 
 
 def identifiers(source: str, language: Language) -> frozenset[str]:

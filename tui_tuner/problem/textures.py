@@ -75,15 +75,15 @@ def textured(
     values, changed = list(noise), False
     arrays = {index: array for index, array in enumerate(noise) if isinstance(array, np.ndarray)}
     domains = {index: _domain(problem.arguments[index], problem.sizes) for index in arrays}
-    has_others = any(domain is not None and not domain.is_whole for domain in domains.values())
+    spares_places = any(domain and not domain.is_whole for domain in domains.values()) and seed % 2 == 1
     for index, array in arrays.items():
         argument, domain = problem.arguments[index], domains[index]
         if changed and first_only:
             continue
         if texture is Texture.CHANGED and argument.output:
             continue
-        if texture is Texture.MOSTLY_EQUAL and has_others and domain is not None and domain.is_whole:
-            continue  # places that are all the same would hide what the numbers there are
+        if texture is Texture.MOSTLY_EQUAL and spares_places and domain is not None and domain.is_whole:
+            continue  # places that are all the same hide what the numbers there are
         random = np.random.Generator(np.random.SFC64([seed, index]))
         new = _textured(domain, array, texture, random)
         if new is not None:
@@ -151,7 +151,9 @@ def _textured(
         case Texture.PROFILE:
             return _profile(noise, domain, random)
         case Texture.EQUAL:
-            return filled(noise.shape, _one_value(domain, random), noise.dtype)
+            return filled(
+                noise.shape, _least_or_most(domain) if domain.is_whole else _one_value(domain, random), noise.dtype
+            )
         case Texture.ZEROS:
             return _zeros(noise, domain) if domain.holds_zero() else None
         case Texture.CHANGED | Texture.MOSTLY_EQUAL:
@@ -162,7 +164,7 @@ def _textured(
 
 
 def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
-    """All but silent, with large elements at random places.
+    """All but silent, with large elements at random places, and the largest one at the end, which may be left out.
 
     All that is silent adds up to less than the rounding of one large element: how much of it a right sum loses depends
     on the order of the additions.
@@ -171,17 +173,10 @@ def _spikes(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> 
     flat, drawn = values.reshape(-1), noise.reshape(-1)
     rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
     in_blocks(flat.size, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
-    _make_loud(flat, domain, random, min(SPIKES, flat.size // 2 + 1))
+    places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
+    flat[places] = loud = _loud(flat.dtype, domain, random, places.size)
+    flat[-1] = np.max(np.abs(loud) if domain.is_real else loud)
     return values
-
-
-def _make_loud(flat: np.ndarray, domain: _Domain, random: np.random.Generator, count: int) -> None:
-    """Large elements at random places, and the largest one at the end, where a tail may be left out."""
-    places = random.integers(0, flat.size, count)
-    places[-1] = flat.size - 1
-    loud = _loud(flat.dtype, domain, random, count)
-    loud[-1] = np.max(np.abs(loud) if domain.is_real else loud)
-    flat[places] = loud
 
 
 def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: int) -> np.ndarray:
@@ -196,7 +191,8 @@ def _loud(dtype: np.dtype, domain: _Domain, random: np.random.Generator, count: 
 def _changed(noise: np.ndarray, domain: _Domain, random: np.random.Generator) -> np.ndarray:
     """The same but for a few elements, which are large: what looks at a sample finds nothing changed."""
     values = noise.copy()
-    _make_loud(values.reshape(-1), domain, random, min(SPIKES, values.size // SPIKES + 1))
+    places = random.integers(0, values.size, min(SPIKES, values.size // SPIKES + 1))
+    values.reshape(-1)[places] = _loud(values.dtype, domain, random, places.size)
     return values
 
 
@@ -289,6 +285,12 @@ def _infinities(noise: np.ndarray, random: np.random.Generator) -> np.ndarray:
     count = min(INFINITIES, values.size)
     values.reshape(-1)[random.integers(0, values.size, count)] = random.choice([-np.inf, np.inf], count)
     return values
+
+
+def _least_or_most(domain: _Domain) -> int:
+    """The whole number that is furthest from zero, as sums and products of it are, which may not fit where they go."""
+    low, high = int(domain.low or 0), int(domain.high or 0)
+    return low if low < 0 and -low >= high - 1 else high - 1
 
 
 def _zeros(noise: np.ndarray, domain: _Domain) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,13 +50,16 @@ class RunDirectory:
         return self.path.name
 
     def keep_kernel(self, candidate: Source) -> None:
-        """Write a candidate's source into `kernels/`, for people; nothing where it has none."""
-        if self.journal.writable and candidate.source:
-            directory = self.path / "kernels"
+        """Write a candidate's source into `kernels/`, for people; nothing where it has none, or where a link is there.
+
+        The directory may come from others, and a link of theirs would have a model's text written anywhere.
+        """
+        directory = self.path / "kernels"
+        if self.journal.writable and candidate.source and not directory.is_symlink():
             directory.mkdir(exist_ok=True)
             file = directory / f"{candidate.id}{self.problem.kernel.source.suffix}"
-            if not file.exists():
-                file.write_text(candidate.source, encoding="utf-8")
+            with suppress(FileExistsError), file.open("x", encoding="utf-8") as written:
+                written.write(candidate.source)
 
     @property
     def builds(self) -> Path:

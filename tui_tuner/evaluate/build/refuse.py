@@ -19,10 +19,12 @@ _TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))
 _TRIGRAPH = re.compile(r"\?\?([=/'()!<>-])")
 _CONTINUED = re.compile(r"\\[ \t\v\f]*$")
 _MERGED = "\x00"  # stands for a line break inside a comment; the source itself has none
+# What is not closed goes to the end of its line, as for a compiler, a raw string to that of the text: looked for anew
+# from each quote, its end would take a time that grows with the square of the length.
 _LEXEME = re.compile(
     r"""
-      (?P<keep> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"   # raw string
-              | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])+' | [A-Za-z_]\w* | \d[\w']* )
+      (?P<keep> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?:.*?\)(?P=mark)"|.*)   # raw string
+              | "(?:\\.|[^"\\\n])*"? | '(?:\\.|[^'\\\n])*'? | [A-Za-z_]\w* | \d[\w']* )
     | (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
     """,
     re.VERBOSE | re.DOTALL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
@@ -12,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
 from pydantic import TypeAdapter
 
@@ -57,6 +59,15 @@ class RunnerDied(Exception):
         self.killed = killed
 
 
+def _appended(log: Path) -> IO[bytes]:
+    """A log, opened to go on; no link: a run's directory may come from others, and kernels print what they like."""
+    try:
+        return open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666), "ab")  # noqa: PTH123
+    except OSError as error:
+        hint = "remove it, or name another --run-dir"
+        raise UserError(f"the log of the run cannot be written: {error.strerror}", hint=hint, file=log) from error
+
+
 class RunnerProcess:
     """One runner process.
 
@@ -87,8 +98,11 @@ class RunnerProcess:
             log: where what its libraries print goes.
             read: what a confined runner may read besides libraries; None for one that is not confined.
             under: a command that runs it, as a profiler does; only for one that is not confined.
+
+        Raises:
+            UserError: the log is a link, or cannot be written.
         """
-        with log.open("ab") as output, ExitStack() as failed:
+        with _appended(log) as output, ExitStack() as failed:
             ahead = taken(output) if read is None and not under else None
             if ahead is not None:
                 reader, writer = await asyncio.open_connection(sock=ahead.connection)

@@ -216,12 +216,12 @@ class Workbench:
                 said = determinism(self._device, new, (buffers, shape.geometry), self._limit_s) if is_faster else None
                 behind = old, incumbent.shapes[-1].geometry
                 unseen = Unseen(self._device, self._problem, behind, shape.geometry, self._limit_s)
-                again_ms = unseen.again_ms(new, buffers) if is_faster else 0.0
+                again = unseen.again(new, data, buffers) if is_faster else None
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
-                if is_faster:
+                if again is not None:
                     self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
-                    unseen.refuse_kept_results(partial(self._loaded, challenger), data, buffers, again_ms)
+                    unseen.refuse_kept_results(partial(self._loaded, challenger), data, buffers, again)
             more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
             self._verify(new, more, challenger)
         told = {"challenger": self._cooling.marked(pairs.timing(1, cpu=cpu)), "determinism": said}

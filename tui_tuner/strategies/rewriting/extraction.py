@@ -131,7 +131,7 @@ async def with_restrictions(ask: AskPrompt, session: Effects, candidate: Candida
     return candidate.model_copy(update={"restrictions": restrictions})
 
 
-_FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OPENS, _CLOSES = re.compile(r"[ \t]*```[^`]*"), re.compile(r"[ \t]*```[ \t]*")
 _BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 
@@ -160,10 +160,24 @@ def kernel_in(text: str, session: Effects) -> str:
 
 
 def _block(text: str, problem: Problem) -> str:
-    blocks: list[str] = _FENCED.findall(text) or [text]
+    blocks = _fenced(text) or [text]
     if len(blocks) == 1:
         return blocks[0]
     return next((block for block in blocks if _defines_kernel(block, problem)), blocks[0])
+
+
+def _fenced(text: str) -> list[str]:
+    """What stands in fenced blocks that are closed."""
+    blocks: list[str] = []
+    begin: int | None = None
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if begin is None and _OPENS.fullmatch(line):
+            begin = number + 1
+        elif begin is not None and _CLOSES.fullmatch(line):
+            blocks.append("".join(f"{one}\n" for one in lines[begin:number]))
+            begin = None
+    return blocks
 
 
 def _defines_kernel(code: str, problem: Problem) -> bool:

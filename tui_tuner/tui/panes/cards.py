@@ -20,6 +20,8 @@ _PROSE = ("summary", "idea", "rationale", "reason", "explanation", "analysis", "
 _TITLES = ("title", "name")
 _NOTHING: tuple[object, ...] = ("", "0", [], {}, None)
 
+_MOST_MARKDOWN = 20_000
+"""Characters of prose that are set as Markdown, which takes longer the more marks are left open."""
 _CODE_FIRST = re.compile(r"```(?!json)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -32,7 +34,8 @@ def reply_content(text: str, before: str | None) -> Content:
     """
     fields = parsed_reply(text)
     if fields is None:
-        return markdown_text(_FENCE.sub(_fold_fence, text))
+        folded = _FENCE.sub(_fold_fence, text)
+        return markdown_text(folded) if len(folded) <= _MOST_MARKDOWN else plain(folded)
     if not any(value not in _NOTHING for value in fields.values()):
         return plain(f"a structured reply, {len(text)} characters", "$foreground-muted")
     return Content("\n").join(part for part in _parts(fields, before) if part)
@@ -119,6 +122,10 @@ def inline(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
     return value if isinstance(value, str) else json.dumps(value)
 
 
+_TAIL = 200
+"""Characters in which the beginning of a key is looked for that has no value yet."""
+
+
 def completed(text: str) -> str:
     """The beginning of a JSON text with what is open closed, so that it can be parsed."""
     closers: list[str] = []
@@ -145,8 +152,13 @@ def parsed_reply(text: str) -> dict[str, Any] | None:
     body = text.strip()
     block = _CODE_FIRST.match(body)
     if block is not None:
-        fields = parsed_reply(body[block.end() :])
+        fields = _parsed_object(body[block.end() :].strip())
         return fields and {"code": block[1], **fields}
+    return _parsed_object(body)
+
+
+def _parsed_object(body: str) -> dict[str, Any] | None:
+    """The object that a text is, or begins to be."""
     body = re.sub(r"^```(?:json)?\s*\n?|\n?```$", "", body)
     if not body.startswith("{"):
         return None
@@ -154,7 +166,7 @@ def parsed_reply(text: str) -> dict[str, Any] | None:
         body,
         completed(body),
         completed(body + " null"),
-        completed(re.sub(r",\s*\"?[^\"]*\"?$", "", body)),
+        completed(body[:-_TAIL] + re.sub(r",\s*\"?[^\"]*\"?$", "", body[-_TAIL:])),
     ):
         try:
             value = json.loads(candidate, strict=False)

@@ -54,7 +54,7 @@ def launch_under(
         launches = few_blocks(launches)
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
         write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
-        child = (sys.executable, "-m", "tui_tuner.evaluate.devices.cuda.sanitized_child", directory)
+        child = (sys.executable, "-P", "-m", "tui_tuner.evaluate.devices.cuda.sanitized_child", directory)
         command = [str(program), "--tool", tool, *_COMMON, *_OPTIONS.get(tool, ()), *child]
         try:
             done = run_program(command, environment=driver_environment(), limit_s=timeout_s, dies_with_us=True)
