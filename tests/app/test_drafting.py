@@ -238,6 +238,10 @@ def problem(tmp_path):
     ("reason", "amendments"),
     [
         ("touched memory 0 bytes past the end of argument 2 (block", Amendments(shapes={"from": "2 * n * m"})),
+        (
+            "touched memory 40000 bytes before the start of argument 1 (block",
+            Amendments(shapes={"to": "3 * n * m", "from": "3 * n * m"}),
+        ),
         ("leaves 3 of 9 elements of 'to' unwritten", Amendments(filled=frozenset({"to"}))),
         ("no element of 'to' is a finite number", Amendments(filled=frozenset({"to"}))),
         ("time-out: did not end within 10 s", Amendments(halvings=2)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -495,6 +496,30 @@ def test_settings_hold_where_the_command_line_says_nothing_else(
     ended = here("scale.cu", "--auto", "--seed", 7)
     assert "no model, seed 7," in ended.err
     assert "settings of this project hold as well: tuner-tui.toml" in ended.err
+
+
+def test_runs_in_what_is_no_directory_are_told(here: TuneHere) -> None:
+    ended = here("runs", "scale.cu")
+    assert (ended.code, ended.out) == (2, "")
+    assert "scale.cu: cannot be gone through: Not a directory" in ended.err
+
+
+def test_a_home_that_may_not_be_entered_is_told_with_a_way_out(
+    here: TuneHere, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file, exists = tmp_path / "home/config.toml", Path.exists
+
+    def refused(path: Path, **how: bool) -> bool:
+        if path == file:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return exists(path, **how)
+
+    monkeypatch.setenv("TUNER_TUI_CONFIG", str(file))
+    monkeypatch.setattr(Path, "exists", refused)
+    ended = here("scale.cu", *NO_MODEL)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{file}: cannot be looked for: Permission denied" in ended.err
+    assert "let HOME or XDG_CONFIG_HOME name a directory of yours" in ended.err
 
 
 def test_without_a_model_to_be_had_the_story_says_why_and_the_search_runs(

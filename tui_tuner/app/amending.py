@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Mapping
@@ -65,6 +66,8 @@ _MOST_TRIALS = 14
 _MOST_HALVINGS = 8
 _MOST_GROWN = 8
 _BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
+_BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
+"""What is far behind the end of one array may be before another."""
 _UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
 _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
@@ -279,6 +282,8 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
         argument = problem.arguments[int(found[2]) - 1]
         grown = _grown(argument, int(found[1]), problem)
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
+    if found := _BEFORE.search(reason):
+        return _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
     if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
     if _NOT_FINITE.search(reason) and not made.positive:
@@ -288,6 +293,16 @@ def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | No
     if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
         return replace(made, halvings=made.halvings + 2)
     return None
+
+
+def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendments | None:
+    """The amendments with twice as many elements at least for all arrays that were taken for as large as this one."""
+    alike = [one for one in problem.arguments if one.shape is not None and one.shape == argument.shape]
+    elements = math.prod(shape_of(argument, problem.sizes)) if argument.shape is not None else 0
+    grown = {one.name: _grown(one, elements * _width(one), problem) for one in alike}
+    if not grown or None in grown.values():
+        return None
+    return replace(made, shapes={**made.shapes, **{name: text for name, text in grown.items() if text}})
 
 
 def _is_late(reason: str) -> bool:

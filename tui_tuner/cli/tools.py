@@ -133,9 +133,20 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
 
 
 def runs(chosen: argparse.Namespace) -> int:
-    """List the runs of a directory, or remove what is of no use of them."""
+    """List the runs of a directory, or remove what is of no use of them.
+
+    Raises:
+        SettingsError: it is none, or cannot be read.
+    """
     from tui_tuner.journal.runs import clean_runs, list_runs, run_lines
 
+    try:
+        next(chosen.directory.iterdir(), None)
+    except FileNotFoundError:
+        pass  # there are no runs
+    except OSError as error:
+        hint = "name the directory that the runs are in"
+        raise SettingsError(f"cannot be gone through: {error.strerror}", hint=hint, file=chosen.directory) from None
     if chosen.clean:
         for line in clean_runs(chosen.directory):
             tell(line)

@@ -57,10 +57,6 @@ class Journal:
         """
         content = {"journal": VERSION, **header}
         made: list[Path] = []
-        theirs = [] if path.exists() else sorted(file.name for one in _RESULTS for file in path.parent.glob(one))
-        if theirs:
-            hint = "name another --run-dir: one that is new, or without results"
-            raise JournalError(f"holds {theirs[0]}, which a run would write over", hint=hint, file=path.parent)
         try:
             made += [directory for directory in path.parents if not directory.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +64,11 @@ class Journal:
         except OSError as error:
             _remove(made)
             raise _no_place(path, error) from error
+        if theirs := sorted(one.name for pattern in _RESULTS for one in path.parent.glob(pattern)):
+            file.close()
+            path.unlink()
+            hint = "name another --run-dir: one that is new, or without results"
+            raise JournalError(f"holds {theirs[0]}, which a run would write over", hint=hint, file=path.parent)
         _lock(file, path)
         journal = cls(path, JournalContent(content, [], 0, ""), file, made)
         try:

@@ -78,7 +78,12 @@ def layered_settings(file: Path | None = None, *, beside: Path | None = None, to
 
 
 def _own_layer(file: Path) -> Layer:
-    if file.exists():
+    try:
+        is_there = file.exists()
+    except OSError as error:
+        hint = "let HOME or XDG_CONFIG_HOME name a directory of yours, or TUNER_TUI_CONFIG a file"
+        raise SettingsError(f"cannot be looked for: {error.strerror}", hint=hint, file=file) from None
+    if is_there:
         return layer_of_file(file)
     if is_named(file):
         hint = "write it with `tuner-tui config > FILE`, or unset TUNER_TUI_CONFIG, which names it"
