@@ -72,7 +72,7 @@ class StrategyAndModel:
 
 
 async def choose_for(
-    problem: Problem, options: SessionOptions, settings: Settings, given: GivenObjects = NO_OBJECTS
+    problem: Problem, options: SessionOptions, settings: Settings, given: GivenObjects
 ) -> StrategyAndModel:
     """Strategy and model; the strategy that needs no model where there is none.
 

@@ -108,7 +108,7 @@ async def begin_session(
     written: Written,
     options: SessionOptions,
     settings: Settings,
-    run_path: Path | None = None,
+    run_path: Path | None,
     *,
     given: GivenObjects = NO_OBJECTS,
     go_on: bool = False,

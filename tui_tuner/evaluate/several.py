@@ -117,7 +117,7 @@ class Places:
         request: OpenRequest,
         opened: DeviceAnswer,
         *,
-        named: bool = True,
+        named: bool,
     ) -> list[str]:
         """Take the others, which do not take part before `join`; the first does from now on.
 

@@ -192,7 +192,7 @@ def evaluator_for(problem: Problem, log: Path, jobs: int, device: str) -> Python
     return PythonEvaluator(problem, PythonOptions(log, jobs, process=ProcessOptions(visible_gpu(device))))
 
 
-def python_problem(file: Path, kernel: str | None, options: ProcessOptions = DEFAULT) -> Written:
+def python_problem(file: Path, kernel: str | None, options: ProcessOptions) -> Written:
     """The problem of a kernel in a Python file, every field of its search space a tunable.
 
     Args:

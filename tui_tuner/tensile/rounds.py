@@ -32,7 +32,7 @@ _TRIES = 2
 class TensileRounds:
     """One session's rounds."""
 
-    def __init__(self, session: TensileEffects, knowledge: Knowledge, noise: float | None = None) -> None:
+    def __init__(self, session: TensileEffects, knowledge: Knowledge, noise: float | None) -> None:
         self._session = session
         self._knowledge = knowledge
         self._options = session.options

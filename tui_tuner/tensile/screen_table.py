@@ -179,11 +179,9 @@ BY_GAIN = RowOrder[SizeRow]("gain", lambda row: (0.0 if row.winner is None else 
 """The largest first; those without one stand at the end."""
 
 
-def visible_sizes(
-    rows: Sequence[SizeRow], order: RowOrder[SizeRow], words: Sequence[str], limit: int = LIMIT
-) -> list[SizeRow]:
+def visible_sizes(rows: Sequence[SizeRow], order: RowOrder[SizeRow], words: Sequence[str]) -> list[SizeRow]:
     """The rows to show, in order."""
-    return order.sort([row for row in rows if all(word in _searched(row) for word in words)])[:limit]
+    return order.sort([row for row in rows if all(word in _searched(row) for word in words)])[:LIMIT]
 
 
 def _searched(row: SizeRow) -> str:

@@ -147,7 +147,7 @@ class OpenCLDevice(Device):
         DeviceError: there is no such platform or device, or it is the CPU and may not be.
     """
 
-    def __init__(self, platform: int = 0, index: int = 0, *, allow_unconfined: bool = False) -> None:
+    def __init__(self, platform: int, index: int, *, allow_unconfined: bool) -> None:
         try:
             self._backend = OpenCLFunctions(device=index, platform=platform)
         except (cl.Error, IndexError) as error:

@@ -269,10 +269,9 @@ def why_gone(
     group: SizeGroup,
     values: Mapping[str, ParameterValue],
     table: ParameterTable,
-    alike: Mapping[str, Sequence[ParameterValue]] | None = None,
+    alike: Mapping[str, Sequence[ParameterValue]],
 ) -> str:
     """Why no permutation of a group has these values, or those that make the same; empty if one has."""
-    alike = alike or {}
     named = {name: values.get(name, table.default(name)) for name in (*values, *group.parameters)}
     for name, value in named.items():
         if group.group_of(name) is None and value is not None:

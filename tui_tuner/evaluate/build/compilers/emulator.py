@@ -103,7 +103,7 @@ class EmulatorCompiler:
         """Compile the kernel, the runtime and the launch of this one kernel to a shared object.
 
         Raises:
-            Refused: the source uses what the emulator cannot run, or an option loads code.
+            BuildRefusal: the source uses what the emulator cannot run, or an option loads code.
         """
         _refuse_loading(options)
         watched = next((option for option in options if option in _WATCHED), "")

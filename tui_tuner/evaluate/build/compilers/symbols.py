@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tui_tuner.evaluate.build.compilers.base import BuildRefusal
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 
+_MANGLED = "_Z"
 _ENTRY = re.compile(r"^ptxas info\s*: Compiling entry function '([^']+)' for '\w+'$", re.MULTILINE)
 _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -19,7 +20,7 @@ def kernel_symbol(name: str, log: str) -> str:
     """The symbol of the kernel with this name.
 
     Raises:
-        Refused: no kernel or several answer to it.
+        BuildRefusal: no kernel or several answer to it.
     """
     symbols = list(dict.fromkeys(_ENTRY.findall(log)))
     found = find_kernel(name, symbols)
@@ -114,9 +115,9 @@ def written_name(text: str) -> KernelName | None:
 
 def symbol_name(symbol: str) -> KernelName:
     """The name that a symbol stands for; a symbol that is not mangled stands for itself."""
-    if not symbol.startswith("_Z"):
+    if not symbol.startswith(_MANGLED):
         return KernelName((symbol,))
-    reader = _Reader(symbol, 2)
+    reader = _Reader(symbol)
     try:
         return reader.name()
     except (IndexError, ValueError):
@@ -167,9 +168,9 @@ class _Reader:
         IndexError, ValueError: it is beyond what is read here.
     """
 
-    def __init__(self, text: str, position: int) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._at = position
+        self._at = len(_MANGLED)
 
     def name(self) -> KernelName:
         """The function's name: `<length><name>` or `N<names>E`, with template arguments `I<arguments>E`."""
