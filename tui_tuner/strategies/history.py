@@ -13,7 +13,7 @@ from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import configuration_facts, evaluation_facts
 from tui_tuner.strategies.base import Effects, Incumbent
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import UNCHANGED, Step, StepState
 
 MOST_FINALISTS = 3
 
@@ -37,7 +37,7 @@ async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluatio
     if winner is None or winner.timing is None:
         return None
     for finalist in _finalists(winner, winner.timing, evaluations):
-        comparison = await session.compare(Incumbent(candidate, winner, (1.0, 1.0, 1.0)), candidate, finalist)
+        comparison = await session.compare(Incumbent(candidate, winner, UNCHANGED), candidate, finalist)
         if comparison.failure is None and comparison.low > 1:
             winner = finalist
     return winner

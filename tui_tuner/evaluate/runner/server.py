@@ -271,9 +271,8 @@ class Rehearsal(Workbench):
             for index in range(len(self._problem.tests)):
                 with self._loaded(baseline) as kernel:
                     self._verify(kernel, fresh := self._fresh(index), baseline)
-                for place, expected in fresh[0].expected.items():
-                    if np.issubdtype(expected.dtype, np.floating) and np.isnan(expected).any():
-                        no_numbers.add(self._problem.arguments[place].name)
+                places = (place for place, expected in fresh[0].expected.items() if _has_nan(expected))
+                no_numbers.update(self._problem.arguments[place].name for place in places)
         except DeviceFault as fault:
             return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
         except ResultMismatch as wrong:
@@ -283,6 +282,10 @@ class Rehearsal(Workbench):
         except MemoryError:
             return RehearsalAnswer(reason="its arrays do not fit in memory")
         return RehearsalAnswer(no_numbers=sorted(no_numbers))
+
+
+def _has_nan(array: np.ndarray) -> bool:
+    return np.issubdtype(array.dtype, np.floating) and bool(np.isnan(array).any())
 
 
 def _given_output(connection: socket.socket) -> bool:
