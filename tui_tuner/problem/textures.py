@@ -7,7 +7,7 @@ any number; one filled `uniform` or `integers` holds what lies between its bound
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -55,7 +55,6 @@ EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
 """Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
 
 Value = np.ndarray | np.generic
-WorkOnPart = Callable[[slice], object]
 
 
 def textured(

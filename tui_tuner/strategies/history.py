@@ -158,7 +158,7 @@ def _attempt(attempt: Attempt, beside: Candidate, most: int, *, is_last: bool) -
     if attempt.candidate.source == beside.source:
         yield "(its code is the kernel above)"
     else:
-        yield from changes(attempt.base.source, attempt.candidate.source, most)
+        yield from changed_lines(attempt.base.source, attempt.candidate.source, most)
 
 
 def _cut(text: str) -> str:
@@ -166,7 +166,7 @@ def _cut(text: str) -> str:
     return line if len(line) <= _SAID else f"{line[:_SAID]}..."
 
 
-def changes(before: str, after: str, most: int) -> list[str]:
+def changed_lines(before: str, after: str, most: int) -> list[str]:
     """What makes one source of another, as a unified diff in so many lines at most.
 
     Where that is too long, what was taken out is left out first: it is the new code that was measured.

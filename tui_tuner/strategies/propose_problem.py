@@ -12,7 +12,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.llm import Message, Request
 from tui_tuner.llm.structured import CallModel, TypedReply, ask
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, ProposedFill
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Fill, Problem
 from tui_tuner.problem.signature import KernelSignature
@@ -234,7 +234,7 @@ def _faults_of_expressions(reply: DraftReply) -> Iterator[str]:
 
 def _fault(where: str, text: str, names: Sequence[str]) -> Iterator[str]:
     try:
-        check(text, names)
+        check_expression(text, names)
     except ExpressionError as error:
         yield f"{where}: {error}"
 

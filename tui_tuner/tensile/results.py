@@ -25,10 +25,10 @@ from tui_tuner.tensile.result_tables import (
     ResultRow,
     ResultsError,
     TableLine,
-    lines_of,
     results_text,
     shown,
     size_row,
+    table_lines,
 )
 
 LARGEST_FILE = 1 << 30
@@ -294,7 +294,7 @@ def _uncollected(directory: Path) -> dict[str, Path]:
 
 
 def _group_table(name: str, file: Path) -> GroupTable:
-    columns, lines = lines_of(file)
+    columns, lines = table_lines(file)
     found = matched(columns, solutions_of(file.with_suffix(".yaml")), file)
     places = {name: place for name, (place, _) in found.items()}
     rows = [size_row(line, columns, places) for line in lines]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tui_tuner.errors import ProblemError
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out
+from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.effects import TensileEffects
 from tui_tuner.tensile.events import text_of
@@ -151,7 +151,7 @@ class TensileRounds:
         """
         for last in (attempt == _TRIES for attempt in range(1, _TRIES + 1)):
             advice = await self._asked(number)
-            edited, _ = carry_out(self.history.current, advice.edits, self._rules())
+            edited, _ = apply_edits(self.history.current, advice.edits, self._rules())
             refusal = await self._session.refusal(edited.configuration) if edited.steps else ""
             if not refusal:
                 refusal, poor = await self._rehearsed(number, advice, edited)
@@ -189,7 +189,7 @@ class TensileRounds:
             return []
         outcomes: list[RoundOutcome] = []
         for number in range(len(advice.edits) + 1):
-            partly, _ = carry_out(self.history.current, advice.edits[:number], self._rules())
+            partly, _ = apply_edits(self.history.current, advice.edits[:number], self._rules())
             outcome = await self._session.rehearsal(partly.configuration)
             if outcome is None or outcome.failure is not None:
                 break

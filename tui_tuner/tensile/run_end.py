@@ -72,7 +72,7 @@ class RunEnd:
         return words.splitlines()[0] if words and self.said.phase == "library" else ""
 
 
-def explain(ended: RunEnd) -> RunFailure | None:
+def run_failure(ended: RunEnd) -> RunFailure | None:
     """Why a run gave no complete results; None where it gave them.
 
     Failed validations are no failure of the run: Tensile ends with status 1 then, its results complete.

@@ -33,7 +33,7 @@ def among(value: ParameterValue, offered: Iterable[ParameterValue]) -> bool:
     return any(same(value, other) for other in offered)
 
 
-def check(configuration: BenchmarkConfiguration, edit: SpaceEdit, table: ParameterTable) -> None:
+def check_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit, table: ParameterTable) -> None:
     """Whether an edit makes sense for the file as it is.
 
     Raises:
@@ -197,7 +197,7 @@ class EditedConfiguration:
     steps: tuple[tuple[SpaceEdit, int, int], ...] = ()
 
 
-def carry_out(
+def apply_edits(
     configuration: BenchmarkConfiguration, edits: Sequence[SpaceEdit], rules: EditLimits
 ) -> tuple[EditedConfiguration, list[str]]:
     """Carry out edits one after the other.
@@ -212,7 +212,7 @@ def carry_out(
     for number, wanted in enumerate(edits, start=1):
         edit = wanted
         try:
-            check(configuration, edit, rules.table)
+            check_edit(configuration, edit, rules.table)
             edit = _written(edit, rules.table)
             after = apply_edit(configuration, edit)
         except EditRefused as error:

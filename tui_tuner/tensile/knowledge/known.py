@@ -50,15 +50,6 @@ def terminology(extra: Path | None = None) -> Terminology:
     return Terminology(parameters={**known.parameters, **own.parameters}, terms={**known.terms, **own.terms})
 
 
-def explain(name: str, extra: Path | None = None) -> str | None:
-    """What a parameter does or a term means, None for an unknown one; `extra` as for `terminology`.
-
-    Raises:
-        SettingsError: a mistake in the user's file.
-    """
-    return terminology(extra).explain(name)
-
-
 @cache
 def _shipped_terms() -> Terminology:
     return shipped("terminology.toml", Terminology)
