@@ -88,7 +88,7 @@ async def choose_for(
 
 
 async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend | None = None) -> StrategyAndModel:
-    """The same with its model, where it needs one, or with the strategy and search that need none.
+    """The choice with its model, where it needs one, or with the strategy and search that need none.
 
     Raises:
         UserError: there is no such model.

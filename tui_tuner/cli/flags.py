@@ -111,7 +111,7 @@ def chosen_options(chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def given_of(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
-    """Those of the named options that are on the command line."""
+    """The named options that are on the command line."""
     return {name: value for name in names if (value := getattr(chosen, name, None)) is not None}
 
 

@@ -283,7 +283,7 @@ def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally
 
 
 def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In double precision, operation by operation as `devices/cuda/checks.cu` does it.
+    """The difference in double precision, operation by operation as `devices/cuda/checks.cu` does it.
 
     Returns:
         Each element's deviation relative to the allowed one, 0 where not both are finite; where one side alone is not a

@@ -95,7 +95,7 @@ class ToldRun:
         return [*given, *found]
 
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
-        """Those of one kernel, each configuration once, the last word on it."""
+        """The evaluations of one kernel, each configuration once, the last word on it."""
         found = (evaluation for _, evaluation in self.evaluations if evaluation.candidate == candidate.id)
         return [*{repr(sorted(e.configuration.items())): e for e in found}.values()]
 

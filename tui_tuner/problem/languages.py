@@ -61,7 +61,7 @@ class KernelLanguage:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether its kernels run in blocks of threads."""
+        """Whether kernels of the language run in blocks of threads."""
         return self.shared_memory is not None
 
 

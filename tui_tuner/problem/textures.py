@@ -82,7 +82,7 @@ def textured(
 
 
 def occurring(problem: Problem) -> list[Texture]:
-    """Those beside noise that arrays of a problem can have, as far as their domains go."""
+    """The textures beside noise that arrays of a problem can have, as far as their domains go."""
     arrays = [argument for argument in problem.arguments if argument.shape is not None]
     kinds = {(_domain(argument, problem.sizes), argument.dtype) for argument in arrays}
     return [texture for texture in ALL_BUT_NOISE if any(_is_possible(*kind, texture) for kind in kinds)]

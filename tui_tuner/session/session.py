@@ -78,7 +78,7 @@ class Session(EventStream):
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """What the session is about."""
         return KERNEL
 
     async def _close(self) -> None:

@@ -44,7 +44,7 @@ async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluatio
 
 
 def _finalists(best: Evaluation, time: Timing, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """Those whose interval reaches into that of the best, the fastest first."""
+    """The evaluations whose interval reaches into that of the best, the fastest first."""
     near = [
         (e.timing.median, e)
         for e in evaluations

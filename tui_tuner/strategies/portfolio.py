@@ -69,7 +69,7 @@ class Earnings:
 
     @property
     def share(self) -> float:
-        """Of the model, from 0 to the most."""
+        """The model's share, from 0 to the most."""
         share = 1 / (1 + math.exp(-self._weight))
         return 0.0 if share < LEAST_SHARE - _ROUNDING else min(share, self._most)
 

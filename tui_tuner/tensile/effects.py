@@ -239,7 +239,7 @@ class TensileEffects(Talk):
 
     @property
     def sizes(self) -> ProblemSizes | None:
-        """Those of a file of their own, as the alternate format has it."""
+        """The sizes of a file of their own, as the alternate format has it."""
         return self._run.sizes
 
     @property

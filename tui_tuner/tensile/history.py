@@ -48,7 +48,7 @@ class HeldSolution:
         return cls({**constants, **contender.values}, contender.derived, alike)
 
     def also(self, other: HeldSolution) -> HeldSolution:
-        """The same solution, seen with other values as well."""
+        """This solution, seen with other values as well."""
         alike = dict(self.alike)
         for name, value in other.values.items():
             known = (*([self.values[name]] if name in self.values else []), *alike.get(name, ()))

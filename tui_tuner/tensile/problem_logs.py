@@ -79,7 +79,7 @@ class ProblemKind:
             yield from ("Activation: True", "ActivationType: hipblaslt_all")
 
     def words(self) -> str:
-        """In a few words, as in "TN h to s, compute s"."""
+        """The problem type in a few words, as in "TN h to s, compute s"."""
         letters = "".join("T" if one else "N" for one in (self.transpose_a, self.transpose_b))
         more = [*(["bias"] if self.bias else []), *(["activation"] if self.activation else [])]
         return ", ".join([f"{letters} {self.data} to {self.dest}", f"compute {self.compute}", *more])

@@ -119,7 +119,7 @@ _FIRST_BYTES = 512
 
 
 class Acceptance(StrEnum):
-    """Whether it takes it."""
+    """Whether Tensile's own parser takes a configuration."""
 
     TAKEN = "taken"
     REFUSED = "refused"

@@ -242,7 +242,7 @@ def _parts(name: str) -> dict[str, str]:
 
 
 def _abbreviated(solution: Solution, wanted: Container[str]) -> dict[str, str]:
-    """Its parameters as names of solutions have them, without those whose capitals are those of another one."""
+    """The parameters as names of solutions have them, without those whose capitals are those of another one."""
     found: dict[str, set[str]] = defaultdict(set)
     tile = [solution.get(name) for name in _OF_THE_TILE]
     for name, value in {**solution, _TILE: tile}.items():

@@ -212,7 +212,7 @@ class TensileRounds:
             self.history.model_seconds += self._session.elapsed - before
 
     async def _gpu_facts(self) -> str:
-        """Of the GPU, and where to start on it; as long as nothing better is known."""
+        """The facts of the GPU, and where to start on it; as long as nothing better is known."""
         gpu, given = self._options.gpu or self._device(), self._session.given
         facts, table = self._knowledge.gpu(gpu), self._knowledge.table
         starts = await self._session.starting_points(gpu, lambda: starting_facts(given, facts, table))

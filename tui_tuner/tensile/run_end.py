@@ -96,7 +96,7 @@ def _reason(ended: RunEnd) -> tuple[RunFailureKind | None, str]:
 
 
 def _words(ended: RunEnd) -> tuple[RunFailureKind, str]:
-    """Of a run that ended by itself with an error."""
+    """The words of a run that ended by itself with an error."""
     said = ended.said
     last_words = f"{said.fatal}\n{said.exception}"
     if "resulted in 0 valid sol" in said.fatal or "0 valid soultion" in said.fatal:

@@ -79,12 +79,12 @@ class TensileViewModel:
 
     @property
     def seconds(self) -> float:
-        """That all runs together took."""
+        """The seconds that all runs together took."""
         return sum(outcome.seconds for outcome in self.ended)
 
     @property
     def permutations(self) -> int:
-        """Of all runs together that are over, as the budget counts them."""
+        """The permutations of all runs that are over, as the budget counts them."""
         return sum(run.permutations for run in self.runs.values() if run.outcome is not None)
 
     @property

@@ -99,7 +99,7 @@ _NAMES = frozenset({"SolutionIndex", "SolutionNameMin", "KernelNameMin"})
 
 
 def digest(solution: Mapping[str, object]) -> str:
-    """The same for the same solution, in whatever run."""
+    """A digest that is the same for the same solution, in whatever run."""
     told = {name: value for name, value in solution.items() if name not in _NAMES}
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 

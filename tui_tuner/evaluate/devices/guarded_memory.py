@@ -122,7 +122,7 @@ class GuardedDeviceArray:
 
     @property
     def address(self) -> int:
-        """Of the array's first byte."""
+        """The address of the array's first byte."""
         return self.base + self.layout.offset
 
     @property

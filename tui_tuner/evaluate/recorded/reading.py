@@ -208,7 +208,7 @@ def _loaded(text: str, file: Path) -> object:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """As it is; closed; and closed behind the last whole line, where a killed run cut the one after it."""
+    """The text as it is; closed; and closed behind the last whole line, where a killed run cut the one after it."""
     yield text
     yield text.rstrip(",") + "}}"
     yield text[: text.rfind("\n") + 1].rstrip().rstrip(",") + "}}"

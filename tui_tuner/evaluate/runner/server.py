@@ -190,7 +190,7 @@ class Runner:
         return SanitizeAnswer(findings=dict(zip(request.tools, findings, strict=True)), fatal=fatal)
 
     def _watched_launches(self, executable: Executable) -> list[WatchedLaunch]:
-        """One at each test, the smallest first."""
+        """A launch at each test, the smallest first."""
 
         def launch(data: LaunchData) -> WatchedLaunch:
             shape = executable.shapes[data.index]

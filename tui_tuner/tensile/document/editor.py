@@ -295,7 +295,7 @@ def apply_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit) -> Benchm
 
 
 def _in_reverse(splices: Sequence[Splice]) -> list[Splice]:
-    """From the end of the text to its beginning, so that none moves the place of another."""
+    """The splices from the end of the text to its beginning, so that none moves the place of another."""
     return sorted(splices, reverse=True)
 
 

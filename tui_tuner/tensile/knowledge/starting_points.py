@@ -184,7 +184,7 @@ def starting_points(
 
 
 def _tiles(machine: GpuModel, instructions: Sequence[tuple[int, int]]) -> Iterator[Tile]:
-    """Those that fit into LDS and registers."""
+    """The tiles that fit into LDS and registers."""
     for instruction, first, second, waves in product(instructions, _WAVE_TILES, _WAVE_TILES, _WAVES):
         for depth in _DEPTHS:
             tile = Tile(instruction, (first, second), waves, depth)

@@ -170,7 +170,7 @@ class EmulatorCompiler:
         return SYMBOL
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """None: g++ does not say."""
+        """Nothing known: g++ does not say what a kernel needs."""
         return Resources()
 
 

@@ -69,5 +69,5 @@ class OpenCLCompiler:
         return candidate.kernel
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """Nothing: drivers do not say before the program is loaded."""
+        """Nothing known: drivers do not say before the program is loaded."""
         return Resources()

@@ -92,11 +92,11 @@ class KernelName:
     arguments: tuple[str, ...] | None = None
 
     def ends_with(self, path: tuple[str, ...]) -> bool:
-        """Whether it is this name in some namespace."""
+        """Whether this is the other name in some namespace."""
         return self.path[-len(path) :] == path
 
     def fits(self, wanted: tuple[str, ...] | None) -> bool:
-        """Whether it may be the instance with these template arguments, trailing defaults aside."""
+        """Whether this may be the instance with these template arguments, trailing defaults aside."""
         if wanted is None or self.arguments is None:
             return wanted is self.arguments
         pairs = zip(self.arguments, wanted, strict=False)

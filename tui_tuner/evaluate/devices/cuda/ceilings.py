@@ -152,7 +152,7 @@ class CeilingKernels:
         return array.nbytes / self._median_ms("read", _reading(array, 1), blocks) / 1e6
 
     def _cached(self, nbytes: int) -> float:
-        """Of reading again what is in the L2 cache: what more rounds take beyond the first."""
+        """The bandwidth of reading again what is in the L2 cache: what more rounds take beyond the first."""
         blocks, array = _array(nbytes)
         once, often = (self._median_ms("read", _reading(array, rounds), blocks) for rounds in (1, 1 + _L2_ROUNDS))
         return _L2_ROUNDS * array.nbytes / max(often - once, often * 0.1) / 1e6
