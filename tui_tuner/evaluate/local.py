@@ -44,7 +44,7 @@ from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 PAUSES_S = (1.0, 5.0)
-"""Before what the machine kept from being done is tried again."""
+"""Pauses before what the machine kept from being done is tried again."""
 Outcome = TypeVar("Outcome")
 
 

@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 MARGIN = 4.0
 TIMED_MARGIN = 16.0
-"""At the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
+"""Margin at the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
 FLOOR_ULPS = 8.0
 FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""

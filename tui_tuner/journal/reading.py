@@ -23,7 +23,7 @@ from tui_tuner.resources import __version__
 VERSION = 1
 FILE = "journal.jsonl"
 ELAPSED = "elapsed"
-"""Of the header where something before the session took time of it, as a model's draft: seconds."""
+"""Key of the header for the seconds that something before the session took of its time, as a model's draft."""
 RUNS = Path("tuner-runs")
 """Where runs go, in the current directory, unless the user names another place."""
 _WAY_OUT = "`tuner-tui runs` lists the runs"

@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 _READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
 _TURNS = 20
-"""Of the event loop, in which what is on record is told if anything is."""
+"""Turns of the event loop in which what is on record is told if anything is."""
 
 
 class RecordEnds(Exception):

@@ -203,7 +203,7 @@ OTHER_DEVICE = 0.85
 _UNKNOWN = 0.5
 _GPU = "gpu"
 NO_CPU = (_GPU, *(kind.name for kind in KINDS.values() if kind.is_record))
-"""Of what `times_of` gives, those that are no CPU's."""
+"""What `times_of` gives where the times are no CPU's."""
 
 
 def times_of(device: DeviceInfo) -> str:

@@ -102,7 +102,7 @@ _C = KernelLanguage(
     kernel_word="external linkage",
 )
 COMPILED_LANGUAGES: dict[str, KernelLanguage] = {language.name: language for language in (_CUDA, _OPENCL, _C)}
-"""By name."""
+"""The compiled languages by name."""
 LANGUAGES: dict[str, CompiledLanguage] = {
     suffix: language.name for language in COMPILED_LANGUAGES.values() for suffix in language.suffixes
 }

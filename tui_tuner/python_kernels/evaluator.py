@@ -36,7 +36,7 @@ from tui_tuner.python_kernels.messages import (
 from tui_tuner.text import clean
 
 BUILD_LIMIT_S = 60.0
-"""As Helion's own limit."""
+"""Time limit of a build, which is Helion's own."""
 UNCONFINED = "none: the kernel's file is your own code and runs in a process of its own"
 
 

@@ -22,7 +22,7 @@ from tui_tuner.prompts import question, render
 PURPOSE = "draft_problem"
 MOST_TESTS = 3
 MOST_ELEMENTS = 2**20
-"""Of a test that the emulator is to run."""
+"""Elements of a test that the emulator is to run."""
 _ATTEMPTS = 2
 _MOST_SIZES = 12
 _MOST_SHOWN = 24_000

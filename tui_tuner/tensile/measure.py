@@ -32,7 +32,7 @@ GRACE_S = 5.0
 _LARGEST_LOG = 256 << 20
 _CHUNK = 1 << 16
 _DRAIN_S = 2.0
-"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
+"""So long what is still in the pipe is read when Tensile has ended; a process it left behind may hold it open."""
 
 
 class LineCutter:

@@ -25,7 +25,7 @@ from tui_tuner.resources import is_packed
 from tui_tuner.text import clean
 
 Arguments = dict[str, str]
-"""Of one call, by the names of the bench programs without dashes, in lower case."""
+"""The arguments of one call, by the names of the bench programs without dashes, in lower case."""
 _BENCH = re.compile(r"(?:^|[\s/])(?:rocblas|hipblaslt)-bench\s+(-.*)")
 _PROFILE = re.compile(r"\s*-?\s*(\{.*\bcall_count\b.*\})")
 _TRACE = re.compile(r"\[rocblaslt_matmul\]\s+(.*)")

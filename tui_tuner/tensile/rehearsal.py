@@ -21,7 +21,7 @@ from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, Ru
 from tui_tuner.tensile.run_end import run_failure
 
 LIMIT_S = 120.0
-"""For one rehearsal; of a size group it takes Tensile's own start and some milliseconds a permutation."""
+"""Time limit of one rehearsal; a size group takes Tensile's own start and some milliseconds a permutation."""
 _REASONS = 4
 _POOR = 0.5
 """Share of valid permutations below which the model is asked to think again."""

@@ -26,7 +26,7 @@ _AUTOMATIC = -1
 """A value by which Tensile is asked to choose one itself."""
 _RANKED, _SLOWEST = 8, 3
 _MANY_SIZES = 40
-"""From so many on, less is kept of each."""
+"""Sizes from which on less is kept of each."""
 
 
 def identified(group: SizeGroup, solution: Mapping[str, object]) -> dict[str, ParameterValue]:

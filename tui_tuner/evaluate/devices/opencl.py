@@ -45,7 +45,7 @@ STATUS: dict[int, str] = {
     -63: "INVALID_GLOBAL_WORK_SIZE",
 }
 LOST = frozenset({-14, -36})
-"""After these the queue is of no more use, whichever call returned them."""
+"""Errors after which the queue is of no more use, whichever call returned them."""
 
 
 def fault(code: int, *, waiting: bool) -> DeviceFault:

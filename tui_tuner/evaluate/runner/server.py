@@ -65,9 +65,9 @@ CEILING_LIMIT_S = 60.0
 PROFILE_LIMIT_S = 120.0
 """A profiler runs each launch several times, and saves the arrays before."""
 SANITIZE_LIMIT_S = 60.0
-"""Of all launches under one tool, in which a kernel is many times slower."""
+"""Time limit of all launches under one tool, in which a kernel is many times slower."""
 REHEARSAL_LIMIT_S = 10.0
-"""Of a launch at a test that is proposed: every candidate would run there."""
+"""Time limit of a launch at a test that is proposed: every candidate would run there."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0

@@ -51,7 +51,7 @@ from tui_tuner.python_kernels.messages import (
 
 SendFrame = Callable[[Frame], None]
 CODE_LIMIT_S = 120.0
-"""Of generating the code of one configuration."""
+"""Time limit of generating the code of one configuration."""
 
 
 class KernelService:

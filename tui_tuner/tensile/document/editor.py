@@ -47,7 +47,7 @@ from tui_tuner.tensile.document.yaml_text import (
 )
 
 _NO_FILE = Path()
-"""Of nodes that were read before: what they hold is known to be sound."""
+"""The file that errors name for nodes that were read before: what they hold is known to be sound."""
 
 
 def content(group: SizeGroup) -> tuple[object, ...]:

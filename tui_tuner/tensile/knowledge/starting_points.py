@@ -45,7 +45,7 @@ _SHORTEST_PASS = 300.0
 _PASS_OVERHEAD = 40.0
 """Clocks of a pass for its barrier, addresses and branch."""
 _LONGEST_SIDE = 4
-"""Of a macro tile, in units of its other side."""
+"""The longest side of a macro tile, in units of its other side."""
 _BEGIN_AND_END = 2500.0
 """Clocks of a work-group outside of its loop: addresses, the first loads from memory, the stores."""
 _SECOND_KERNEL = 4000.0

@@ -61,7 +61,7 @@ _WATCHED = {
         ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0"),
     ),
 }
-"""By the option that asks for it: what runs when the kernel touches memory, and how it is compiled to call that."""
+"""What runs when the kernel touches memory, and how it is compiled to call that, by the option that asks for it."""
 _SOURCE_LINE = f'#include "{SOURCE}"\n'
 _NOT_TOLD = "#undef __SANITIZE_ADDRESS__\n#undef __SANITIZE_THREAD__\n"
 """A source that knew that it is watched could be another one."""

@@ -22,10 +22,10 @@ from tui_tuner.problem.model import Launch
 
 CEILING_SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("ceilings.cu").read_text()
 LEAST_BYTES, MOST_BYTES = 64 * 2**20, 2**30
-"""Of the arrays of a measurement: more takes long to upload, and is no faster or slower."""
+"""Size of the arrays of a measurement: more takes long to upload, and is no faster or slower."""
 LAUNCHES = 20
 LIMIT_S = 30.0
-"""For each launch and for the samples of each measurement."""
+"""Time limit of each launch, and of the samples of each measurement."""
 
 THREADS = 256
 _BYTES_OF_A_BLOCK = 4 * 16 * THREADS
